@@ -87,7 +87,8 @@ def failure_in(system: type[Specification], error: EvaluationFailed) -> Failure:
     from spec.checking.model import ExitAttempted
     from spec.loading import place_in
 
-    way, place = error.trace, place_in(system, error.__cause__)
+    way: Trace | None = error.trace
+    place = place_in(system, error.__cause__)
     at = f" ({place})" if place else ""
     state = error.state or "in which every variable has the first value of its domain"
     notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))

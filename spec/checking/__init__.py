@@ -6,6 +6,7 @@ result.verdict, result.distinct_states
 print(result)
 """
 
+from spec.checking import markup as markup  # has `html_of` know results and traces
 from spec.checking.check import check
 from spec.checking.exploration import Engine, Statistics
 from spec.checking.model import EvaluationFailed, Model
@@ -13,6 +14,7 @@ from spec.checking.replay import NotEnabled, Replay
 from spec.checking.result import Result
 from spec.checking.simulation import Simulation, simulate
 from spec.checking.state_space import Component, StateSpace, state_space
+from spec.checking.tabular import to_pandas
 from spec.checking.trace import Trace
 
 __all__ = [
@@ -30,4 +32,5 @@ __all__ = [
     "check",
     "simulate",
     "state_space",
+    "to_pandas",
 ]

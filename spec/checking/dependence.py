@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from spec.checking.model import Model
-from spec.checking.paths import Path
+from spec.checking.model import Model, Path
 from spec.language.state import Misplaced
 from spec.language.words import without_bounds
 

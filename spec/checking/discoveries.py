@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from spec.checking.exploration import Discovery
-from spec.checking.model import Model
+from spec.checking.model import Model, Path
 from spec.checking.packed_state import PackedState
-from spec.checking.paths import Path
 from spec.checking.symmetry import Symmetry
 from spec.language.state import Values
 

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from spec.checking.model import DEADLOCK, TYPE_OK, Model
-from spec.checking.paths import Path
+from spec.checking.model import DEADLOCK, TYPE_OK, Model, Path
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from spec.checking.notebook import html_of
 from spec.checking.result import BaseResult
 from spec.checking.trace import Trace, TraceStep, variables_told
 from spec.language.escapes import in_markup
-
-__all__ = ["of_result", "of_trace"]
 
 STYLE: Final = """\
 <style>
@@ -29,7 +28,8 @@ GOOD: Final = {"holds", "witnessed"}
 BAD: Final = {"violated", "deadlock", "unwitnessed", "vacuous"}
 
 
-def of_result(result: BaseResult) -> str:
+@html_of.register
+def _of_result(result: BaseResult) -> str:
     """The verdict, what it rests on, each property, and the traces."""
     headline = f"<b>{in_markup(result.system)}</b>: {_verdict(result.verdict, result.headline)}"
     rows = "".join(
@@ -42,7 +42,8 @@ def of_result(result: BaseResult) -> str:
     return _framed(*parts, f"<table>{columns}{rows}</table>" if rows else "", *map(_trace, result.traces))
 
 
-def of_trace(trace: Trace) -> str:
+@html_of.register
+def _of_trace(trace: Trace) -> str:
     """A row for each state: its number, who did what, what that means, and, to be unfolded, what it changed."""
     return _framed(_trace(trace))
 

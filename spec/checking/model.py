@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection, Coroutine, Generator, Iterable
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from spec.checking import arguments
 from spec.checking.arguments import Given
+from spec.checking.goal import Goal
 from spec.checking.hidden_state import HiddenState
 from spec.checking.spelling import Spelling, spelling_of
 from spec.checking.values import encoded, jsonable, show
@@ -23,12 +24,12 @@ from spec.language.part import Action, Instance, Property, within
 from spec.language.state import Layout, Misplaced, State, Values, Window
 from spec.language.words import Step
 
-if TYPE_CHECKING:
-    from spec.checking.goal import Goal
-    from spec.checking.paths import Path
-    from spec.checking.trace import Trace
-
 T = TypeVar("T")
+
+Choice = tuple[int, int]
+"""A step by the numbers of its action and of its instance."""
+Path = tuple[Values, Sequence[Choice]]
+"""An initial state, and the action and instance of each step."""
 
 TYPE_OK = "type_ok"
 DEADLOCK = "deadlock"
@@ -39,8 +40,8 @@ class EvaluationFailed(Exception):
 
     path: Path | None = None
     """A path to that state, if the engine knows one."""
-    trace: Trace | None = None
-    """The trace along that path."""
+    trace: Any = None
+    """The `Trace` along that path, if it could be made."""
 
     def __init__(self, what: str, cause: str, state: str):
         super().__init__(f"{what}: {cause}")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
+
+__all__ = ["Shown", "html_of"]
+
+
+@singledispatch
+def html_of(shown: object) -> str:
+    """A result as HTML (`spec.checking.markup`); empty where a notebook shows its text."""
+    return ""
+
 
 class Shown:
     """A result to be read: `str` is all of it, `repr` its name on one line."""
 
-    def to_html(self) -> str:
-        """How a notebook shows it; empty where it shows the text."""
-        return ""
-
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What Jupyter and IPython ask for, and heed before they ask for a `repr`."""
-        html = self.to_html()
+        html = html_of(self)
         return {"text/plain": str(self), **({"text/html": html} if html else {})}

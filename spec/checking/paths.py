@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from spec.checking.model import TYPE_OK, EvaluationFailed, Model
+from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Path
 from spec.checking.trace import Trace, TraceStep
 from spec.checking.views import news, sentences
 from spec.language.domains import ABSENT, LEFT_OUT
@@ -20,11 +20,6 @@ from spec.language.identity import same
 from spec.language.part import Instance
 from spec.language.state import Misplaced, Values
 from spec.language.words import Step, listening
-
-Choice = tuple[int, int]
-"""A step by the numbers of its action and of its instance."""
-Path = tuple[Values, Sequence[Choice]]
-"""An initial state, and the action and instance of each step."""
 
 
 class StepDone(NamedTuple):

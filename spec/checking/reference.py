@@ -22,8 +22,8 @@ from spec.checking.exploration import (
     split,
 )
 from spec.checking.memory import MB, Budget, OutOfMemory, room_to_grow
-from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
-from spec.checking.paths import Path, failing_along
+from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Path
+from spec.checking.paths import failing_along
 from spec.checking.symmetry import Symmetry
 from spec.language.state import Values
 

@@ -15,8 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from spec.checking.lanes import owner
-from spec.checking.model import Model
-from spec.checking.paths import Choice, Path
+from spec.checking.model import Choice, Model, Path
 from spec.language.errors import Disabled
 from spec.language.state import Misplaced, Values
 from spec.language.words import without_bounds

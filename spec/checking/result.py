@@ -200,12 +200,6 @@ class BaseResult(Shown, ABC):
             lines += ["", str(tell(each))]
         return "\n".join(lines)
 
-    def to_html(self) -> str:
-        """How a notebook shows it."""
-        from spec.checking.markup import of_result
-
-        return of_result(self)
-
     def basis(self) -> Iterator[str]:
         """Lines with what the verdict rests on: figures, constants, what is left out; first what is known of it."""
         yield from (*self._known(), *self._figures(), *self._compiled(), *self._began_again(), *self._held_for())

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from spec.checking.model import EvaluationFailed, Model
-from spec.checking.paths import Choice, Path
+from spec.checking.model import Choice, EvaluationFailed, Model, Path
 from spec.checking.reordering import actor_of
 from spec.language.state import Values
 

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from spec.checking.exploration import Engine, Options
-from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
-from spec.checking.paths import Choice, Path
+from spec.checking.model import DEADLOCK, TYPE_OK, Choice, EvaluationFailed, Model, Path
 from spec.language.errors import Disabled, UsageError
 from spec.language.state import Misplaced, Values
 

@@ -20,8 +20,8 @@ from spec.checking.check import asked, documentation
 from spec.checking.exploration import Engine
 from spec.checking.limits import too_large
 from spec.checking.memory import require_address_space
-from spec.checking.model import DEADLOCK, Model, until_nothing_is_seen_through
-from spec.checking.paths import Path, trace, trace_along, traced_failures
+from spec.checking.model import DEADLOCK, Model, Path, until_nothing_is_seen_through
+from spec.checking.paths import trace, trace_along, traced_failures
 from spec.checking.reference import ReferenceEngine
 from spec.checking.result import NO_BOUNDS, ActionResult, BaseResult, PropertyResult
 from spec.checking.shrinking import Shrinking

@@ -21,7 +21,6 @@ from types import ModuleType
 from typing import Any, Generic
 
 import spec
-from spec.checking.goal import Goal
 from spec.language.errors import UsageError
 from spec.language.part import Part
 from spec.language.specification import Specification
@@ -96,9 +95,9 @@ def name_of(module: ModuleType) -> str:
     return module.__name__ if file is None or _found_by_name(module) else file.name
 
 
-def pickled(specification: Specification, goal: Goal | None = None) -> bytes:
-    """A specification, and what is to be shown of it, as bytes for another process: what that process would not find
-    by name goes along.
+def pickled(specification: Specification, asked: object = None) -> bytes:
+    """A specification, and what is asked of it, as bytes for another process: what that process would not find by
+    name goes along.
 
     A class that goes along comes out with its names sorted, and the order in which they were declared has a meaning:
     actions are numbered by it, and states are laid out by it. So that goes along too.
@@ -114,25 +113,24 @@ def pickled(specification: Specification, goal: Goal | None = None) -> bytes:
     for module in along:
         cloudpickle.register_pickle_by_value(module)
     try:
-        content: bytes = cloudpickle.dumps((specification, goal, declared))
+        content: bytes = cloudpickle.dumps((specification, asked, declared))
         return content
     finally:
         for module in along:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def unpickled(content: bytes) -> tuple[Specification, Goal | None]:
-    """The specification that was pickled, and what is to be shown of it."""
+def unpickled(content: bytes) -> tuple[Specification, Any]:
+    """The specification that was pickled, and what is asked of it."""
     specification: Specification
-    goal: Goal | None
-    specification, goal, declared = pickle.loads(content)
+    specification, asked, declared = pickle.loads(content)
     for cls, names in declared:
         for name in names:
             if name in vars(cls) and not name.startswith("__"):
                 value = vars(cls)[name]
                 delattr(cls, name)
                 setattr(cls, name, value)
-    return specification, goal
+    return specification, asked
 
 
 def _imported(module: ModuleType) -> Iterator[ModuleType]:

@@ -49,8 +49,8 @@ from spec.checking.arguments import Given
 from spec.checking.exploration import is_violation, split
 from spec.checking.expression import function_of
 from spec.checking.goal import Goal
-from spec.checking.model import DEADLOCK, Model, Transition
-from spec.checking.paths import Choice, as_variables, trace, traced_failures
+from spec.checking.model import DEADLOCK, Choice, Model, Transition
+from spec.checking.paths import as_variables, trace, traced_failures
 from spec.checking.trace import Trace
 from spec.language.errors import SpecificationError, UsageError, told
 from spec.language.identity import identity

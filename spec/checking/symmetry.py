@@ -22,9 +22,8 @@ from spec.checking.exploration import OnProgress, Statistics, split
 from spec.checking.group import every_permutation, generators, order, sorts_in
 from spec.checking.images import Image, NotSymmetric, Permuted, images
 from spec.checking.least import Least
-from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Transition
+from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Path, Transition
 from spec.checking.packed_state import PackedState
-from spec.checking.paths import Path
 from spec.checking.renamings import (
     ACTION,
     ENABLED,

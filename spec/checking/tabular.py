@@ -1,4 +1,4 @@
-"""A trace as a table: a row for each state, for Arrow, pandas and what reads them.
+"""A trace as a table: a DataFrame of pandas with a row for each state.
 
 `state` is its number, `step` what led to it, `action` and `actor` are that step's; null in the first row. Then comes
 a column for each place, called as a trace calls it: a plain variable, a key of a mapping, a field of a record in
@@ -24,29 +24,18 @@ from spec.language.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas
-    import pyarrow
 
-__all__ = ["arrow_table", "columns", "data_frame"]
-
-
-def arrow_table(trace: Trace) -> pyarrow.Table:
-    """The trace as a table of Arrow.
-
-    Raises:
-        UsageError: pyarrow is not installed.
-    """
-    arrow = _library("pyarrow")
-    return arrow.table(columns(trace))
+__all__ = ["columns", "to_pandas"]
 
 
-def data_frame(trace: Trace) -> pandas.DataFrame:
+def to_pandas(trace: Trace) -> pandas.DataFrame:
     """The trace as a DataFrame, whose columns have pandas' types of Arrow: an integer stays one beside a null.
 
     Raises:
         UsageError: pandas or pyarrow is not installed.
     """
     frames = _library("pandas")
-    return arrow_table(trace).to_pandas(types_mapper=frames.ArrowDtype)
+    return _library("pyarrow").table(columns(trace)).to_pandas(types_mapper=frames.ArrowDtype)
 
 
 def _library(name: str) -> Any:

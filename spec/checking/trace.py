@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from spec.checking.model import DEADLOCK
 from spec.checking.notebook import Shown
@@ -17,10 +17,6 @@ from spec.language.domains import LEFT_OUT
 from spec.language.escapes import escaped
 from spec.language.part import Lanes
 from spec.language.words import Step
-
-if TYPE_CHECKING:
-    import pandas
-    import pyarrow
 
 EMPTY: Final = ((), frozenset[Any]())
 """Collections without members."""
@@ -120,24 +116,6 @@ class Trace(Shown):
             **views,
             "steps": [each.to_json() for each in self.steps],
         }
-
-    def to_html(self) -> str:
-        """How a notebook shows it."""
-        from spec.checking.markup import of_trace
-
-        return of_trace(self)
-
-    def to_arrow(self) -> pyarrow.Table:
-        """Its states as a table of Arrow, see `spec.checking.tabular`."""
-        from spec.checking.tabular import arrow_table
-
-        return arrow_table(self)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Its states as a DataFrame of pandas, see `spec.checking.tabular`."""
-        from spec.checking.tabular import data_frame
-
-        return data_frame(self)
 
     def __repr__(self) -> str:
         return f"<Trace of {self.broken or 'a run'}, {self.length} states>"

@@ -14,9 +14,8 @@ from typing import Final, NamedTuple, Protocol
 
 from spec.checking.chance import SWARM, Chance, Policy
 from spec.checking.exploration import is_violation, split
-from spec.checking.model import DEADLOCK, EvaluationFailed, Expansion, Model, Transition
+from spec.checking.model import DEADLOCK, EvaluationFailed, Expansion, Model, Path, Transition
 from spec.checking.packed_state import PackedState
-from spec.checking.paths import Path
 from spec.checking.sketch import Sketch, note
 
 

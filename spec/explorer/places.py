@@ -10,8 +10,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from spec.checking.followed import Followed
 from spec.checking.lanes import SYSTEM, from_left_to_right
-from spec.checking.model import Model, Transition
-from spec.checking.paths import Choice, as_variables
+from spec.checking.model import Choice, Model, Transition
+from spec.checking.paths import as_variables
 from spec.checking.pictures import captions, drawings
 from spec.checking.spelling import PLAIN, Spelling
 from spec.checking.values import fields_of, show

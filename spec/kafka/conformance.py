@@ -16,9 +16,9 @@ from typing import Any
 from spec.checking.check import silent
 from spec.checking.edge_coverage import EdgeCoverage, EdgePath, EdgeTours
 from spec.checking.exploration import OnProgress
-from spec.checking.model import Model
+from spec.checking.model import Model, Path
 from spec.checking.notebook import Shown
-from spec.checking.paths import Path, trace_along
+from spec.checking.paths import trace_along
 from spec.checking.trace import Trace
 from spec.checking.values import jsonable, show
 from spec.kafka.divergences import DIVERGENCES, Divergence

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeAlias
 
 from typing_extensions import TypeVar
 
-from spec.checking.model import Model
-from spec.checking.paths import Path
+from spec.checking.model import Model, Path
 from spec.language import Specification, Step
 from spec.language.errors import UsageError
 from spec.language.state import Values

@@ -12,8 +12,7 @@ from spec.anomalies import Anomaly
 from spec.checking.check import silent
 from spec.checking.exploration import Options
 from spec.checking.local import LocalEngine
-from spec.checking.model import Model
-from spec.checking.paths import Path
+from spec.checking.model import Model, Path
 from spec.language.errors import UsageError
 from spec.loading import system_named, under
 from spec.systems.controller import ControllerLife

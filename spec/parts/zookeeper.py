@@ -371,10 +371,10 @@ class ZooKeeperPart(Part[Ensemble]):
     @picture
     def tree(self, s: Ensemble) -> Tree:
         """The znodes: what each holds, how often it was set, and whose it is if it ends with a session."""
-        return znodes_drawn(s, self.counts_writes)
+        return znodes_drawn(s.nodes, s.sessions, self.counts_writes)
 
     @picture
     def clients(self, s: Ensemble) -> Grid | None:
         """The sessions: what each watches, and which watch events are on their way to its client."""
         where(s.sessions)
-        return sessions_drawn(s)
+        return sessions_drawn(s.sessions, s.away, s.data_watches, s.child_watches, s.events)

@@ -32,7 +32,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from spec.checking.arguments import Given
-from spec.checking.paths import Path
+from spec.checking.model import Path
 from spec.language.errors import UsageError
 from spec.language.state import Values
 from spec.language.words import Step

@@ -12,8 +12,7 @@ from spec.checking.check import silent
 from spec.checking.edge_coverage import EdgeCoverage
 from spec.checking.exploration import Options
 from spec.checking.local import LocalEngine
-from spec.checking.model import Model
-from spec.checking.paths import Path
+from spec.checking.model import Model, Path
 from spec.kafka import divergences
 from spec.kafka.conformance import Conformance, conform
 from spec.kafka.divergences import Divergence

@@ -11,8 +11,7 @@ import pytest
 from spec.checking.check import silent
 from spec.checking.exploration import Options
 from spec.checking.local import LocalEngine
-from spec.checking.model import Model
-from spec.checking.paths import Path
+from spec.checking.model import Model, Path
 from spec.kafka.conformance import conform
 from spec.kafka.event_plane import RELEASES
 from spec.kafka.following import Following, deviation_in

@@ -18,10 +18,11 @@ import pytest
 from pygraphviz import AGraph
 
 from spec.anomalies import anomaly_named
-from spec.checking import Trace, check
+from spec.checking import Trace, check, to_pandas
 from spec.checking.brief import brief
 from spec.checking.followed import follow
 from spec.checking.itf import RecordedTrace
+from spec.checking.notebook import html_of
 from spec.checking.program import program
 from spec.diagrams import ANOMALIES
 from spec.explorer import of_trace
@@ -107,17 +108,17 @@ def test_a_program(anomaly: str, tmp_path: Path) -> None:
 
 
 def test_tables(anomaly: str, tmp_path: Path) -> None:
-    """A row for each state, in Arrow, in Parquet and in pandas."""
+    """A row for each state, in pandas and in Parquet."""
     import pandas  # only here: it takes half a second, and each worker collects all files
 
     trace = trace_of(anomaly)
-    table, frame = trace.to_arrow(), trace.to_pandas()
+    frame = to_pandas(trace)
     frame.to_parquet(tmp_path / "trace.parquet")
     again = pandas.read_parquet(tmp_path / "trace.parquet", dtype_backend="pyarrow")
-    assert table.num_rows == len(frame) == trace.length
-    assert table["action"].to_pylist()[1:] == list(again["action"])[1:] == actions_of(trace)
-    assert table["actor"].to_pylist()[1:] == [each.lanes.actor for each in trace.steps]
-    assert list(again.columns) == table.column_names
+    assert len(frame) == trace.length
+    assert list(frame["action"])[1:] == list(again["action"])[1:] == actions_of(trace)
+    assert list(frame["actor"])[1:] == [each.lanes.actor for each in trace.steps]
+    assert list(again.columns) == list(frame.columns)
 
 
 def test_sequence_diagrams(anomaly: str) -> None:
@@ -155,7 +156,7 @@ def overlap(one: Sequence[float], other: Sequence[float]) -> bool:
 def test_a_notebook(browser: Any, tmp_path: Path, anomaly: str) -> None:
     """A row for each state, and what breaks in the last."""
     trace = trace_of(anomaly)
-    (tmp_path / "cell.html").write_text(f"<!doctype html><body>{trace.to_html()}</body>", encoding="utf-8")
+    (tmp_path / "cell.html").write_text(f"<!doctype html><body>{html_of(trace)}</body>", encoding="utf-8")
     with opened(browser, (tmp_path / "cell.html").as_uri()) as page:
         rows = page.locator("table tr").all_inner_texts()
         assert len(rows) == trace.length

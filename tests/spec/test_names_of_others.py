@@ -22,6 +22,7 @@ from spec import streams
 from spec.checking import Result, Trace, check
 from spec.checking.brief import brief
 from spec.checking.itf import RecordedTrace
+from spec.checking.notebook import html_of
 from spec.checking.program import program
 from spec.checking.values import jsonable, show
 from spec.cli import kafkaspec
@@ -148,7 +149,7 @@ def test_a_text_of_any_characters_is_seen_wherever_it_is_shown(word: str) -> Non
     for text in (svg(trace), to_junit(result)):
         ElementTree.fromstring(text)
         assert_seen(text, but="\xa0")
-    for text in (to_markdown(result), to_html(result), result.to_html(), trace.to_html()):
+    for text in (to_markdown(result), to_html(result), html_of(result), html_of(trace)):
         assert_seen(text, but="\xa0")
     graph = state_graph(Post(word=word))
     drawn = {form: write(graph) for form, write in FORMATS.items()}

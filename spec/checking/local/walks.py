@@ -30,9 +30,8 @@ from spec.checking.local.outcomes import CLOSED, LEFT, UNKNOWN, USUAL
 from spec.checking.local.outcomes import FAILED as RAISED
 from spec.checking.local.shape import shape_of
 from spec.checking.local.tables import DecisionTables
-from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
+from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Path
 from spec.checking.packed_state import PackedState
-from spec.checking.paths import Path
 from spec.checking.sketch import REGISTERS, ZEROS, Sketch
 from spec.checking.walks import FAILED, OnWalkProgress, PlainWalker, Tally, WalkDiscovery, Walks
 from spec.language.state import Values

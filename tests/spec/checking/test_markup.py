@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 from spec.checking import check
 from spec.checking.markup import STYLE
+from spec.checking.notebook import html_of
 from spec.language import Specification, State, action, variable, view
 from tests.spec.checking.test_brief import IN_TURN, TalkingLetters, run
 from tests.spec.checking.test_trace import Post
@@ -44,7 +45,7 @@ def text(html: str) -> str:
 
 def test_a_trace_in_a_notebook() -> None:
     """Number, actor, step, what it means; what changed can be unfolded."""
-    html = run(TalkingLetters(), IN_TURN).to_html()
+    html = html_of(run(TalkingLetters(), IN_TURN))
     told = text(html)
     assert told.startswith("few_letters : There are never two letters in the tray. 1 initially there are 0 letters ")
     assert "3 clerk bob open(clerk=bob) 1 value done[bob]: 0 -> 1 4 clerk ann" in told
@@ -62,7 +63,7 @@ def test_a_result_in_a_notebook() -> None:
     assert "constants boxes = 2" in told
     assert "nothing_is_taken transition invariant violated 4" in told
     assert told.count("nothing_is_taken breaks here") == 1
-    assert '<span class="good">holds</span>' in check(Post(), properties=["type_ok"], engine="reference").to_html()
+    assert '<span class="good">holds</span>' in html_of(check(Post(), properties=["type_ok"], engine="reference"))
 
 
 class Words(State):
@@ -89,7 +90,7 @@ class Markup(Specification[Words]):
 def test_nothing_in_it_is_taken_for_markup() -> None:
     """Names, values, sentences of views."""
     shown = check(Markup(), show="s.word != ''", engine="reference")
-    html = shown.to_html()
+    html = html_of(shown)
     told = text(html)
     for words in ("<mark>", "<who>", "speak(word=<script>)", "<u><b>&</u>", 'word: "" -> <b>&', "s.word != ''"):
         assert words in told, words

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from spec.checking.exploration import Engine, Exploration, OnProgress, Options
-from spec.checking.model import DEADLOCK, TYPE_OK, Model
-from spec.checking.paths import Path, trace
+from spec.checking.model import DEADLOCK, TYPE_OK, Model, Path
+from spec.checking.paths import trace
 from spec.checking.reference import ReferenceEngine
 from spec.checking.shrinking import Shrinking
 from spec.checking.walks import PlainWalker, Walks

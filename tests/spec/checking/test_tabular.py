@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 from spec.checking import Replay
-from spec.checking.tabular import columns
+from spec.checking.tabular import columns, to_pandas
 from spec.language import Specification, State, Step, action, variable
 from spec.language.errors import UsageError
 from tests.spec.checking.test_brief import ANN, Letters, Narrow, by, run
@@ -22,7 +22,7 @@ FOUND = counterexample(Post(), "nothing_is_taken")
 
 def test_a_row_for_each_state() -> None:
     """With the step that led to it, and who took it; nothing did to the first."""
-    table = run(Letters(), ANN, "").to_arrow()
+    table = pyarrow.table(columns(run(Letters(), ANN, "")))
     assert table.num_rows == 4
     assert table.select(["state", "step", "action", "actor"]).to_pylist() == [
         {"state": 1, "step": None, "action": None, "actor": None},
@@ -34,7 +34,7 @@ def test_a_row_for_each_state() -> None:
 
 def test_a_column_for_each_place() -> None:
     """Down to the fields of records, of their types; what is absent is null, what is left out is not there."""
-    table = FOUND.to_arrow()
+    table = pyarrow.table(columns(FOUND))
     assert {field.name: str(field.type) for field in table.schema} == {
         "state": "int64",
         "step": "string",
@@ -55,7 +55,7 @@ def test_a_data_frame_keeps_its_integers() -> None:
     """Beside a null, too."""
     import pandas  # only here: it takes half a second, and each worker collects all files
 
-    frame = FOUND.to_pandas()
+    frame = to_pandas(FOUND)
     assert isinstance(frame, pandas.DataFrame)
     assert frame.shape == (4, 9)
     assert str(frame["box[1].to"].dtype) == "int64[pyarrow]"
@@ -145,7 +145,7 @@ def test_a_variable_that_is_called_as_a_column() -> None:
 def test_a_value_outside_its_domain_is_shown() -> None:
     """It is that which breaks."""
     found = run(Narrow(), ANN, "type_ok")
-    assert found.to_arrow()["tray"].to_pylist() == [0, 0, 0, 9]
+    assert columns(found)["tray"] == [0, 0, 0, 9]
 
 
 @pytest.mark.parametrize("name", ["pyarrow", "pandas"])
@@ -153,4 +153,4 @@ def test_a_library_that_is_missing_is_named(name: str, monkeypatch: pytest.Monke
     """In one line, with what to do."""
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(UsageError, match=f"^{name} is not installed, and this needs it: pip install {name}$"):
-        run(Letters(), by("ann", "open"), "").to_pandas()
+        to_pandas(run(Letters(), by("ann", "open"), ""))
