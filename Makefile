@@ -9,10 +9,11 @@ TEST := $(BIN)/python -m pytest -n auto --dist loadfile
 LONG := $(TEST) -m long --durations=20 --durations-min=30
 QUICK := $(addprefix tests/test_,examples.py names.py prose.py rows.py sharing.py) tests/election tests/statemachines tests/spec/scenarios \
 	tests/spec/language \
-	$(filter-out %_canonical.py %_random_systems.py %_renamings.py,$(wildcard tests/spec/checking/test_*.py)) \
+	$(filter-out %_canonical.py %_random_systems.py %_renamings.py tests/spec/checking/local/% tests/spec/checking/spark/%, \
+		$(wildcard tests/spec/checking/test_*.py tests/spec/checking/*/test_*.py)) \
 	$(addprefix tests/spec/checking/local/test_,engine.py masks.py recording.py) \
 	tests/spec/systems/test_replication.py \
-	$(addprefix tests/spec/test_,catalogue.py diagrams.py life.py loading.py progress.py rundir.py)
+	$(addprefix tests/spec/test_,catalogue.py diagrams.py life.py loading.py progress.py)
 # Where a machine forbids it, each of the hundred processes that tests start would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -20,8 +21,8 @@ PARTS := long-kafka long-instances long-engines long-reliability long-spark long
 
 # What each dependency does for us, once: README's commands, the wheel, Spark's jobs, a run that is resumed.
 CLAIMED := tests/test_packaging.py tests/test_readme.py::test_commands_print_what_is_shown \
-	$(addprefix tests/spec/,test_spark.py::test_jobs_agree_with_the_reference test_spark_resume.py::test_a_killed_run_is_resumed \
-	checking/test_itf.py checking/test_state_space.py checking/test_tabular.py testing/test_machine.py reports what_if/test_live_zookeeper.py)
+	$(addprefix tests/spec/,checking/spark/test_engine.py::test_jobs_agree_with_the_reference checking/spark/test_resume.py::test_a_killed_run_is_resumed \
+	checking/traces/test_itf.py checking/graph/test_state_space.py checking/traces/test_tabular.py testing/test_machine.py reports what_if/test_live_zookeeper.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help check quick test lowest newest lint long long-sequences kafka bench diagrams api clean $(PARTS)
@@ -74,16 +75,16 @@ $(PARTS): $(COMPILED)
 
 long-instances long-systems: $(WIDE)
 long-instances:  ## of that, pinned instances and anomalies
-long-instances: PART = tests/spec/test_instances.py tests/spec/test_spark_instances.py tests/spec/test_anomalies.py
+long-instances: PART = tests/spec/test_instances.py tests/spec/checking/spark/test_instances.py tests/spec/test_anomalies.py
 
 long-engines:  ## of that, the reference and the local engine: 20,000 random systems (SYSTEMS_SEED=7: the same again), runs that are killed
-long-engines: PART = tests/spec/checking
+long-engines: PART = $(filter-out %/spark %.py,$(wildcard tests/spec/checking/*)) $(wildcard tests/spec/checking/test_*.py)
 
 long-reliability:  ## of that, runs that are broken off at moments drawn by lot
 long-reliability: PART = tests/reliability
 
 long-spark:  ## of that, Spark: every toy by jobs, a cluster that loses a machine
-long-spark: PART = $(filter-out %_instances.py,$(wildcard tests/spec/test_spark*.py))
+long-spark: PART = $(filter-out %_instances.py,$(wildcard tests/spec/checking/spark/test_*.py))
 
 long-systems:  ## of that, whole systems to the end and beyond, the gallery, and the tutorial from an installed wheel
 long-systems: PART = tests/spec/systems tests/spec/scenarios tests/statemachines/test_event_sequences.py tests/spec/what_if tests/gallery \
@@ -98,7 +99,7 @@ long-sequences: $(COMPILED)  ## of that only more: 100,000 sequences of commands
 		tests/kafka/test_state_machines.py tests/kafka/test_whole_controller.py tests/zookeeper
 
 long-large: $(WIDE)  ## of that only more: all large instances on the reference engine and on Spark, not one or two of each system; an hour
-	LARGE_INSTANCES=all $(LONG) tests/spec/test_instances.py tests/spec/test_spark_instances.py
+	LARGE_INSTANCES=all $(LONG) tests/spec/test_instances.py tests/spec/checking/spark/test_instances.py
 
 long-zookeeper:  ## of that, 200,000 operations beside a real ZooKeeper
 long-zookeeper: PART = tests/zookeeper tests/spec/testing

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from spec.checking.memory import MB, of_tree, size_of, written
+from spec.checking.machine.memory import MB, of_tree, size_of, written
 
 EVERY: Final = 0.05
 """Seconds between two looks."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final, NamedTuple
 
-from spec.checking.chance import BY_INSTANCE, EVEN, SWARM, Policy
+from spec.checking.random.chance import BY_INSTANCE, EVEN, SWARM, Policy
 from spec.checking.simulation import simulate
 from spec.language import Specification
 from spec.systems.controller_election import ControllerElection

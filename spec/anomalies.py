@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from spec.checking import Replay, Result, Trace, check
 from spec.checking.model import EvaluationFailed
 from spec.checking.result import EXIT_CODES, BaseResult, KnownViolation, violated
-from spec.checking.values import show
+from spec.checking.values.text import show
 from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
 from spec.language.specification import Specification
 from spec.loading import system_named, under

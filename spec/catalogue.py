@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from spec.anomalies import Anomaly
-from spec.checking.values import jsonable, show
+from spec.checking.values.text import jsonable, show
 from spec.language.escapes import escaped
 from spec.language.specification import Specification, title_of
 from spec.language.words import Constant

@@ -19,7 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from spec.checking.abstraction import tally
+from spec.checking.graph.abstraction import tally
 from spec.instances import instances
 from spec.language import Specification, Step, say
 from spec.life import counted_systems

@@ -18,7 +18,7 @@ from spec.streams import Unwritable
 
 if TYPE_CHECKING:  # a mistake is to be answered before all that explores is loaded
     from spec.checking.model import EvaluationFailed
-    from spec.checking.trace import Trace
+    from spec.checking.traces.trace import Trace
     from spec.language import Specification
 
 USAGE: Final = 2

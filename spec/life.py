@@ -18,9 +18,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from spec.checking.abstraction import Abstraction, Edge, edges
 from spec.checking.check import silent
 from spec.checking.exploration import OnProgress
+from spec.checking.graph.abstraction import Abstraction, Edge, edges
 from spec.language import Step
 from spec.releases import RELEASES, valuation
 from spec.systems.controller import ControllerLife

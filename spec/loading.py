@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from spec.checking.settings import read
+from spec.checking.values.settings import read
 from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, shortened, shown, told
 from spec.language.identity import same
 from spec.language.specification import Specification, title_of, unknown_constant

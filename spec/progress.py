@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, TextIO
 
 from spec.checking.exploration import Statistics
-from spec.checking.memory import MemoryGauge
+from spec.checking.machine.memory import MemoryGauge
 from spec.checking.simulation import SimulationStatistics
 from spec.language.escapes import escaped
 

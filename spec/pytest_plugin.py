@@ -51,7 +51,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 def _is_ours(path: Path) -> bool:
     """Whether it was written here, be it laid out anew by another tool; then what is wrong with it is to be told."""
-    from spec.checking.itf import OURS
+    from spec.checking.traces.itf import OURS
 
     try:
         return f'"{OURS}"' in path.read_text(encoding="utf-8", errors="replace")
@@ -93,8 +93,8 @@ class FollowedTrace(_Test):
     """That the specification has the trace."""
 
     def runtest(self) -> None:
-        from spec.checking.followed import follow
-        from spec.checking.itf import RecordedTrace
+        from spec.checking.traces.followed import follow
+        from spec.checking.traces.itf import RecordedTrace
         from spec.loading import specification
 
         recorded = RecordedTrace.read(self.path)

@@ -14,9 +14,9 @@ from itertools import accumulate
 from textwrap import wrap
 from typing import Any, Final, NamedTuple
 
-from spec.checking.lanes import SYSTEM, from_left_to_right, owner
-from spec.checking.trace import Trace, TraceStep
-from spec.checking.values import show
+from spec.checking.traces.lanes import SYSTEM, from_left_to_right, owner
+from spec.checking.traces.trace import Trace, TraceStep
+from spec.checking.values.text import show
 from spec.language.escapes import escaped
 from statemachines.drawing import FONTS, INITIAL, LETTER, LINE, TIP
 

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from spec.checking.abstraction import quotient
 from spec.checking.check import silent
 from spec.checking.engines import engine_class
 from spec.checking.exploration import OnProgress
-from spec.checking.expression import function_of
+from spec.checking.graph.abstraction import quotient
 from spec.checking.local.lazy import plain
 from spec.checking.model import EvaluationFailed, Model
-from spec.checking.spelling import Spelling
-from spec.checking.values import show
+from spec.checking.values.expression import function_of
+from spec.checking.values.spelling import Spelling
+from spec.checking.values.text import show
 from spec.language.errors import UsageError, told
 from spec.language.escapes import escaped
 from spec.language.identity import identity
@@ -52,7 +52,7 @@ class StateGraph:
     def to_networkx(self) -> networkx.MultiDiGraph:
         """The graph as one of networkx: nodes have `initial` and the text of each expression, edges have `action`.
 
-        `spec.checking.state_space` makes a graph whose attributes are values, with the parameters of each step.
+        `spec.checking.graph.state_space` makes a graph whose attributes are values, with the parameters of each step.
         """
         import networkx
 

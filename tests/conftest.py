@@ -127,7 +127,7 @@ def _skipped_where_spark_begins() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def session(java: None) -> Iterator[SparkSession]:
     """One Spark session for all tests: they are callers that give one, so it outlives every engine."""
-    from spec.checking.memory import Budget
+    from spec.checking.machine.memory import Budget
     from spec.checking.spark.allotment import allotted
     from spec.checking.spark.session import start
 

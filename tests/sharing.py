@@ -15,9 +15,9 @@ from xdist.scheduler import LoadScopeScheduling
 
 TOGETHER: Mapping[str, tuple[str, ...]] = {
     "Spark": (
-        "tests/spec/test_spark.py",
-        "tests/spec/test_spark_instances.py",
-        "tests/spec/test_spark_symmetry.py",
+        "tests/spec/checking/spark/test_engine.py",
+        "tests/spec/checking/spark/test_instances.py",
+        "tests/spec/checking/spark/test_symmetry.py",
         "tests/reliability/test_reliability.py::test_a_run_of_spark_is_broken_off",
         "tests/reliability/test_reliability.py::test_a_run_is_broken_off",
         "tests/reliability/test_reliability.py::test_what_is_to_be_killed_is_there",

@@ -9,13 +9,13 @@ print(result)
 from spec.checking import markup as markup  # has `html_of` know results and traces
 from spec.checking.check import check
 from spec.checking.exploration import Engine, Statistics
+from spec.checking.graph.state_space import Component, StateSpace, state_space
 from spec.checking.model import EvaluationFailed, Model
-from spec.checking.replay import NotEnabled, Replay
 from spec.checking.result import Result
 from spec.checking.simulation import Simulation, simulate
-from spec.checking.state_space import Component, StateSpace, state_space
-from spec.checking.tabular import to_pandas
-from spec.checking.trace import Trace
+from spec.checking.traces.replay import NotEnabled, Replay
+from spec.checking.traces.tabular import to_pandas
+from spec.checking.traces.trace import Trace
 
 __all__ = [
     "Component",

@@ -12,7 +12,7 @@ from operator import index
 from pathlib import Path
 from typing import Final, SupportsIndex
 
-from spec.checking.memory import size_of
+from spec.checking.machine.memory import size_of
 from spec.language.errors import UsageError
 from spec.language.specification import Specification
 

@@ -19,9 +19,9 @@ from spec.checking import arguments
 from spec.checking.arguments import Directory
 from spec.checking.exploration import Exploration, OnProgress, Options, Statistics
 from spec.checking.first_tier import FirstTier
-from spec.checking.limits import refuse_too_large
-from spec.checking.memory import Budget, written
+from spec.checking.machine.memory import Budget, written
 from spec.checking.model import Model
+from spec.checking.states.limits import refuse_too_large
 from spec.language.errors import EnvironmentFailed, UsageError
 
 
@@ -33,7 +33,7 @@ class AutoEngine:
     Args:
         workers: cores to use; by default all.
         memory: bytes, or a size like '512M', that all processes may take together; see
-            `spec.checking.memory` for the default.
+            `spec.checking.machine.memory` for the default.
         run_dir: where the run is kept, empty or not there. Without it nothing is kept, and what Spark has to have is
             put into a temporary directory.
         resume: go on with the run in `run_dir`.
@@ -52,7 +52,7 @@ class AutoEngine:
     ):
         self.workers, self.run_dir = arguments.workers(workers), arguments.place("run_dir", run_dir)
         if resume:
-            from spec.checking.checkpoint import require_run
+            from spec.checking.runs.checkpoint import require_run
 
             require_run(self.run_dir, resume)
         self.memory, self.resume = arguments.memory(memory), resume
@@ -108,7 +108,7 @@ class AutoEngine:
             try:
                 found = spark.explore(model, options, on_progress)
             except EnvironmentFailed as failure:
-                from spec.checking.checkpoint import NOT_KEPT
+                from spec.checking.runs.checkpoint import NOT_KEPT
 
                 raise EnvironmentFailed(failure.wrong, failure.kept if self.run_dir else NOT_KEPT) from failure
             found = replace(found, compile_seconds=compile_seconds + found.compile_seconds)

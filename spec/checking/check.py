@@ -11,9 +11,9 @@ from spec.checking.engines import ENGINES, engine_named
 from spec.checking.exploration import Engine, Exploration, OnProgress, Options, Statistics, is_violation
 from spec.checking.goal import Goal
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
-from spec.checking.paths import trace, traced_failures
 from spec.checking.result import ActionResult, LevelResult, PropertyResult, Result
-from spec.checking.trace import Trace
+from spec.checking.traces.paths import trace, traced_failures
+from spec.checking.traces.trace import Trace
 from spec.checking.watchdog import Watchdog
 from spec.language.errors import UsageError
 

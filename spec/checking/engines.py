@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from spec.checking.exploration import Engine
-from spec.checking.memory import require_address_space
+from spec.checking.machine.memory import require_address_space
 from spec.language.errors import UsageError
 
 ENGINES: Final[Mapping[str, str]] = {

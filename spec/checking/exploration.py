@@ -31,7 +31,8 @@ class Options:
     max_depth: int | None = None
     """Do not expand the level of this depth."""
     symmetry: bool = False
-    """Go through orbits (`spec.checking.symmetry`): states are representatives, paths are those of the model."""
+    """Go through orbits (`spec.checking.symmetry.reduction`): states are representatives, paths are those of the
+    model."""
 
 
 class Statistics(NamedTuple):

@@ -17,7 +17,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from spec.checking.exploration import Exploration, OnProgress, Options, Statistics
-from spec.checking.memory import MB, Budget
+from spec.checking.machine.memory import COMPILING, MB, Budget
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 
@@ -32,8 +32,6 @@ MOST: Final = 100_000
 """States that are kept here at most, at half a kilobyte each, while something is compiled."""
 COMPILED: Final = 224 * MB
 """Bytes of memory, about the least with which compiled code explores."""
-COMPILING: Final = 320 * MB
-"""Bytes that the compiling process takes; it runs once on a machine."""
 TICK: Final = 0.1
 """Seconds between two looks at the process that compiles, when these are reached."""
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from spec.checking.expression import NotKnown, function_of
-from spec.checking.steps_meant import parameters_in, steps_meant
+from spec.checking.values.expression import NotKnown, function_of
+from spec.checking.values.steps_meant import parameters_in, steps_meant
 from spec.language.errors import UsageError
 from spec.language.part import Instance, Property
 from spec.language.specification import Specification

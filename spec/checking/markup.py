@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from spec.checking.notebook import html_of
 from spec.checking.result import BaseResult
-from spec.checking.trace import Trace, TraceStep, variables_told
+from spec.checking.traces.notebook import html_of
+from spec.checking.traces.trace import Trace, TraceStep, variables_told
 from spec.language.escapes import in_markup
 
 STYLE: Final = """\

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from spec.checking import arguments
 from spec.checking.arguments import Given
+from spec.checking.code.hidden_state import HiddenState
 from spec.checking.goal import Goal
-from spec.checking.hidden_state import HiddenState
-from spec.checking.spelling import Spelling, spelling_of
-from spec.checking.values import encoded, jsonable, show
+from spec.checking.values.spelling import Spelling, spelling_of
+from spec.checking.values.text import encoded, jsonable, show
 from spec.language.errors import Bounded, Disabled, NothingToSay, SpecificationError, represented, shown, told
 from spec.language.part import Action, Instance, Property, within
 from spec.language.state import Layout, Misplaced, State, Values, Window

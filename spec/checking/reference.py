@@ -21,10 +21,10 @@ from spec.checking.exploration import (
     ends_it,
     split,
 )
-from spec.checking.memory import MB, Budget, OutOfMemory, room_to_grow
+from spec.checking.machine.memory import MB, Budget, OutOfMemory, room_to_grow
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Path
-from spec.checking.paths import failing_along
-from spec.checking.symmetry import Symmetry
+from spec.checking.symmetry.reduction import Symmetry
+from spec.checking.traces.paths import failing_along
 from spec.language.state import Values
 
 OFTEN = 0.05
@@ -47,7 +47,8 @@ class ReferenceEngine:
     """Explores in this process.
 
     Args:
-        memory: bytes, or a size like '512M', that this process may take; see `spec.checking.memory` for the default.
+        memory: bytes, or a size like '512M', that this process may take; see `spec.checking.machine.memory` for the
+        default.
 
     Exploring raises what every engine does, and UsageError: the memory is below the least, or beyond what there is.
     """

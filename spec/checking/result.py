@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from spec.checking.exploration import Jobs
-from spec.checking.notebook import Shown
-from spec.checking.trace import Trace
-from spec.checking.values import jsonable, show
-from spec.checking.versions import versions
+from spec.checking.machine.versions import versions
+from spec.checking.traces.notebook import Shown
+from spec.checking.traces.trace import Trace
+from spec.checking.values.text import jsonable, show
 from spec.language.escapes import escaped
 
 EXIT_CODES: Final[Mapping[str, int]] = {
@@ -193,7 +193,7 @@ class BaseResult(Shown, ABC):
         """What a person reads.
 
         Args:
-            tell: gives the text of each trace; else it is told in full. See `spec.checking.brief`.
+            tell: gives the text of each trace; else it is told in full. See `spec.checking.traces.brief`.
         """
         lines = [*map(escaped, [f"{self.system}: {self.headline}", *self.basis(), *self._judged()])]
         for each in self.traces:

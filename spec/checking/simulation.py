@@ -15,20 +15,20 @@ from typing import Any, Final, NamedTuple, SupportsIndex
 
 from spec.checking import arguments
 from spec.checking.arguments import Given, whole
-from spec.checking.chance import SEEDS, SWARM, Policy
 from spec.checking.check import asked, documentation
 from spec.checking.exploration import Engine
-from spec.checking.limits import too_large
-from spec.checking.memory import require_address_space
+from spec.checking.machine.memory import require_address_space
+from spec.checking.machine.versions import versions
 from spec.checking.model import DEADLOCK, Model, Path, until_nothing_is_seen_through
-from spec.checking.paths import trace, trace_along, traced_failures
+from spec.checking.random.chance import SEEDS, SWARM, Policy
+from spec.checking.random.shrinking import Shrinking
+from spec.checking.random.sketch import ERROR
+from spec.checking.random.walks import PlainWalker, Tally, Walker, Walks
 from spec.checking.reference import ReferenceEngine
 from spec.checking.result import NO_BOUNDS, ActionResult, BaseResult, PropertyResult
-from spec.checking.shrinking import Shrinking
-from spec.checking.sketch import ERROR
-from spec.checking.trace import Trace
-from spec.checking.versions import versions
-from spec.checking.walks import PlainWalker, Tally, Walker, Walks
+from spec.checking.states.limits import too_large
+from spec.checking.traces.paths import trace, trace_along, traced_failures
+from spec.checking.traces.trace import Trace
 from spec.checking.watchdog import Watchdog
 from spec.language.escapes import escaped
 

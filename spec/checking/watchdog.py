@@ -11,7 +11,7 @@ from collections.abc import Callable
 from threading import Event, Thread
 from typing import Any, Final
 
-from spec.checking.interrupts import DeferredSignals
+from spec.checking.machine.interrupts import DeferredSignals
 from spec.checking.model import Model
 
 LONG: Final = 10.0

@@ -69,7 +69,7 @@ def text_of(result: Result | Simulation, subject: Specification, brief: bool) ->
     """The report on a specification, with its traces in full or in brief."""
     if not brief:
         return str(result)
-    from spec.checking.brief import brief as in_brief
+    from spec.checking.traces.brief import brief as in_brief
 
     with evaluating(subject):
         return result.report(lambda trace: in_brief(subject, trace))
@@ -96,7 +96,7 @@ def can_be_written(trace: Path | None, subject: Specification) -> None:
         return
     if not (trace.is_dir() or trace.parent.is_dir()):
         raise click.UsageError(f"--trace {trace}: there is no directory {trace.parent}")
-    from spec.checking.settings import settings_of
+    from spec.checking.values.settings import settings_of
 
     settings_of(subject)
 
@@ -128,7 +128,7 @@ def write_traces(
 
 
 def _write_trace(path: Path, trace: Trace, subject: Specification, system: str) -> None:
-    from spec.checking.itf import RecordedTrace
+    from spec.checking.traces.itf import RecordedTrace
 
     with writing(path):
         RecordedTrace.of(subject, trace, system).write(path)

@@ -17,8 +17,8 @@ from spec.streams import printing_to_stderr, tell
 
 if TYPE_CHECKING:
     from spec.checking import Engine, Result, Trace
-    from spec.checking.followed import Followed
-    from spec.checking.replay import Replay
+    from spec.checking.traces.followed import Followed
+    from spec.checking.traces.replay import Replay
     from spec.language import Specification
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ def keeping(run_dir: Path | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        from spec.checking.checkpoint import kept_in
+        from spec.checking.runs.checkpoint import kept_in
 
         raise Failure(f"interrupted; {kept_in(run_dir) if run_dir else 'nothing was kept'}", INTERRUPTED) from None
 
@@ -103,7 +103,7 @@ def engine_named(
 
 def of_a_trace(path: Path, own: str | None, ask: Callable[..., T], **options: Any) -> T:
     """What comes of the trace in a file, on the system that it names, or on one that the person names instead."""
-    from spec.checking.itf import RecordedTrace
+    from spec.checking.traces.itf import RecordedTrace
     from spec.loading import system_to_follow
 
     recorded = RecordedTrace.read(path)
@@ -133,7 +133,7 @@ def evaluating(subject: Specification) -> Iterator[None]:
 
 def of_a_run(path: Path, own: str | None) -> tuple[Followed, Replay, Trace]:
     """The trace in a file, followed; if the specification no longer has it, that is told, and the command ends."""
-    from spec.checking.followed import follow
+    from spec.checking.traces.followed import follow
 
     followed = of_a_trace(path, own, follow)
     if followed.replay is None or followed.trace is None:

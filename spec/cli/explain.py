@@ -1,4 +1,7 @@
-"""`kafkaspec explain`: why something can or cannot be done in a state of a kept trace (`spec.checking.explained`)."""
+"""`kafkaspec explain`: why something can or cannot be done in a state of a kept trace.
+
+`spec.checking.traces.explained` finds it.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def explain(
     And of each action that cannot be done, which guard refuses it, in which line; with --action also what it had read
     until then.
     """
-    from spec.checking.explained import explain as explanation
+    from spec.checking.traces.explained import explain as explanation
 
     given = dict(each.partition("=")[::2] for each in parameters)
     wrong = next((each for each in parameters if "=" not in each), None)

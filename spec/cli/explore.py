@@ -14,7 +14,7 @@ from spec.cli.options import COUNT, OUTPUT, OWN, of_a_system, one
 from spec.streams import note, tell
 
 if TYPE_CHECKING:
-    from spec.checking.followed import Followed
+    from spec.checking.traces.followed import Followed
     from spec.explorer import Territory
 
 

@@ -75,7 +75,7 @@ COUNT, TEXT, PLACE = Count(min=1), Text(), Place(path_type=Path)
 
 def _size(context: click.Context, option: click.Parameter, written: str | None) -> int | None:
     """Bytes of a size as a person writes it."""
-    from spec.checking.memory import size_of
+    from spec.checking.machine.memory import size_of
 
     if written is None:
         return None

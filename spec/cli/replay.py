@@ -147,7 +147,7 @@ def _tell_scenario(name: str, trace: Path | None, own: str | None, as_json: bool
     else:
         tell_text("\n".join([*map(str, lines), "", conclusion(lines)]))
     if trace is not None:
-        from spec.checking.itf import RecordedTrace
+        from spec.checking.traces.itf import RecordedTrace
 
         with writing(trace):
             RecordedTrace.along(replay, "", system_of(scenario.text)).write(trace)
@@ -156,7 +156,7 @@ def _tell_scenario(name: str, trace: Path | None, own: str | None, as_json: bool
 
 def _follow(path: Path, own: str | None, as_json: bool) -> NoReturn:
     """Follow the trace in a file, tell what came of it, and end."""
-    from spec.checking.followed import follow
+    from spec.checking.traces.followed import follow
 
     followed = of_a_trace(path, own, follow)
     tell(json.dumps(followed.to_json()) if as_json else str(followed))
@@ -169,11 +169,11 @@ def _print(path: Path, own: str | None, form: str) -> NoReturn:
     subject = replay.model.specification
     with evaluating(subject):
         if form == "python":
-            from spec.checking.program import program
+            from spec.checking.traces.program import program
 
             text = program(subject, trace)
         else:
-            from spec.checking.brief import brief
+            from spec.checking.traces.brief import brief
 
             text = str(trace if form == "text" else brief(subject, trace))
     if form == "python":

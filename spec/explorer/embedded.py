@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from spec.checking.followed import Followed
 from spec.checking.model import Transition
+from spec.checking.traces.followed import Followed
 from spec.explorer.page import page
 from spec.explorer.places import Exit, Territory, territory_of_trace, whole_system
 from spec.language.specification import Specification

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from spec.checking.followed import Followed
-from spec.checking.lanes import SYSTEM, from_left_to_right
 from spec.checking.model import Choice, Model, Transition
-from spec.checking.paths import as_variables
-from spec.checking.pictures import captions, drawings
-from spec.checking.spelling import PLAIN, Spelling
-from spec.checking.values import fields_of, show
-from spec.checking.views import sentences
+from spec.checking.traces.followed import Followed
+from spec.checking.traces.lanes import SYSTEM, from_left_to_right
+from spec.checking.traces.paths import as_variables
+from spec.checking.traces.pictures import captions, drawings
+from spec.checking.traces.views import sentences
+from spec.checking.values.spelling import PLAIN, Spelling
+from spec.checking.values.text import fields_of, show
 from spec.language.domains import LEFT_OUT
 from spec.language.specification import Specification
 from spec.language.state import Misplaced, Values

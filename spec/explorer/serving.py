@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Any, Final
 
 from spec.checking.model import EvaluationFailed
-from spec.checking.packed_state import PackedState
+from spec.checking.states.packed_state import PackedState
 from spec.explorer.page import as_json, page
 from spec.explorer.places import Territory
 from spec.language.errors import OutOfDomain, UsageError

@@ -14,13 +14,13 @@ from time import monotonic
 from typing import Any
 
 from spec.checking.check import silent
-from spec.checking.edge_coverage import EdgeCoverage, EdgePath, EdgeTours
 from spec.checking.exploration import OnProgress
+from spec.checking.graph.edge_coverage import EdgeCoverage, EdgePath, EdgeTours
 from spec.checking.model import Model, Path
-from spec.checking.notebook import Shown
-from spec.checking.paths import trace_along
-from spec.checking.trace import Trace
-from spec.checking.values import jsonable, show
+from spec.checking.traces.notebook import Shown
+from spec.checking.traces.paths import trace_along
+from spec.checking.traces.trace import Trace
+from spec.checking.values.text import jsonable, show
 from spec.kafka.divergences import DIVERGENCES, Divergence
 from spec.kafka.following import Deviation, deviation_in
 from spec.kafka.mapping import KafkaRun, PathTask, Response

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 from spec.checking.model import Model, Path
-from spec.checking.paths import do
+from spec.checking.traces.paths import do
 from spec.kafka.mapping import Difference, KafkaRun, Observation, PathTask, Response, SystemMapping
 from spec.kafka.mappings import mapping_of
 

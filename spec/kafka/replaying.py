@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from election.ids import BrokerId, ControllerEpoch
-from spec.checking.notebook import Shown
-from spec.checking.replay import Replay
-from spec.checking.trace import TraceStep
+from spec.checking.traces.notebook import Shown
+from spec.checking.traces.replay import Replay
+from spec.checking.traces.trace import TraceStep
 from spec.kafka.brokers import BrokerProcess, LogLine, Processes, ZooKeeperProcess
 from spec.kafka.operator import ZooKeeperOperator, end_session, watchers
 from spec.kafka.proxy import HeldRequest, Proxy

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 from election.ids import BrokerId
 from spec.anomalies import Anomaly, anomaly_named
 from spec.checking import Result, check
-from spec.checking.replay import Replay
+from spec.checking.traces.replay import Replay
 from spec.kafka.jars import releases
 from spec.kafka.wire import RequestFrame
 from spec.language import Step

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from spec.checking.machine.versions import versions
 from spec.checking.model import DEADLOCK
 from spec.checking.result import NOT_CHECKED, PropertyResult, Result
-from spec.checking.trace import Trace
-from spec.checking.values import show
-from spec.checking.versions import versions
+from spec.checking.traces.trace import Trace
+from spec.checking.values.text import show
 
 VERDICTS: Final[Mapping[str, str]] = {
     "holds": "good",

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
 from xml.etree import ElementTree
 
+from spec.checking.machine.versions import versions
 from spec.checking.result import Result
-from spec.checking.values import show
-from spec.checking.versions import versions
+from spec.checking.values.text import show
 from spec.language.escapes import escaped, escaped_lines
 from spec.reports.content import bounds, decided
 from spec.reports.unfinished import Unfinished

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from spec.checking.result import PropertyResult, Result
-from spec.checking.trace import Trace
+from spec.checking.traces.trace import Trace
 from spec.language.escapes import escaped
 from spec.reports import content, growth
 from spec.reports.unfinished import HEADLINE, Unfinished

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Final
 
 from spec.checking.result import PropertyResult, Result
-from spec.checking.trace import Trace
+from spec.checking.traces.trace import Trace
 from spec.language.escapes import in_markup
 from spec.reports import content, growth
 from spec.reports.unfinished import HEADLINE, Unfinished

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from spec.checking.trace import Trace
-from spec.checking.values import show
+from spec.checking.traces.trace import Trace
+from spec.checking.values.text import show
 
 HEADLINE: Final = "the check came to no result"
 

@@ -12,7 +12,7 @@ Text at the left edge is prose. An indented line is held to the specification:
     holds committed_once                                properties that have held everywhere so far
 
 A transcript must name every property that a step breaks before its next step. So a step without a `breaks` line
-breaks nothing. Bounds forbid nothing here, but the values must lie in their domains [spec.checking.replay].
+breaks nothing. Bounds forbid nothing here, but the values must lie in their domains [spec.checking.traces.replay].
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 
 from spec.checking import EvaluationFailed, NotEnabled, Replay
 from spec.checking.model import Model
-from spec.checking.steps_meant import parameters_in
-from spec.checking.trace import TraceStep, step_lines
-from spec.checking.values import show
+from spec.checking.traces.trace import TraceStep, step_lines
+from spec.checking.values.steps_meant import parameters_in
+from spec.checking.values.text import show
 from spec.language import AssumptionViolated, SpecificationError, Step, UsageError
 from spec.loading import specification, system_named, system_to_follow
 

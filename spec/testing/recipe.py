@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from spec.checking.literals import Imports, class_name, constructor, literal
+from spec.checking.values.literals import Imports, class_name, constructor, literal
 from spec.language.specification import Specification
 from spec.testing.steps import free_names
 from spec.testing.walk import WalkedGraph

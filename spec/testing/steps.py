@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from keyword import iskeyword
 from typing import NamedTuple
 
-from spec.checking.literals import class_name, literal
+from spec.checking.values.literals import class_name, literal
 from spec.language.words import Step
 
 __all__ = ["ActionFunction", "CalledStep", "action_function", "free_names"]

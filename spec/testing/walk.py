@@ -14,9 +14,9 @@ from typing import NamedTuple
 from spec.checking.arguments import Given
 from spec.checking.exploration import Options, is_violation, split
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Path, Transition
-from spec.checking.paths import trace
 from spec.checking.reference import ReferenceEngine
-from spec.checking.trace import Trace
+from spec.checking.traces.paths import trace
+from spec.checking.traces.trace import Trace
 from spec.language.errors import SpecificationError, UsageError, represented
 from spec.language.escapes import escaped
 from spec.language.state import Values

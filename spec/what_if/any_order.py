@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerId
 from spec.checking import Result, Trace, check
-from spec.checking.trace import TraceStep
+from spec.checking.traces.trace import TraceStep
 from spec.language import action, require
 from spec.language.errors import SpecificationError, UsageError
 from spec.language.escapes import escaped

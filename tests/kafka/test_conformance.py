@@ -9,8 +9,8 @@ import pytest
 
 from spec.anomalies import anomaly_named
 from spec.checking.check import silent
-from spec.checking.edge_coverage import EdgeCoverage
 from spec.checking.exploration import Options
+from spec.checking.graph.edge_coverage import EdgeCoverage
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model, Path
 from spec.kafka import divergences

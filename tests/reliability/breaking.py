@@ -15,9 +15,10 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from spec.checking import Result, check, rundir
+from spec.checking import Result, check
 from spec.checking.exploration import Engine, Statistics
 from spec.checking.local import LocalEngine
+from spec.checking.runs import rundir
 from spec.checking.spark import SparkEngine
 from spec.dropped_interrupts import coming_again
 from tests.reliability.moments import Moment

@@ -66,7 +66,7 @@ def unbroken(symmetry: bool) -> Unbroken:
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine does not die here, so nobody waits for its disk."""
-    monkeypatch.setattr("spec.checking.rundir._sync", lambda path: None)
+    monkeypatch.setattr("spec.checking.runs.rundir._sync", lambda path: None)
 
 
 def is_a_whole_level(result: Result, symmetry: bool) -> None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
-from tests.spec.test_spark import comparable, exploration, explored
+from tests.spec.checking.spark.test_engine import comparable, exploration, explored
 from tests.spec.toys import Announcing
 
 if TYPE_CHECKING:

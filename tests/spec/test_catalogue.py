@@ -16,7 +16,7 @@ from spec.catalogue import atlas, describe
 from spec.cli import kafkaspec
 from spec.failures import failure_of
 from spec.language import Specification, switch
-from tests.spec.checking.test_trace import Post
+from tests.spec.checking.traces.test_trace import Post
 from tests.spec.test_anomalies import ATLAS
 from tests.spec.toys import Turnstile
 

@@ -1147,7 +1147,7 @@ never_beyond: It never goes beyond the top.
 def test_traces_are_told_in_brief(ask: Ask, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     """Wherever there are some; all else of the report is as ever."""
     full = ask(*command.split())
-    monkeypatch.setattr("spec.checking.brief.Brief.__str__", lambda it: f"the brief form of {it.trace.broken}")
+    monkeypatch.setattr("spec.checking.traces.brief.Brief.__str__", lambda it: f"the brief form of {it.trace.broken}")
     answer = ask(*command.split(), "--brief")
     assert (answer.code, answer.err) == (full.code, full.err)
     briefly = re.findall(r"^the brief form of \w+$", answer.out, re.MULTILINE)

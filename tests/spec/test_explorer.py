@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from spec.checking import check
-from spec.checking.followed import follow
-from spec.checking.itf import RecordedTrace
-from spec.checking.replay import Replay
+from spec.checking.traces.followed import follow
+from spec.checking.traces.itf import RecordedTrace
+from spec.checking.traces.replay import Replay
 from spec.explorer import Explorer, ExplorerServer, Territory, of_system, of_trace, places, whole_system
 from spec.language import (
     Cells,

@@ -19,11 +19,11 @@ from pygraphviz import AGraph
 
 from spec.anomalies import anomaly_named
 from spec.checking import Trace, check, to_pandas
-from spec.checking.brief import brief
-from spec.checking.followed import follow
-from spec.checking.itf import RecordedTrace
-from spec.checking.notebook import html_of
-from spec.checking.program import program
+from spec.checking.traces.brief import brief
+from spec.checking.traces.followed import follow
+from spec.checking.traces.itf import RecordedTrace
+from spec.checking.traces.notebook import html_of
+from spec.checking.traces.program import program
 from spec.diagrams import ANOMALIES
 from spec.explorer import of_trace
 from spec.language import Specification

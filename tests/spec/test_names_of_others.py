@@ -20,11 +20,11 @@ from pygraphviz import AGraph
 
 from spec import streams
 from spec.checking import Result, Trace, check
-from spec.checking.brief import brief
-from spec.checking.itf import RecordedTrace
-from spec.checking.notebook import html_of
-from spec.checking.program import program
-from spec.checking.values import jsonable, show
+from spec.checking.traces.brief import brief
+from spec.checking.traces.itf import RecordedTrace
+from spec.checking.traces.notebook import html_of
+from spec.checking.traces.program import program
+from spec.checking.values.text import jsonable, show
 from spec.cli import kafkaspec
 from spec.explorer import of_system
 from spec.failures import failure_of

@@ -45,7 +45,7 @@ class Terminal(io.StringIO):
 @pytest.fixture(autouse=True)
 def memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """What all processes have taken."""
-    monkeypatch.setattr("spec.checking.memory.of_tree", lambda: TAKEN)
+    monkeypatch.setattr("spec.checking.machine.memory.of_tree", lambda: TAKEN)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from spec.checking import Trace, check
-from spec.checking.replay import Replay
+from spec.checking.traces.replay import Replay
 from spec.language import (
     Part,
     Size,

@@ -31,7 +31,7 @@ from spec.checking.engines import engine_named
 from spec.checking.exploration import Engine
 from spec.checking.local import LocalEngine, jit
 from spec.checking.local.visited import Visited
-from spec.checking.memory import OutOfMemory
+from spec.checking.machine.memory import OutOfMemory
 from spec.checking.model import ExitAttempted
 from spec.checking.spark import SparkEngine
 from spec.language import Specification, action, constant, invariant, require, variable
@@ -484,7 +484,7 @@ def test_a_disk_that_gives_way_in_mid_run_loses_nothing(
             gives_way(run, number, meanwhile)
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr("spec.checking.rundir.reached", reached)
+        meanwhile.setattr("spec.checking.runs.rundir.reached", reached)
         with pytest.raises(EnvironmentFailed) as given_way:
             check(Walkers(), engine=made(run_dir=run))
     wrong = f"the run directory {run} cannot be used any more: {os.strerror(number)}"

@@ -15,9 +15,20 @@ from typing import Any, Final, SupportsIndex
 
 import numpy as np
 
-from spec.checking import arguments, rundir
+from spec.checking import arguments
 from spec.checking.arguments import Directory
-from spec.checking.checkpoint import (
+from spec.checking.exploration import Coverage, Exploration, Jobs, OnProgress, Options, Statistics, ended, split
+from spec.checking.local.arrays import StateRanges
+from spec.checking.local.compiling import compiled, is_compiled, load, told_by
+from spec.checking.local.jit import Array
+from spec.checking.local.seeking import Seeker
+from spec.checking.local.tables import DecisionTables
+from spec.checking.local.visited import Visited
+from spec.checking.local.worker_pool import WorkerPool
+from spec.checking.machine.memory import COMPILING, Budget, OutOfMemory
+from spec.checking.model import Model, SeenThrough, until_nothing_is_seen_through
+from spec.checking.runs import rundir
+from spec.checking.runs.checkpoint import (
     BEFORE_FIRST,
     Checkpoint,
     checkpoint_of,
@@ -26,25 +37,14 @@ from spec.checking.checkpoint import (
     open_run,
     require_run,
 )
-from spec.checking.discoveries import PackedDiscovery, Predecessor, keep_lowest, with_paths
-from spec.checking.exploration import Coverage, Exploration, Jobs, OnProgress, Options, Statistics, ended, split
-from spec.checking.first_tier import COMPILING
-from spec.checking.level_discoveries import LevelDiscoveries, failed
-from spec.checking.limits import refuse_too_large
-from spec.checking.local.arrays import StateRanges
-from spec.checking.local.compiling import compiled, is_compiled, load, told_by
-from spec.checking.local.jit import Array
-from spec.checking.local.seeking import Seeker
-from spec.checking.local.tables import DecisionTables
-from spec.checking.local.visited import Visited
-from spec.checking.local.worker_pool import WorkerPool
-from spec.checking.memory import Budget, OutOfMemory
-from spec.checking.model import Model, SeenThrough, until_nothing_is_seen_through
-from spec.checking.packed import sample_of
-from spec.checking.packed_state import PackedState
-from spec.checking.renamings import SPOT_CHECKS, ComparedSoFar
-from spec.checking.rundir import BUCKETS, Commit, RunDirectory, writing
-from spec.checking.symmetry import Symmetry
+from spec.checking.runs.discoveries import PackedDiscovery, Predecessor, keep_lowest, with_paths
+from spec.checking.runs.level_discoveries import LevelDiscoveries, failed
+from spec.checking.runs.rundir import BUCKETS, Commit, RunDirectory, writing
+from spec.checking.states.limits import refuse_too_large
+from spec.checking.states.packed import sample_of
+from spec.checking.states.packed_state import PackedState
+from spec.checking.symmetry.reduction import Symmetry
+from spec.checking.symmetry.renamings import SPOT_CHECKS, ComparedSoFar
 from spec.language.errors import UsageError
 
 TUNINGS = [1_000, 10_000, 100_000]
@@ -63,7 +63,7 @@ class LocalEngine:
     Args:
         workers: threads; by default as many as there are cores.
         memory: bytes, or a size like '512M', that this process may take, all in all; see
-            `spec.checking.memory` for the default.
+            `spec.checking.machine.memory` for the default.
         run_dir: where the run is kept, empty or not there; without it, nothing is kept.
         resume: go on with the run in `run_dir`, whichever engine began it. Only the bounds and `keep_going` may
             differ from before.

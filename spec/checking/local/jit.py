@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit, uint64
 
 from spec.checking.local.kernel_cache import KernelCache
-from spec.checking.splitmix import FIRST, SECOND
+from spec.checking.states.splitmix import FIRST, SECOND
 from spec.language.errors import EnvironmentWarning
 
 F = TypeVar("F", bound=Callable[..., Any])

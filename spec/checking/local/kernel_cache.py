@@ -31,9 +31,9 @@ MODULES: Final = (
     "local/shape",
     "local/storing",
     "local/walks",
-    "chance",
-    "sketch",
-    "splitmix",
+    "random/chance",
+    "random/sketch",
+    "states/splitmix",
 )
 """Of `spec.checking`, those whose code or constants are in kernels of other modules."""
 DIGEST: Final = hashlib.sha256().digest_size

@@ -1,9 +1,9 @@
-"""Orbits for compiled code: what `spec.checking.symmetry` knows of the permutations, in flat arrays.
+"""Orbits for compiled code: what `spec.checking.symmetry.reduction` knows of the permutations, in flat arrays.
 
-Of a group that is not listed these are the facts and relations of `spec.checking.facts`. Of one that is, a state is
-cut into *windows* of a few slots. For each value of a window a table has what all permutations make of it, side by
-side. So one look at each window that has a share in a word gives this word of all images, and the next word is
-looked at only if several images are the least so far. Six permutations cost hardly more than one.
+Of a group that is not listed these are the facts and relations of `spec.checking.symmetry.facts`. Of one that is, a
+state is cut into *windows* of a few slots. For each value of a window a table has what all permutations make of it,
+side by side. So one look at each window that has a share in a word gives this word of all images, and the next word
+is looked at only if several images are the least so far. Six permutations cost hardly more than one.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spec.checking.facts import Facts
-from spec.checking.images import Image
-from spec.checking.least import Least
 from spec.checking.local.representing import NONE, SIDE_BY_SIDE, FactKind, ImageWindow, MovedSlot, Orbits, Relations
-from spec.checking.symmetry import Symmetry
+from spec.checking.symmetry.facts import Facts
+from spec.checking.symmetry.images import Image
+from spec.checking.symmetry.least import Least
+from spec.checking.symmetry.reduction import Symmetry
 from spec.language.state import Layout, SlotPlace
 
 WIDEST = ((6, 8), (24, 6))

@@ -1,7 +1,8 @@
 """The compiled loops that put the representative of its orbit in the place of a state.
 
 Of a small group all images of a state are looked at, side by side, word after word. Of a large one the canonical form
-is sought as in `spec.checking.canonical`, whose steps these are, one for one: what comes out must be the same state.
+is sought as in `spec.checking.symmetry.canonical`, whose steps these are, one for one: what comes out must be the
+same state.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class ImageWindow(IntEnum):
 
 
 class Relations(NamedTuple):
-    """What states say about interchangeable values: `spec.checking.facts` in arrays."""
+    """What states say about interchangeable values: `spec.checking.symmetry.facts` in arrays."""
 
     begins: Array
     """By value, the first one of its sort. Empty where the group is listed."""

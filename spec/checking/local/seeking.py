@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import uint64
 
-from spec.checking.discoveries import PathEnd, Predecessor
-from spec.checking.level_discoveries import STEP, LevelDiscoveries, LocatedFailure
 from spec.checking.local.arrays import MET, RAISED, Cursor, Program, Scratch, StateRange, StateRanges
 from spec.checking.local.following import apply, ask, listed, mask, outcome_at
 from spec.checking.local.jit import Array, compiled, inlined
@@ -27,8 +25,10 @@ from spec.checking.local.shape import shape_of
 from spec.checking.local.storing import hash_of
 from spec.checking.local.tables import DecisionTables
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed
-from spec.checking.packed import bytes_of, words_of
-from spec.checking.packed_state import BYTES, PackedState
+from spec.checking.runs.discoveries import PathEnd, Predecessor
+from spec.checking.runs.level_discoveries import STEP, LevelDiscoveries, LocatedFailure
+from spec.checking.states.packed import bytes_of, words_of
+from spec.checking.states.packed_state import BYTES, PackedState
 from spec.language.part import Instance
 from spec.language.state import Values
 

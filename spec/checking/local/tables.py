@@ -27,9 +27,9 @@ from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.local.representing import NONE
 from spec.checking.local.shape import shape_of
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
-from spec.checking.packed_state import PackedState, number_of
-from spec.checking.renamings import OF_STEP, Evaluation
-from spec.checking.symmetry import Symmetry
+from spec.checking.states.packed_state import PackedState, number_of
+from spec.checking.symmetry.reduction import Symmetry
+from spec.checking.symmetry.renamings import OF_STEP, Evaluation
 from spec.language.part import Instance
 
 
@@ -219,7 +219,7 @@ class DecisionTables:
         self.learned += 1
 
     def _compare(self, table: DecisionTable, registers: Sequence[int]) -> None:
-        """Compare what is learned with what it does under other names, see `spec.checking.renamings`."""
+        """Compare what is learned with what it does under other names, see `spec.checking.symmetry.renamings`."""
         assert self.symmetry is not None
         here, before, step = number_of(registers[: self.words]), number_of(registers[self.words : -1]), registers[-1]
         taken = (step & 0xFFFF, step >> 16) if step & 0xFFFF < len(self.model.actions) else None

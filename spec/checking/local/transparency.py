@@ -16,8 +16,8 @@ from opcode import opmap
 from types import FunctionType
 from typing import Any, Final
 
+from spec.checking.code.reachable import Named, Reachable, codes_of
 from spec.checking.model import Model
-from spec.checking.reachable import Named, Reachable, codes_of
 from spec.language.part import Action, Property
 
 ASKS_WHAT_IT_IS: Final = (type, id, eval, exec, compile, memoryview)

@@ -31,7 +31,7 @@ from spec.checking.local.arrays import (
 from spec.checking.local.jit import Array
 from spec.checking.local.shape import shape_of
 from spec.checking.local.storing import credit, insert
-from spec.checking.memory import MB, PAGE, OutOfMemory, address_space, rounded_up, written
+from spec.checking.machine.memory import MB, PAGE, OutOfMemory, address_space, rounded_up, written
 from spec.language.errors import UsageError
 
 LARGEST = (1 << TAG_SHIFT) - 2

@@ -1,8 +1,8 @@
 """Walks at compiled speed, through the tables that the local engine learns.
 
-They take the very steps that `spec.checking.walks` would take. A walk that comes to something unknown is put aside,
-others go on, and when enough of them wait it is learned for all; then each goes on where it was. So it does not
-matter for any run what was learned before, or for which run.
+They take the very steps that `spec.checking.random.walks` would take. A walk that comes to something unknown is put
+aside, others go on, and when enough of them wait it is learned for all; then each goes on where it was. So it does
+not matter for any run what was learned before, or for which run.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import uint64
 
-from spec.checking import chance, splitmix
 from spec.checking.exploration import is_violation
-from spec.checking.interrupts import DeferredSignals
 from spec.checking.local.arrays import Program
 from spec.checking.local.compiling import Wide
 from spec.checking.local.following import apply, ask, clear, follow, listed, mask
@@ -30,10 +28,13 @@ from spec.checking.local.outcomes import CLOSED, LEFT, UNKNOWN, USUAL
 from spec.checking.local.outcomes import FAILED as RAISED
 from spec.checking.local.shape import shape_of
 from spec.checking.local.tables import DecisionTables
+from spec.checking.machine.interrupts import DeferredSignals
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Path
-from spec.checking.packed_state import PackedState
-from spec.checking.sketch import REGISTERS, ZEROS, Sketch
-from spec.checking.walks import FAILED, OnWalkProgress, PlainWalker, Tally, WalkDiscovery, Walks
+from spec.checking.random import chance
+from spec.checking.random.sketch import REGISTERS, ZEROS, Sketch
+from spec.checking.random.walks import FAILED, OnWalkProgress, PlainWalker, Tally, WalkDiscovery, Walks
+from spec.checking.states import splitmix
+from spec.checking.states.packed_state import PackedState
 from spec.language.state import Values
 
 WAITING = 64

@@ -23,7 +23,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from spec.checking.interrupts import DeferredSignals
 from spec.checking.local import expanding, storing
 from spec.checking.local.arrays import (
     AT_ONCE,
@@ -41,6 +40,7 @@ from spec.checking.local.following import clear
 from spec.checking.local.jit import Array
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
+from spec.checking.machine.interrupts import DeferredSignals
 
 T = TypeVar("T")
 

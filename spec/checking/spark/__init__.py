@@ -1,7 +1,7 @@
 """The Spark engine: explores on as many cores and machines as Spark is given, and can be resumed.
 
 One noun in each module: `engine` goes from level to level, `work` is what is done to states, `jobs` are how Spark
-does it, `session` is where Spark comes from. Levels are kept in a run directory, `spec.checking.rundir`.
+does it, `session` is where Spark comes from. Levels are kept in a run directory, `spec.checking.runs.rundir`.
 """
 
 from spec.checking.spark.engine import SparkEngine

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from spec.checking.memory import MB, Budget, private
+from spec.checking.machine.memory import MB, Budget, private
 
 DRIVER: Final = 112 * MB
 """What the driver has taken with the specification in it. Files that all map are counted once in PSS."""

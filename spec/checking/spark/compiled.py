@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from spec.checking.discoveries import Predecessor
 from spec.checking.local.arrays import MarkedRanges, StateRanges
 from spec.checking.local.engine import SAMPLE, TUNINGS
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
 from spec.checking.local.worker_pool import WorkerPool
-from spec.checking.memory import OutOfMemory
+from spec.checking.machine.memory import OutOfMemory
 from spec.checking.model import Model
-from spec.checking.packed import Words
+from spec.checking.runs.discoveries import Predecessor
 from spec.checking.spark.allotment import MemoryQuota
 from spec.checking.spark.report import Report
 from spec.checking.spark.work import Work
-from spec.checking.symmetry import Symmetry
+from spec.checking.states.packed import Words
+from spec.checking.symmetry.reduction import Symmetry
 
 
 class CompiledWork(Work):

@@ -13,9 +13,16 @@ from typing import TYPE_CHECKING, SupportsIndex, TypeVar
 
 import numpy as np
 
-from spec.checking import arguments, rundir
+from spec.checking import arguments
 from spec.checking.arguments import Directory
-from spec.checking.checkpoint import (
+from spec.checking.code.source import pickled
+from spec.checking.exploration import Coverage, Exploration, OnProgress, Options, Statistics, ended
+from spec.checking.local.compiling import compiled, told_by
+from spec.checking.local.jit import Array
+from spec.checking.machine.memory import Budget, OutOfMemory, private
+from spec.checking.model import Model, SeenThrough, until_nothing_is_seen_through
+from spec.checking.runs import rundir
+from spec.checking.runs.checkpoint import (
     BEFORE_FIRST,
     Checkpoint,
     checkpoint_of,
@@ -23,19 +30,9 @@ from spec.checking.checkpoint import (
     open_run,
     require_run,
 )
-from spec.checking.discoveries import Predecessor, with_paths
-from spec.checking.exploration import Coverage, Exploration, OnProgress, Options, Statistics, ended
-from spec.checking.level_discoveries import STEP, failed
-from spec.checking.limits import too_large
-from spec.checking.local.compiling import compiled, told_by
-from spec.checking.local.jit import Array
-from spec.checking.memory import Budget, OutOfMemory, private
-from spec.checking.model import Model, SeenThrough, until_nothing_is_seen_through
-from spec.checking.packed import Words, sample, words_of
-from spec.checking.packed_state import BYTES
-from spec.checking.renamings import SPOT_CHECKS
-from spec.checking.rundir import BUCKETS, Commit, RunDirectory
-from spec.checking.source import pickled
+from spec.checking.runs.discoveries import Predecessor, with_paths
+from spec.checking.runs.level_discoveries import STEP, failed
+from spec.checking.runs.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.spark.allotment import CLIENT, MemoryQuota, allotted
 from spec.checking.spark.jobs import LARGEST_SHARE, expand_level, find_predecessors, shares
 from spec.checking.spark.long_evaluations import LongEvaluations
@@ -45,6 +42,10 @@ from spec.checking.spark.stages import Job
 from spec.checking.spark.visited_buckets import load
 from spec.checking.spark.work import Work
 from spec.checking.spark.worker_state import BucketRange, WorkerState, work_on
+from spec.checking.states.limits import too_large
+from spec.checking.states.packed import Words, sample, words_of
+from spec.checking.states.packed_state import BYTES
+from spec.checking.symmetry.renamings import SPOT_CHECKS
 from spec.language.errors import SpecificationError, UsageError
 
 if TYPE_CHECKING:
@@ -78,8 +79,8 @@ class SparkEngine:
         resume: go on with the run in `run_dir`. Only the bounds and `keep_going` may differ from before.
         workers: how many tasks run at once; by default as many as there are cores, or fewer if that many do not fit.
         memory: bytes, or a size like '512M', that this process, Java and the workers may take together; see
-            `spec.checking.memory` for the default. Of a session that was not started here it bounds this process
-            alone.
+            `spec.checking.machine.memory` for the default. Of a session that was not started here it bounds this
+            process alone.
         session: the session to use; it is not stopped. Without one, the active session is used, or one is
             started on this machine when the first job needs it, and stopped.
         driver_level: states of a level that this process expands itself, at most; 0 makes every level a job. The

@@ -11,8 +11,8 @@ from spec.checking.local import compiling
 from spec.checking.local.arrays import ACTION_BITS, MarkedRanges
 from spec.checking.local.jit import Array, compiled, inlined, mixed
 from spec.checking.local.shape import shape_of
-from spec.checking.packed import Words
-from spec.checking.splitmix import STRIDE
+from spec.checking.states.packed import Words
+from spec.checking.states.splitmix import STRIDE
 
 
 class ByBucket(NamedTuple):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING
 
-from spec.checking.discoveries import Predecessor, keep_lowest
-from spec.checking.rundir import RunDirectory
+from spec.checking.runs.discoveries import Predecessor, keep_lowest
+from spec.checking.runs.rundir import RunDirectory
 from spec.checking.spark.report import Report
 from spec.checking.spark.session import in_workers
 from spec.checking.spark.stages import BLOCKS, Job

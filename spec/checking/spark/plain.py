@@ -7,18 +7,18 @@ from itertools import chain
 
 import numpy as np
 
-from spec.checking.discoveries import PathEnd, Predecessor
-from spec.checking.level_discoveries import STEP, LocatedFailure
 from spec.checking.local.arrays import MarkedRanges
 from spec.checking.local.visited import Visited
-from spec.checking.memory import OutOfMemory
+from spec.checking.machine.memory import OutOfMemory
 from spec.checking.model import EvaluationFailed, Model
-from spec.checking.packed import Words, bytes_of, words_of
-from spec.checking.renamings import ComparedSoFar
+from spec.checking.runs.discoveries import PathEnd, Predecessor
+from spec.checking.runs.level_discoveries import STEP, LocatedFailure
 from spec.checking.spark.allotment import MemoryQuota
 from spec.checking.spark.report import Report
 from spec.checking.spark.work import Work
-from spec.checking.symmetry import COMPARED, Symmetry
+from spec.checking.states.packed import Words, bytes_of, words_of
+from spec.checking.symmetry.reduction import COMPARED, Symmetry
+from spec.checking.symmetry.renamings import ComparedSoFar
 
 OFTEN = 64
 """States between two looks at how much memory is left."""

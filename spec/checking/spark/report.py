@@ -11,10 +11,10 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 
 from spec.checking.exploration import Coverage
-from spec.checking.level_discoveries import LevelDiscoveries
 from spec.checking.model import Model
-from spec.checking.renamings import ComparedSoFar
-from spec.checking.rundir import LevelFile
+from spec.checking.runs.level_discoveries import LevelDiscoveries
+from spec.checking.runs.rundir import LevelFile
+from spec.checking.symmetry.renamings import ComparedSoFar
 
 PRINTED = 10_000
 """Characters that a report holds of what actions and properties print; the rest is dropped."""

@@ -24,9 +24,9 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from spec.checking.interrupts import DeferredSignals
-from spec.checking.memory import MB, OutOfMemory
-from spec.checking.source import HOME, PACKAGES
+from spec.checking.code.source import HOME, PACKAGES
+from spec.checking.machine.interrupts import DeferredSignals
+from spec.checking.machine.memory import MB, OutOfMemory
 from spec.checking.spark.allotment import Allotment
 from spec.language.errors import UsageError
 

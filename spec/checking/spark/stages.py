@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from spec.checking.discoveries import Predecessor, keep_lowest
-from spec.checking.level_discoveries import STEP, LocatedFailure
+from spec.checking.code.source import unpickled
 from spec.checking.local.jit import Array
-from spec.checking.memory import Budget, OutOfMemory, private
+from spec.checking.machine.memory import Budget, OutOfMemory, private
 from spec.checking.model import EvaluationFailed, Model, SeenThrough
-from spec.checking.rundir import RunDirectory
-from spec.checking.source import unpickled
+from spec.checking.runs.discoveries import Predecessor, keep_lowest
+from spec.checking.runs.level_discoveries import STEP, LocatedFailure
+from spec.checking.runs.rundir import RunDirectory
 from spec.checking.spark.allotment import CODE, WORK, MemoryQuota
 from spec.checking.spark.exchange import ByBucket
 from spec.checking.spark.long_evaluations import announced

@@ -16,8 +16,8 @@ from spec.checking.local.arrays import ACTION_BITS, PARTITION_BITS, PARTITIONS, 
 from spec.checking.local.jit import Array, compiled
 from spec.checking.local.storing import are_same, hash_of, place_of, post, tag_of
 from spec.checking.local.visited import Visited
-from spec.checking.memory import OutOfMemory
-from spec.checking.rundir import LevelFile, RunDirectory
+from spec.checking.machine.memory import OutOfMemory
+from spec.checking.runs.rundir import LevelFile, RunDirectory
 from spec.checking.spark import exchange
 from spec.checking.spark.allotment import MemoryQuota
 

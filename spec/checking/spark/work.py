@@ -8,16 +8,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 
-from spec.checking.discoveries import Predecessor
 from spec.checking.exploration import split
 from spec.checking.local.arrays import MarkedRanges
 from spec.checking.local.visited import Visited
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
-from spec.checking.packed import Words
-from spec.checking.packed_state import PackedState
-from spec.checking.renamings import ComparedSoFar
+from spec.checking.runs.discoveries import Predecessor
 from spec.checking.spark.report import Report
-from spec.checking.symmetry import Symmetry
+from spec.checking.states.packed import Words
+from spec.checking.states.packed_state import PackedState
+from spec.checking.symmetry.reduction import Symmetry
+from spec.checking.symmetry.renamings import ComparedSoFar
 from spec.language.state import Values
 
 

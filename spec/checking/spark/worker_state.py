@@ -8,13 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from spec.checking.exploration import OnProgress
-from spec.checking.limits import too_large
 from spec.checking.local.jit import Array
-from spec.checking.memory import OutOfMemory
+from spec.checking.machine.memory import OutOfMemory
 from spec.checking.model import Model
-from spec.checking.packed import Words, sample_of
-from spec.checking.renamings import SPOT_CHECKS
-from spec.checking.rundir import RunDirectory
+from spec.checking.runs.rundir import RunDirectory
 from spec.checking.spark.allotment import MemoryQuota
 from spec.checking.spark.compiled import CompiledWork
 from spec.checking.spark.exchange import ByBucket, by_bucket
@@ -22,7 +19,10 @@ from spec.checking.spark.plain import PlainWork
 from spec.checking.spark.report import Report
 from spec.checking.spark.visited_buckets import VisitedBuckets
 from spec.checking.spark.work import Work
-from spec.checking.symmetry import Symmetry
+from spec.checking.states.limits import too_large
+from spec.checking.states.packed import Words, sample_of
+from spec.checking.symmetry.reduction import Symmetry
+from spec.checking.symmetry.renamings import SPOT_CHECKS
 
 FEWEST = 256
 """States that are expanded at once, at least."""

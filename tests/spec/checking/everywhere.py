@@ -12,14 +12,14 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from spec.checking import check, simulate
 from spec.checking.exploration import Engine
-from spec.checking.followed import follow
-from spec.checking.itf import RecordedTrace
 from spec.checking.local import LocalEngine
 from spec.checking.model import DEADLOCK, EvaluationFailed
-from spec.checking.paths import as_variables
 from spec.checking.result import BaseResult, Result
 from spec.checking.spark import SparkEngine
-from spec.checking.trace import Trace
+from spec.checking.traces.followed import follow
+from spec.checking.traces.itf import RecordedTrace
+from spec.checking.traces.paths import as_variables
+from spec.checking.traces.trace import Trace
 from spec.language import Specification, SpecificationError
 from spec.testing import Violation, as_state_machine
 from spec.testing.walk import Walk, WalkedGraph

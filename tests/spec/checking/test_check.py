@@ -30,7 +30,7 @@ from spec.language import (
     variable,
 )
 from tests.rows import rows
-from tests.spec.checking.test_symmetry import Rule, Society
+from tests.spec.checking.symmetry.test_reduction import Rule, Society
 from tests.spec.checking.toys import Clock, Counters, Row, Table
 from tests.spec.toys import TOYS, Walkers
 

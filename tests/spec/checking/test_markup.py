@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 
 from spec.checking import check
 from spec.checking.markup import STYLE
-from spec.checking.notebook import html_of
+from spec.checking.traces.notebook import html_of
 from spec.language import Specification, State, action, variable, view
-from tests.spec.checking.test_brief import IN_TURN, TalkingLetters, run
-from tests.spec.checking.test_trace import Post
+from tests.spec.checking.traces.test_brief import IN_TURN, TalkingLetters, run
+from tests.spec.checking.traces.test_trace import Post
 
 VOID = {"br"}
 

@@ -16,12 +16,12 @@ import pytest
 
 from spec.checking import Result, Simulation, Trace, check, simulate
 from spec.checking.exploration import Jobs
+from spec.checking.machine.versions import LIBRARIES, versions
 from spec.checking.result import EXIT_CODES
-from spec.checking.versions import LIBRARIES, versions
 from spec.language import Specification
 from tests.rows import rows
-from tests.spec.checking.test_trace import Post
 from tests.spec.checking.toys import Bank, Clock, Counters, Table
+from tests.spec.checking.traces.test_trace import Post
 
 # As the contract has it: an exact value, a type, or several types.
 NUMBER = (int, float)

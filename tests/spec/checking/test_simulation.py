@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from spec.checking import check
-from spec.checking.chance import BY_INSTANCE, SWARM
 from spec.checking.model import EvaluationFailed
+from spec.checking.random.chance import BY_INSTANCE, SWARM
 from spec.checking.simulation import LONGEST, Simulation, SimulationStatistics, simulate
 from spec.language import (
     Specification,

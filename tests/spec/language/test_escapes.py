@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec.checking.values import show
+from spec.checking.values.text import show
 from spec.language import escapes
 from spec.language.errors import represented, shown, told
 from spec.language.escapes import escaped, escaped_lines

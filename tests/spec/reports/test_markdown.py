@@ -9,7 +9,7 @@ from markdown_it.token import Token
 
 from spec.checking import Result, check
 from spec.checking.exploration import Jobs
-from spec.checking.values import show
+from spec.checking.values.text import show
 from spec.reports import markdown, to_markdown
 from spec.sequence_diagram import mermaid
 from tests.spec.checking.toys import Clock

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from spec.checking import Result, check
-from spec.checking.values import show
+from spec.checking.values.text import show
 from spec.reports import to_html, write
 from spec.sequence_diagram import svg
 from tests.spec.checking.toys import Clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spec.checking import Replay
-from spec.checking.pictures import captions, drawings
+from spec.checking.traces.pictures import captions, drawings
 from spec.language import Specification, Step
 from spec.systems.controller_election import ControllerElection
 from spec.systems.replication import Replication

@@ -9,10 +9,10 @@ from typing import Annotated, Any, NamedTuple
 import pytest
 
 from spec.checking import check
-from spec.checking.program import program
+from spec.checking.traces.program import program
 from spec.language import Specification, State, action, constant, initial, invariant, one_of, subset_of, variable
 from spec.testing import Violation, as_state_machine
-from tests.spec.checking import test_spelling
+from tests.spec.checking.values import test_spelling
 from tests.spec.testing.running import failure_of
 
 Odd = Annotated[Any, "a value"]

@@ -16,7 +16,7 @@ from spec.checking.local import LocalEngine
 from spec.checking.local.arrays import PARTITIONS, Outbox, Scratch
 from spec.checking.local.storing import post
 from spec.checking.local.visited import OTHERS, Visited
-from spec.checking.memory import MB, PAGE, OutOfMemory, private
+from spec.checking.machine.memory import MB, PAGE, OutOfMemory, private
 from spec.checking.model import Model
 from spec.language.errors import UsageError
 from spec.systems.controller_election import ControllerElection

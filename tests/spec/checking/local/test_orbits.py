@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spec.checking import Result, check, symmetry
+from spec.checking import Result, check
 from spec.checking.local import LocalEngine
 from spec.checking.local.orbits import listed, relations
 from spec.checking.local.representing import NONE, Orbits, OrbitScratch, represent_in
 from spec.checking.model import Model
+from spec.checking.symmetry import reduction as symmetry
 from spec.instances import figures_of
 from spec.language import Specification, UsageError
 from spec.language.state import Values
@@ -22,8 +23,8 @@ from spec.systems.controller_election import ControllerElection
 from spec.systems.replication import Replication
 from tests.spec.checking.graphs import HARD, graph
 from tests.spec.checking.local.comparing import agreed
-from tests.spec.checking.test_canonical import FIVE, SIXTEEN, canonical
-from tests.spec.checking.test_symmetry import (
+from tests.spec.checking.symmetry.test_canonical import FIVE, SIXTEEN, canonical
+from tests.spec.checking.symmetry.test_reduction import (
     REFUSED,
     OrdersInAnInvariant,
     Society,

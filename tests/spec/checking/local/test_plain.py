@@ -18,7 +18,7 @@ from numba import njit
 from spec.checking import Result, Simulation, check, simulate
 from spec.checking.local import LocalEngine, intrinsics
 from spec.checking.local.intrinsics import GATHERS, TWINS
-from tests.spec.checking.test_symmetry import Votes
+from tests.spec.checking.symmetry.test_reduction import Votes
 from tests.spec.checking.toys import Bank, Counters, Jugs
 
 ROOT = Path(__file__).parents[4]

@@ -21,7 +21,7 @@ from spec.checking.auto import AutoEngine
 from spec.checking.exploration import Engine, Exploration, Options, Statistics
 from spec.checking.local import LocalEngine
 from spec.checking.local.visited import Visited
-from spec.checking.memory import OutOfMemory, written
+from spec.checking.machine.memory import OutOfMemory, written
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
@@ -29,7 +29,7 @@ from spec.checking.spark.allotment import least
 from spec.dropped_interrupts import coming_again
 from spec.language import Specification, SpecificationError, UsageError, invariant
 from spec.systems.replication import Replication
-from tests.spec.test_rundir import tree
+from tests.spec.checking.runs.test_rundir import tree
 from tests.spec.toys import BOUNDED, TOYS, Jugs, OneWay, RaisingAction, Walkers, WrongStart
 
 TOY = "several broken"
@@ -43,7 +43,7 @@ MANY = Walkers(walkers=4, length=7, far=20, apart=5)
 DYING = """
 import os, signal, sys
 from pathlib import Path
-from spec.checking import rundir
+from spec.checking.runs import rundir
 from spec.checking.exploration import Options
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model
@@ -134,7 +134,7 @@ def content(path: Path) -> dict[str, str]:
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine does not die here, so nobody waits for its disk."""
-    monkeypatch.setattr("spec.checking.rundir._sync", lambda path: None)
+    monkeypatch.setattr("spec.checking.runs.rundir._sync", lambda path: None)
 
 
 class SmallMemory(Visited):

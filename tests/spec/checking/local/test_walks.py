@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from spec.checking.chance import BY_INSTANCE, EVEN, SWARM, Policy
 from spec.checking.local import walks
 from spec.checking.local.walks import CompiledWalker
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
-from spec.checking.walks import PlainWalker, Walker, Walks
+from spec.checking.random.chance import BY_INSTANCE, EVEN, SWARM, Policy
+from spec.checking.random.walks import PlainWalker, Walker, Walks
 from spec.language import Specification, State, action, integers, require, sometimes, variable
 from spec.systems.controller_election import ControllerElection
 from spec.systems.replication import Replication

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import pytest
 
-from spec.checking import limits
-from spec.checking.limits import WORDS, too_large
 from spec.checking.local import LocalEngine, shape
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
@@ -17,6 +15,8 @@ from spec.checking.spark.allotment import MemoryQuota
 from spec.checking.spark.compiled import CompiledWork
 from spec.checking.spark.plain import PlainWork
 from spec.checking.spark.worker_state import work_on
+from spec.checking.states import limits
+from spec.checking.states.limits import WORDS, too_large
 from spec.language import (
     Domain,
     Specification,

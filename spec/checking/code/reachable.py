@@ -1,0 +1,329 @@
+"""What the actions and properties of a specification may run, and which values they look up; none of it is run here.
+
+A function names things: globals, attributes of modules, what stands in a closure or a default. What it names may name
+more. A method is called on a value of which nothing is known here, so a name behind a dot may be any member of that
+name of the classes whose values the code can have: those of the specification, its states and its values, and those
+that are named. So more is found than is ever run. What code puts together from text (`getattr`, `eval`) is not found.
+
+Of functions that are installed, of the language and of the checkers it is told that they are named, not what they do.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
+from inspect import getattr_static
+from opcode import opmap
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, Final, NamedTuple
+from warnings import catch_warnings
+
+from spec.checking.code.source import classes_of, is_the_authors, modules_of
+from spec.language.domains import Domain, EnumerationDomain, MappingDomain
+from spec.language.part import Instance, Part
+from spec.language.specification import Specification
+
+_LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]
+_EXTENDED_ARG: Final = opmap["EXTENDED_ARG"]
+_CONTENTS: Final = "cell_contents"
+GENERATED: Final = "<string>"
+"""The file of the methods that `dataclass` writes."""
+A_DEFAULT: Final = "a default"
+"""How the value of a parameter is called that is not given."""
+
+
+class Named(NamedTuple):
+    """Something that a function names."""
+
+    by: Any
+    """The function."""
+    name: str
+    """As it is written: `LIMIT`, `json.dumps`; a member with its class, `Lease.held`."""
+    value: Any
+    holder: Mapping[str, Any] | CellType | None
+    """What holds it under the last part of its name: a module, a class, an object; a cell; None for a default."""
+    of: type | ModuleType | None = None
+    """The class or the module that has it, if it stands behind a dot."""
+
+    def is_still(self) -> bool:
+        """Whether the name still means this value."""
+        if isinstance(self.holder, CellType):
+            return getattr(self.holder, _CONTENTS, None) is self.value
+        return self.holder is None or self.holder.get(self.name.rpartition(".")[2]) is self.value
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What is reached from some functions."""
+
+    functions: dict[FunctionType, None] = field(default_factory=dict)
+    """The author's, in the order in which they are found."""
+    named: list[Named] = field(default_factory=list)
+    """Everything else that these name: values, classes, and functions that are not the author's."""
+
+
+class Reachable:
+    """What the code of a specification may run."""
+
+    def __init__(self, specification: Specification):
+        self.specification = specification
+        parts = list(_parts(specification))
+        self._objects = parts
+        self._classes = {type(part) for part in parts} | {type(part).states for part in parts}
+        self._classes |= _classes_of_values([domain for _, domain in specification.variables.values()])
+        own = frozenset(cls.__module__.partition(".")[0] for cls in classes_of(specification))
+        self._is_the_authors = cache(partial(is_the_authors, own=own))
+
+    @cached_property
+    def modules(self) -> frozenset[str]:
+        """The names of the author's modules."""
+        return frozenset(module.__name__ for module in modules_of(self.specification))
+
+    def reached(self, *roots: Any) -> Reached:
+        """What is reached from these functions, methods, or partial functions."""
+        search = _Search(self)
+        for cls in self._classes:
+            search.may_have(cls)
+        for one in self._objects:
+            search.may_have_members(type(one), vars(one))
+        search.waiting += [function for root in roots for function in functions_in(root)]
+        return search.run()
+
+    def is_the_authors(self, of: FunctionType | type | str) -> bool:
+        """Whether it is of the author's: a function, a class, or a module by its name.
+
+        Of a function that is not told by `__module__`, which a wrapper takes from what it is wrapped around. What
+        `dataclass` writes is not the author's.
+        """
+        if isinstance(of, FunctionType):
+            if of.__code__.co_filename == GENERATED and of.__code__.co_name.startswith("__"):
+                return False
+            return self._is_the_authors(of.__globals__.get("__name__", ""))
+        return self._is_the_authors(of if isinstance(of, str) else of.__module__)
+
+
+class _Search:
+    """One way through the code: which classes' values it can have is found on the way."""
+
+    def __init__(self, reachable: Reachable):
+        self.is_the_authors = reachable.is_the_authors
+        self.found = Reached()
+        self.waiting: list[FunctionType] = []
+        self.classes = set[type]()
+        self.members: dict[str, list[tuple[str, Any, Mapping[str, Any], type]]] = defaultdict(list)
+        """By name: members of classes and objects, with how they are called, and what holds them."""
+        self.asked: dict[str, FunctionType] = {}
+        """What stood behind a dot, and the first function in which it did."""
+        self.looked_into = set[int]()
+
+    def run(self) -> Reached:
+        while self.waiting:
+            function = self.waiting.pop()
+            if function not in self.found.functions:
+                self.found.functions[function] = None
+                self.look_at(function)
+        return self.found
+
+    def look_at(self, function: FunctionType) -> None:
+        """Take what a function names."""
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            if _is_filled(cell):
+                self.name(function, name, cell.cell_contents, cell)
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self.name(function, A_DEFAULT, value, None)
+        if not self.is_the_authors(function):  # a wrapper around a function of the author's
+            return
+        names, attributes = _names_in(function.__code__)
+        for name in names:
+            known = function.__globals__
+            if name not in known:
+                self.name(function, name, getattr(builtins, name, None), None)
+            elif isinstance(known[name], ModuleType):
+                for each in _of_module(name, known[name], attributes):
+                    self.name(function, *each)
+            else:
+                self.name(function, name, known[name], known)
+        for attribute in attributes:
+            if attribute not in self.asked:
+                self.asked[attribute] = function
+                for member in self.members[attribute]:
+                    self.name(function, *member)
+
+    def name(
+        self,
+        by: FunctionType,
+        name: str,
+        value: Any,
+        holder: Mapping[str, Any] | CellType | None,
+        of: type | ModuleType | None = None,
+    ) -> None:
+        """Something is named."""
+        inner = [function for function in functions_in(value) if self.is_the_authors(function)]
+        self.waiting += inner
+        if not inner or isinstance(value, MethodType | partial):  # these hold values as well
+            self.found.named.append(Named(by, name, value, holder, of))
+            self.look_into(value)
+
+    def look_into(self, value: Any) -> None:
+        """Find the functions that a value holds, and the classes whose values the code has with it."""
+        if isinstance(value, type):
+            self.may_have(value)
+            return
+        if id(value) in self.looked_into or type(value) in PLAIN:
+            return
+        self.looked_into.add(id(value))
+        self.may_have(type(value))
+        if self.is_the_authors(type(value)) and hasattr(value, "__dict__"):
+            self.may_have_members(type(value), vars(value))
+        for each in parts_of(value):
+            if type(each) in PLAIN:
+                continue
+            if callable(each):
+                self.waiting += [function for function in functions_in(each) if self.is_the_authors(function)]
+            self.look_into(each)
+
+    def may_have(self, cls: type) -> None:
+        """The code may have a value of this class."""
+        if cls in self.classes:
+            return
+        self.classes.add(cls)
+        for base in cls.__mro__:
+            if base is cls and self.is_the_authors(base):
+                self.may_have_members(base, vars(base))
+            elif base not in self.classes:
+                self.may_have(base)
+
+    def may_have_members(self, owner: type, members: Mapping[str, Any]) -> None:
+        """What stands behind a dot may be one of these; `__add__` or `__hash__` is called without being named."""
+        for name, value in members.items():
+            told = f"{owner.__name__}.{name}"
+            if name.startswith("__") and name.endswith("__"):
+                self.waiting += [each for each in functions_in(value) if self.is_the_authors(each)]
+            else:
+                self.members[name].append((told, value, members, owner))
+                if name in self.asked:
+                    self.name(self.asked[name], told, value, members, owner)
+
+
+PLAIN: Final = frozenset({int, str, bool, float, bytes, type(None)})
+"""The types of values that hold nothing."""
+
+
+def parts_of(value: Any) -> Iterable[Any]:
+    """What a container of Python holds, a partial function, or a rule with its parameters."""
+    match value:
+        case dict():
+            return [*value, *value.values()]
+        case tuple() | list() | set() | frozenset():
+            return list(value)
+        case partial():
+            return [value.func, *value.args, *value.keywords.values()]
+        case Instance():
+            return [value.run]
+    return ()
+
+
+def functions_in(value: Any) -> Iterator[FunctionType]:
+    """The functions that a callable is made of: a method's, those around which others are wrapped."""
+    inner: tuple[Any, ...]
+    match value:
+        case FunctionType():
+            yield value
+            return
+        case MethodType() | classmethod() | staticmethod():
+            inner = (value.__func__,)
+        case partial():
+            inner = (value.func, *value.args, *value.keywords.values())
+        case property():
+            inner = (value.fget, value.fset, value.fdel)
+        case cached_property():
+            inner = (value.func,)
+        case type():
+            inner = ()
+        case _:
+            inner = (getattr_static(value, "__wrapped__", None),) if callable(value) else ()
+    for each in inner:
+        if each is not None:
+            yield from functions_in(each)
+
+
+def _of_module(
+    name: str, module: ModuleType, attributes: Iterable[str]
+) -> Iterator[tuple[str, Any, Mapping[str, Any], ModuleType]]:
+    """What code with these names behind dots may mean of a module."""
+    for attribute in attributes:
+        value = vars(module).get(attribute)
+        if value is None and "__getattr__" in vars(module):  # one that brings its parts when they are wanted
+            with catch_warnings(action="ignore"), suppress(Exception):
+                value = getattr(module, attribute)
+        if isinstance(value, ModuleType):
+            yield from _of_module(f"{name}.{attribute}", value, attributes)
+        elif value is not None:
+            yield f"{name}.{attribute}", value, vars(module), module
+
+
+def _parts(part: Part[Any]) -> Iterator[Part[Any]]:
+    """A part, and those inside it."""
+    yield part
+    for inner in part.parts.values():
+        yield from _parts(inner)
+
+
+def _classes_of_values(domains: Iterable[Domain[Any] | MappingDomain]) -> set[type]:
+    """The classes of the values of domains, and of their parts."""
+    found, met, waiting = set[type](), set[int](), list[Any](domains)
+    while waiting:
+        domain = waiting.pop()
+        if id(domain) in met:
+            continue
+        met.add(id(domain))
+        if isinstance(domain, EnumerationDomain):
+            found.update(map(type, domain))
+        for each in vars(domain).values():
+            if isinstance(each, type):
+                found.add(each)
+            parts = each if isinstance(each, tuple) else each.values() if isinstance(each, dict) else (each,)
+            waiting += [part for part in parts if isinstance(part, Domain)]
+    return found
+
+
+def _is_filled(cell: CellType) -> bool:
+    """Whether a name of a closure has a value by now."""
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+def codes_of(code: CodeType) -> Iterator[CodeType]:
+    """A function's code, and that of the functions inside it."""
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from codes_of(inner)
+
+
+@cache
+def _names_in(code: CodeType) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The globals that code looks up, and all names that may stand behind a dot."""
+    names = dict[str, None]()
+    attributes = dict[str, None]()
+    for each in codes_of(code):
+        attributes.update(dict.fromkeys(each.co_names))
+        names.update((each.co_names[at], None) for at in _globals_in(each.co_code))
+    return tuple(names), tuple(attributes)
+
+
+def _globals_in(content: bytes) -> Iterator[int]:
+    """The numbers of the names that bytecode looks up as globals."""
+    if _LOAD_GLOBAL not in content[::2]:
+        return
+    high = 0
+    for operation, low in zip(content[::2], content[1::2], strict=True):
+        if operation == _LOAD_GLOBAL:
+            yield (high | low) >> 1  # the lowest bit tells whether it is about to be called
+        high = (high | low) << 8 if operation == _EXTENDED_ARG else 0

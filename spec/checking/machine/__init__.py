@@ -1,0 +1,1 @@
+"""What the machine gives: memory, signals, the versions of what is installed."""

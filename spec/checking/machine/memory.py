@@ -1,0 +1,270 @@
+"""Memory: how much of the machine this process and its descendants have taken, and how much they may take.
+
+It is counted as the sum of PSS, the proportional set size, in which a page that several processes share is divided
+among them: what would come free if all of them ended. A budget is a promise about that sum.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from spec.language.errors import UsageError
+
+MB: Final = 1 << 20
+LIBRARIES: Final = 640 * MB
+"""Address space, most of which is never used: of numpy, LLVM and Arrow, and of the first states."""
+COMPILING: Final = 320 * MB
+"""Bytes that a process takes which compiles the kernels of the local engine; it runs once on a machine."""
+PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+
+
+class OutOfMemory(Exception):
+    """More memory would be taken than the budget allows."""
+
+
+class Budget:
+    """The memory that this process may take, with those that it starts if they keep to their quotas.
+
+    Args:
+        size: in bytes; by default what is taken already, and half of what is left of the machine.
+
+    Raises:
+        UsageError: the machine does not have as much.
+    """
+
+    def __init__(self, size: int | None = None):
+        there_is = total()
+        if size is not None and size > there_is:
+            raise UsageError(
+                f"--memory {written(size)}: more than there is, which is {written(there_is)}; leave some to others"
+            )
+        self.asked = size is not None
+        """Whether this size was given, and is not the default."""
+        self.size = size if size is not None else own() + _half(there_is - own())
+
+    @property
+    def left(self) -> int:
+        """Bytes that may still be taken; below 0 if too many are."""
+        return self.size - own()
+
+    def require(self, needed: int, whom: str) -> None:
+        """Require that so many bytes may still be taken.
+
+        Raises:
+            UsageError: they may not; it says which budget would do.
+        """
+        if self.left < needed:
+            raise self.too_little(rounded_up(self.size - self.left + needed), whom)
+
+    def too_little(self, least: int, whom: str) -> UsageError:
+        """The error that the budget is below the least with which an engine runs."""
+        name = "--memory" if self.asked else "memory:"
+        return UsageError(
+            f"{name} {written(self.size)}: the least in which {whom} can explore this is {written(least)}"
+        )
+
+
+def rounded_up(size: int) -> int:
+    """Rounded up to a number that a person might write, and a little more: no process takes the same twice."""
+    step = 32 * MB
+    return -(-size * 17 // (16 * step)) * step
+
+
+def _half(left: int) -> int:
+    """The default share of so many bytes; it is smaller of address space, which is reserved in advance."""
+    addressable = address_space()
+    return max(0, left // 2 if addressable is None else min(left // 2, addressable // 3))
+
+
+def room_to_grow(table: dict[Any, Any], keys: int) -> int:
+    """Bytes that a dictionary takes besides its own while it takes in so many keys more.
+
+    None, or another table of twice the size: CPython fills a table up to two thirds of a power of two, and then
+    copies it. With twenty million keys that is more than a gigabyte at once. [Objects/dictobject.c]
+    """
+    slots = 8
+    while slots * 2 // 3 < len(table):
+        slots *= 2
+    return 2 * sys.getsizeof(table) if slots * 2 // 3 < len(table) + keys else 0
+
+
+# Memory that is taken.
+
+
+def own() -> int:
+    """Bytes of this process that are in memory: its PSS and, counted in full, what it shares. Takes microseconds."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * PAGE
+    except OSError:  # no Linux: the most there ever was
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return int(peak) * (1 if sys.platform == "darwin" else 1024)
+
+
+def private() -> int:
+    """Bytes of this process that come from no file: a forked process shares less and less of these."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            fields = file.read().split()
+            return (int(fields[1]) - int(fields[2])) * PAGE
+    except OSError:
+        return own()
+
+
+def of_tree(root: int | None = None) -> int:
+    """Bytes that a process, by default this one, and its descendants have taken: the sum of PSS.
+
+    Adding up the pages of a process takes the machine some 15 ms for each gigabyte.
+    """
+    if root is not None:
+        return sum(map(of_process, tree(root)))
+    return sum(map(of_process, tree(os.getpid()))) or own()
+
+
+class MemoryGauge:
+    """Measures what the tree of this process has taken, as often as that is cheap."""
+
+    SHARE: Final = 50
+    """The reciprocal of the share of time that may be spent on measuring."""
+
+    def __init__(self) -> None:
+        self._last, self._again = 0, 0.0
+
+    def now(self) -> int:
+        """Bytes, see `of_tree`."""
+        began = time.monotonic()
+        if began >= self._again:
+            self._last = of_tree()
+            ended = time.monotonic()
+            self._again = ended + self.SHARE * (ended - began)
+        return self._last
+
+
+def of_process(process: int) -> int:
+    """The PSS of a process; 0 if there is none any more."""
+    try:
+        with open(f"/proc/{process}/smaps_rollup", "rb") as file:
+            return next((int(line.split()[1]) * 1024 for line in file if line.startswith(b"Pss:")), 0)
+    except OSError:
+        return 0
+
+
+def tree(root: int) -> Iterator[int]:
+    """A process and its descendants, as far as they are there now."""
+    yield root
+    for task in _listed(f"/proc/{root}/task"):
+        try:
+            with open(f"/proc/{root}/task/{task}/children", "rb") as file:
+                children = file.read().split()
+        except OSError:
+            continue
+        for child in children:
+            yield from tree(int(child))
+
+
+def _listed(path: str) -> list[str]:
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []
+
+
+# Memory that there is.
+
+
+def total() -> int:
+    """Bytes that this process and its descendants can have: those of the machine, or of its control group."""
+    machine = PAGE * os.sysconf("SC_PHYS_PAGES")
+    return min([machine, *confined(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))])
+
+
+def confined(membership: Path, mounted: Path) -> Iterator[int]:
+    """The limits of the control groups that a process is in, of either version, those above included."""
+    try:
+        lines = membership.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, group = line.split(":", 2)
+        if not controllers:
+            home, name = mounted, "memory.max"
+        elif "memory" in controllers.split(","):
+            home, name = mounted / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        # Inside a container the path may be that of the host, and the limit stands at the top.
+        inner = home / group.lstrip("/")
+        for place in (inner, *inner.parents):
+            limit = _number(place / name)
+            if limit is not None:
+                yield limit
+            if place == home:
+                break
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):  # not there; or `max`
+        return None
+
+
+def address_space() -> int | None:
+    """Bytes that this process may still reserve, where that is limited (`ulimit -v`, `ulimit -d`)."""
+    left = []
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            pages = file.read().split()
+    except OSError:
+        return None
+    for limit, taken in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):
+        most, _ = resource.getrlimit(limit)
+        if most != resource.RLIM_INFINITY:
+            left.append(most - int(taken) * PAGE)
+    return min(left, default=None)
+
+
+def require_address_space() -> None:
+    """Require the address space that compiled code needs: its libraries fail without a message if it is missing.
+
+    Raises:
+        UsageError: there is too little address space.
+    """
+    left = address_space()
+    if left is not None and left < LIBRARIES:
+        raise UsageError(
+            f"`ulimit -v` leaves {written(max(0, left))} of address space, and compiled code needs"
+            f" {written(LIBRARIES)} at least; try --engine reference"
+        )
+
+
+# Sizes as a person writes them.
+
+
+def size_of(text: str) -> int | None:
+    """Bytes, as a person writes them; None if they are not understood.
+
+    >>> size_of("512M"), size_of("8g"), size_of("4096"), size_of("much")
+    (536870912, 8589934592, 4096, None)
+    """
+    parts = re.fullmatch(r"([0-9]+)([KMGT]?)", text, re.IGNORECASE | re.ASCII)
+    return int(parts[1]) << 10 * " KMGT".index(parts[2].upper() or " ") if parts else None
+
+
+def written(size: int) -> str:
+    """A number of bytes as a person might write it, rounded down where that is long.
+
+    >>> written(536870912), written(1 << 40), written(1500 << 20), written(25_276_235_776), written(1)
+    ('512M', '1T', '1500M', '24105M', '1')
+    """
+    for power, unit in ((40, "T"), (30, "G"), (20, "M"), (10, "K")):
+        if size >> power and (not size % (1 << power) or (power < 30 and size >= 10 << power)):
+            return f"{size >> power}{unit}"
+    return str(size)

@@ -1,0 +1,150 @@
+"""Checkpoints: what an exploration puts into a run directory and takes out of it, whichever engine explores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from spec.checking.exploration import Coverage, Jobs, Options, Statistics
+from spec.checking.model import Model
+from spec.checking.runs.discoveries import PackedDiscovery, as_committed, discovered_in
+from spec.checking.runs.figures import keeping_figures
+from spec.checking.runs.run_identity import identity_of
+from spec.checking.runs.rundir import BUCKETS, Commit, LevelFile, RunDirectory, held
+from spec.checking.symmetry.renamings import ComparedSoFar
+from spec.language.errors import EnvironmentFailed, UsageError
+
+
+class Checkpoint(NamedTuple):
+    """What is known of an exploration up to a level that is complete; the level's states lie elsewhere."""
+
+    statistics: Statistics
+    coverage: tuple[Coverage, ...]
+    discoveries: Mapping[int, PackedDiscovery]
+    """By number of the property."""
+    jobs: Jobs = Jobs()
+    compared: ComparedSoFar = ComparedSoFar()
+
+
+BEFORE_FIRST = Checkpoint(Statistics(0, 0, 0, 0, 0.0), (), {})
+"""What is known before the first level."""
+
+
+def checkpoint_of(model: Model, commit: Commit) -> Checkpoint:
+    """The checkpoint that a commit describes."""
+    depth = commit.level if commit.rows else max(1, commit.level - 1)
+    return Checkpoint(
+        Statistics(depth, commit.generated, commit.distinct, commit.rows, commit.seconds),
+        tuple(Coverage(**commit.coverage[action.name]) for action in model.actions),
+        discovered_in(model, commit.findings),
+        Jobs(commit.job_levels, commit.job_workers),
+        ComparedSoFar(commit.compared_states, frozenset(commit.by_permutations)),
+    )
+
+
+def commit_of(model: Model, level: int, files: Sequence[LevelFile], checkpoint: Checkpoint) -> Commit:
+    """The commit of a level, the last one of a checkpoint."""
+    statistics = checkpoint.statistics
+    return Commit(
+        level,
+        tuple(sorted(files, key=lambda file: file.bucket)),
+        statistics.generated,
+        statistics.distinct,
+        statistics.seconds,
+        {action.name: dict(vars(each)) for action, each in zip(model.actions, checkpoint.coverage, strict=True)},
+        as_committed(model, checkpoint.discoveries),
+        checkpoint.jobs.levels,
+        checkpoint.jobs.workers,
+        tuple(sorted(model.seen_through)),
+        checkpoint.compared.states,
+        tuple(sorted(checkpoint.compared.by_permutations)),
+    )
+
+
+def require_run(run_dir: Path | None, resume: bool) -> None:
+    """Require a run directory if a run is to be resumed.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if resume and run_dir is None:
+        raise UsageError("there is nothing to resume without a run directory")
+
+
+def open_run(
+    path: Path,
+    model: Model,
+    options: Options,
+    until_done: ExitStack,
+    *,
+    resume: bool,
+    buckets: int = BUCKETS,
+    with_figures: bool = True,
+    again: bool = False,
+) -> tuple[RunDirectory, list[Commit]]:
+    """The run directory in which to explore, locked until the exploration is done, and the commits it has already.
+
+    Args:
+        path: where it is, or is to be.
+        model: what is explored.
+        options: what is asked of the engine.
+        until_done: ends with the exploration.
+        resume: whether there is a run to go on with.
+        buckets: among how many a new run spreads its states.
+        with_figures: whether the tables of figures are written at the end; not where another engine goes on.
+        again: whether this exploration has begun before, and found that it has to begin again.
+
+    Raises:
+        UsageError: it is not empty, or what it holds cannot be resumed.
+    """
+    identity = identity_of(model, options)
+    path = path.absolute()
+    until_done.enter_context(held(path, make=not resume))
+    commits: list[Commit] = []
+    if again:
+        directory, _ = RunDirectory.resume(path, identity)
+        directory.begin_again()
+    elif resume:
+        directory, commits = RunDirectory.resume(path, identity)
+        model.seen_through.update(*(commit.seen_through for commit in commits))
+    else:
+        directory = RunDirectory.create(path, identity, 8 * model.layout.words, buckets=buckets)
+    if with_figures:
+        until_done.enter_context(keeping_figures(directory))
+    return directory, commits
+
+
+NOT_KEPT: Final = "nothing is kept; --run-dir DIR keeps a run, and TMPDIR says where temporary files go"
+"""Where there is no run directory."""
+
+
+@contextmanager
+def environment_failures(run_dir: Path | None, *others: type[Exception]) -> Iterator[None]:
+    """While this is open, a file that can no longer be written or read ends the exploration with `EnvironmentFailed`.
+
+    Args:
+        run_dir: where the run is kept; None if what is written is temporary.
+        others: what else can give way under an engine.
+
+    Raises:
+        EnvironmentFailed: a file or another part gave way. It says what is kept, and how to go on.
+    """
+    gives_way: tuple[type[Exception], ...] = (OSError, *others)
+    try:
+        yield
+    except gives_way as failure:
+        wrong = str(failure)
+        if isinstance(failure, OSError):
+            where = "a temporary file" if run_dir is None else f"the run directory {run_dir}"
+            wrong = f"{where} cannot be used any more: {failure.strerror or failure}"
+        raise EnvironmentFailed(wrong, NOT_KEPT if run_dir is None else kept_in(run_dir)) from failure
+
+
+def kept_in(run_dir: Path) -> str:
+    """How many levels of a run are kept, and the option with which a person goes on, in words."""
+    levels = len([place for place in (run_dir / "_commits").glob("*.json") if place.stem.isdigit()])
+    if not levels:
+        return "nothing is kept"
+    return f"{levels} {'level is' if levels == 1 else 'levels are'} kept, and --resume {run_dir} goes on from there"

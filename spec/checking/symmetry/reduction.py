@@ -1,0 +1,272 @@
+"""Symmetry reduction: states that differ only in how values are named are one orbit, and one of each is enough.
+
+A sort of interchangeable values is what Murphi calls a scalarset and TLC a symmetry set.
+
+The group is every permutation of the interchangeable values, of each sort by itself. Of a small group the
+representative of an orbit is its least packed state (`spec.checking.symmetry.least`); of a large one, which cannot be
+listed, it is a canonical form (`spec.checking.symmetry.canonical`).
+
+That the orbits may be merged is not assumed but compared (`spec.checking.symmetry.renamings`): each path that is
+learned, or state by state what follows it and what holds in it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
+
+from spec.checking.exploration import OnProgress, Statistics, split
+from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Path, Transition
+from spec.checking.states.packed_state import PackedState
+from spec.checking.symmetry.group import every_permutation, generators, order, sorts_in
+from spec.checking.symmetry.images import Image, NotSymmetric, Permuted, images
+from spec.checking.symmetry.least import Least
+from spec.checking.symmetry.renamings import (
+    ACTION,
+    ENABLED,
+    OF_STATE,
+    OF_STEP,
+    ComparedSoFar,
+    Evaluation,
+    Probe,
+    Renamings,
+    place_of,
+    refused,
+)
+from spec.language.anonymous import ToldApart, anonymity
+from spec.language.domains import Domain
+from spec.language.errors import OutOfDomain
+from spec.language.permutations import Permutation
+from spec.language.state import Values
+
+if TYPE_CHECKING:
+    from spec.checking.symmetry.canonical import Canonical
+
+COMPARED: Final = 100_000
+"""States that are compared one by one, at most, where no paths are learned."""
+LISTED: Final = 24
+"""A group with more permutations is not listed. With 24 of them a canonical form takes up to 2.6 times as long as the
+least image; with 120 a quarter of it and less, for states of two words or more."""
+WHOLE_GROUP: Final = 6
+"""With so many permutations all are tried on an evaluation; of a larger group only what generates it."""
+
+PATIENCE: Final = 1.0
+"""Seconds of preparations about which nothing is told."""
+
+
+class Symmetry:
+    """How the states of a model fall into orbits, as far as these properties are concerned.
+
+    Args:
+        on_progress: told what is done, if preparations take long.
+
+    Raises:
+        UsageError: it has no interchangeable values, or too many, or its domains or its initial states tell them
+            apart.
+    """
+
+    def __init__(self, model: Model, properties: Sequence[int], on_progress: OnProgress | None = None):
+        self.model = model
+        self.in_states, self.in_steps = split(model, properties)
+        self.sorts = sorts_in(model)
+        self.order = order(self.sorts)
+        """How many permutations there are."""
+        self._told = self._telling(on_progress)
+        self._examined = set[int]()
+        """The packed states that were compared one by one."""
+        try:
+            probes = self._prepare()
+        except NotSymmetric as wrong:
+            raise refused(
+                model, self.sorts, f"variable {wrong.variable}", f"its domain is not symmetric: {wrong.cause}"
+            ) from None
+        self.renamings = Renamings(model, self.sorts, probes, whole=self.order <= WHOLE_GROUP)
+        self._examine_initial_states()
+
+    def _telling(self, on_progress: OnProgress | None) -> Callable[[], None]:
+        """Tell what is done, if it takes a while."""
+        began = time.monotonic()
+        sorts = ", ".join(f"{len(values)} of sort {sort}" for sort, values in self.sorts.items())
+        statistics = Statistics(0, 0, 0, 0, 0.0, doing=f"preparing orbits of interchangeable values, {sorts}")
+
+        def tell() -> None:
+            if on_progress is not None and time.monotonic() - began > PATIENCE:
+                on_progress(statistics)
+
+        return tell
+
+    def _prepare(self) -> list[Probe]:
+        """Find what stands for an orbit, and which permutations are tried on evaluations.
+
+        Raises:
+            NotSymmetric: a permutation takes a value out of its domain.
+        """
+        self.orbits: Least | Canonical
+        """Which state of an orbit stands for it."""
+        tried, their_images = [*generators(self.sorts)], list[tuple[Image, ...]]()
+        if self.order > LISTED:
+            from spec.checking.symmetry.canonical import Canonical
+            from spec.checking.symmetry.facts import Facts
+
+            their_images = [self._images(each) for each in tried]
+            facts = Facts(self.model, [*map(len, self.sorts.values())], their_images, self._told)
+            self.orbits = Canonical(self.model.layout, facts)
+        else:
+            every = [*every_permutation(self.sorts)]
+            self.orbits = Least(self.model.layout, map(self._images, every))
+            if self.order <= WHOLE_GROUP:
+                tried, their_images = every[1:], [*self.orbits.images[1:]]
+            else:
+                their_images = [self._images(each) for each in tried]
+        return [
+            Probe(
+                permutation,
+                Permuted(self.model.layout, its),
+                *(
+                    tuple(tuple(_instances([*each.domains.values()], permutation)) for each in named)
+                    for named in (self.model.actions, self.model.properties)
+                ),
+            )
+            for permutation, its in zip(tried, their_images, strict=True)
+        ]
+
+    def _images(self, permutation: Permutation) -> tuple[Image, ...]:
+        self._told()
+        return images(self.model, permutation)
+
+    # Orbits.
+
+    def representative(self, state: Values) -> Values:
+        """The state that stands for the orbit of this one."""
+        packed = self.model.layout.pack(state)
+        found = self.orbits.representative(packed)
+        return state if found == packed else self.model.layout.unpack(found)
+
+    def represent(self, packed: int) -> int:
+        """The packed state that stands for the orbit of a packed state."""
+        return self.orbits.representative(packed)
+
+    # Traces.
+
+    def concrete(self, orbits: Sequence[Values], number: int, end: int = 0) -> Path:
+        """A path of the model itself through the orbits with these representatives, the first of an initial state.
+
+        At each step the action declared first is taken that leads on, in the first of its instances. With the number
+        of a property of steps a last step decides it, and leads into the orbit of `end`, packed, or out of the
+        domains; with that of a property of states the last state decides it.
+
+        Raises:
+            UsageError: there is no such path, so values are told apart.
+        """
+        state, choices = self._through(orbits)
+        properties = self.model.properties
+        if properties[number].name == TYPE_OK:
+            taken = self._first(each for each in self.model.expand(state).steps if each.after is None)
+            choices.append((taken.action, taken.instance))
+        elif number in self.in_steps:
+            steps = self.model.expand(state, [number]).steps
+            taken = self._first(each for each in steps if number in each.found and self._leads(each, end))
+            choices.append((taken.action, taken.instance))
+        elif number in self.in_states and not self.model.found_in(state, [number]):
+            who = f"property {properties[number].name}"
+            raise self.renamings.refused(who, "what it says of one state it does not say of another of its orbit")
+        return orbits[0], choices
+
+    def path_through(self, orbits: Sequence[Values]) -> Path:
+        """The path of `concrete`, whatever is to be seen at its end."""
+        return orbits[0], self._through(orbits)[1]
+
+    def _through(self, orbits: Sequence[Values]) -> tuple[Values, list[tuple[int, int]]]:
+        state, choices = orbits[0], list[tuple[int, int]]()
+        for following in map(self.model.layout.pack, orbits[1:]):
+            taken = self._first(each for each in self.model.expand(state).steps if self._leads(each, following))
+            choices.append((taken.action, taken.instance))
+            assert taken.after is not None
+            state = taken.after
+        return state, choices
+
+    def _leads(self, taken: Transition, orbit: int) -> bool:
+        """Whether a step leads into the orbit with this representative."""
+        return taken.after is not None and self.represent(self.model.layout.pack(taken.after)) == orbit
+
+    def _first(self, steps: Iterator[Transition]) -> Transition:
+        for taken in steps:
+            return taken
+        raise self.renamings.refused("an action", "a step that one state has is missing in another of its orbit")
+
+    # State by state.
+
+    def examine(self, level: Sequence[Values]) -> None:
+        """Compare the states of a level, as long as not too many were compared before.
+
+        Raises:
+            UsageError: what follows one, or what holds in it, tells the values apart.
+        """
+        few = level[: max(0, COMPARED - self.renamings.compared.states)]
+        for state in few:
+            self.examine_state(state)
+        self.renamings.compared = self.renamings.compared.besides(ComparedSoFar(len(few)))
+
+    def spot_check(self, states: Iterable[bytes]) -> None:
+        """Compare a few states of a level under permutations, beside learned paths; see `packed.sample`."""
+        for packed in sorted(states):
+            self.examine_state(PackedState.of_bytes(self.model.layout, packed).values, anonymously=False)
+
+    def examine_state(self, state: Values, *, anonymously: bool = True) -> None:
+        """Compare what follows one state and what holds in it, unless that was done.
+
+        Raises:
+            UsageError: it tells the values apart.
+        """
+        packed = self.model.layout.pack(state)
+        if packed in self._examined:
+            return
+        self._examined.add(packed)
+        compare = partial(self.renamings.compare_once, anonymously=anonymously)
+        properties = self.model.properties
+        for number in self.in_states:
+            for index in range(len(properties[number].instances)):
+                compare(Evaluation(OF_STATE, number, index, packed, packed))
+        for action, described in enumerate(self.model.actions):
+            for instance in range(len(described.instances)):
+                came_of_it, after = compare(Evaluation(ACTION, action, instance, packed, packed))
+                if came_of_it == ENABLED:
+                    for number in self.in_steps:
+                        for index in range(len(properties[number].instances)):
+                            step = action, instance
+                            compare(Evaluation(OF_STEP, number, index, after, packed, step))
+
+    def _examine_initial_states(self) -> None:
+        pack, renamings = self.model.layout.pack, self.renamings
+        first = {None if state is None else pack(state) for state, _ in self.model.initial_states()}
+        anonymous = renamings.anonymous[0]
+        with anonymity() as noticed:
+            try:
+                named = {
+                    None if state is None else anonymous.layout.pack(state) for state, _ in anonymous.initial_states()
+                }
+            except EvaluationFailed as failed:
+                place = "" if failed.__cause__ is None else place_of(failed.__cause__)
+                raise renamings.refused("initial", failed.cause, place) from failed
+            except (ToldApart, OutOfDomain, TypeError) as failed:
+                raise renamings.refused("initial", str(failed), place_of(failed)) from failed
+            told_apart = noticed.told_apart
+        closed = all(
+            probe.states.of(state) in first for state in first if state is not None for probe in renamings.probes
+        )
+        if told_apart is not None:
+            raise renamings.refused("initial", str(told_apart), place_of(told_apart))
+        if first != named or not closed:
+            raise renamings.refused("initial", renamings.singles_out)
+
+
+def _instances(domains: Sequence[Domain[Any]], permutation: Permutation) -> Iterator[int]:
+    """For each instance of an action whose parameters range over these domains, the one with them permuted."""
+    for values in product(*domains):
+        number = 0
+        for domain, value in zip(domains, values, strict=True):
+            number = number * domain.size + domain.rank(domain.moved(value, permutation))
+        yield number

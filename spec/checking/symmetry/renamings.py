@@ -1,0 +1,380 @@
+"""Renamings: an evaluation is compared with what it does where interchangeable values have other names.
+
+An evaluation is an instance of an action or property, in a state. Engines that learn compare each path once, in the
+state in which it was recorded: a path is a whole computation, and all states that agree in what it read share what
+comes of it. Others compare state by state.
+
+It is done again in two ways, and must do the same:
+
+- With *anonymous* values (`spec.language.anonymous`), which can only be asked for equality. What does the same with
+  them does it whatever the values are called. It is done once for each value as which they may hash, so that no name
+  can be looked up in a set or mapping, and in other images of the state meanwhile.
+- With the names themselves, in images of the state under *permutations*: all of a small group, else what generates
+  it. So is found what goes by the order in which sets and mappings are walked, or by text and numbers made of names.
+  Of a large group it is no proof, and the verdict says so.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from inspect import unwrap
+from operator import or_
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from spec import language
+from spec.checking.model import Model
+from spec.checking.symmetry.group import described, sorts_in
+from spec.checking.symmetry.images import Permuted
+from spec.language.anonymous import Anonymous, ToldApart, anonymity, with_article
+from spec.language.errors import Bounded, Disabled, NothingToSay, OutOfDomain, SpecificationError, UsageError, told
+from spec.language.permutations import Permutation, Sorts
+from spec.language.state import Misplaced
+
+REMEDY: Final = "compare values of the state with each other and with no constant, or do without --symmetry"
+"""What an author may do."""
+SPOT_CHECKS: Final = 8
+"""States of each level that are compared under permutations, beside the paths that are learned. In an image of its
+state a path may read more, if it walks a set in another order: then one state does not stand for all of its."""
+REMEMBERED: Final = 200_000
+"""Evaluations that were compared, at most, of which is remembered what they read."""
+NOT_THE_AUTHORS: Final = (Path(language.__file__).parent, Path(__file__).parent)
+"""Folders of code that calls an author's, and is called by it; so is what lies directly in that of Python's own."""
+ACTION, OF_STATE, OF_STEP = "action", "state", "step"
+USUAL, FOUND, ENABLED, CLOSED, LEFT, FAILED, ASKS = "usual", "found", "enabled", "closed", "left", "failed", "asks"
+
+
+class Probe(NamedTuple):
+    """A permutation that is tried on evaluations."""
+
+    permutation: Permutation
+    states: Permuted
+    """Where it takes states."""
+    actions: tuple[tuple[int, ...], ...]
+    """By action and instance: the instance with the parameters permuted."""
+    properties: tuple[tuple[int, ...], ...]
+    """The same of properties."""
+
+    def of(self, evaluation: Evaluation) -> Evaluation:
+        """An evaluation with everything permuted."""
+        kind, number, instance, here, before, step = evaluation
+        instances = self.actions if kind == ACTION else self.properties
+        if step is not None:
+            step = step[0], self.actions[step[0]][step[1]]
+        return Evaluation(
+            kind, number, instances[number][instance], self.states.of(here), self.states.of(before), step
+        )
+
+
+class Evaluation(NamedTuple):
+    """An instance of an action or property, and where it is evaluated, in packed states."""
+
+    kind: str
+    """ACTION, OF_STATE or OF_STEP."""
+    number: int
+    """Of the action or property."""
+    instance: int
+    """Its number."""
+    here: int
+    """The state; of a property of steps the one after the step."""
+    before: int
+    """The state before the step; of others the same."""
+    step: tuple[int, int] | None = None
+    """Action and instance of the step; None if there is none that may be looked at."""
+
+
+EvaluationOutcome = tuple[str, int]
+"""What came of an evaluation, and of an action that is enabled the packed state after it, else 0."""
+
+
+class ComparedSoFar(NamedTuple):
+    """What was compared so far, as far as it has to be counted."""
+
+    states: int = 0
+    """States, one by one."""
+    by_permutations: frozenset[str] = frozenset()
+    """Actions and properties that made text or numbers of names, and sorts whose values have names throughout: where
+    permutations alone can tell."""
+
+    def besides(self, other: ComparedSoFar) -> ComparedSoFar:
+        """Both what this says and what another does."""
+        return ComparedSoFar(self.states + other.states, self.by_permutations | other.by_permutations)
+
+
+class _AsksForStep(BaseException):
+    """A property wants to know which step it was, and there was none."""
+
+
+class _NoStep:
+    """In place of the step where there is none."""
+
+    def __getattr__(self, _: str) -> Any:
+        raise _AsksForStep
+
+
+class _Names:
+    """One way in which values are called: evaluates on a model of its own windows.
+
+    Args:
+        hashed_as: the number of the value as which the model's anonymous values hash; None if they have their names.
+        probe: what permutes an evaluation before it is done; None if nothing does.
+    """
+
+    def __init__(self, model: Model, hashed_as: int | None, probe: Probe | None):
+        self.model, self.hashed_as, self.probe = model, hashed_as, probe
+        self._here, self._before = model.window(), model.window()
+        self._at = self._at_before = -1
+        self._read: tuple[set[int], set[int]] = set(), set()
+        self.failure: BaseException | None = None
+        """Of the latest evaluation."""
+        self.converted = False
+        """Whether the latest evaluation made text or numbers of anonymous values."""
+
+    def outcome(self, evaluation: Evaluation) -> EvaluationOutcome:
+        """What comes of an evaluation, once it is permuted."""
+        if self.probe is not None:
+            evaluation = self.probe.of(evaluation)
+        if self.hashed_as is None:
+            return self._outcome(evaluation)
+        with anonymity(self.hashed_as) as noticed:
+            found = self._outcome(evaluation)
+            self.converted = noticed.converted
+            if noticed.told_apart is not None:
+                self.failure = noticed.told_apart
+                return FAILED, 0
+        return found
+
+    def watch(self) -> None:
+        """From now on, notice what is read."""
+        self._read = self._here.watch(), self._before.watch()
+
+    def read(self) -> tuple[int, int]:
+        """The bits of all cells that were read since then: of the state, and of the one before; before permuting."""
+        cells, probe = self.model.layout.cells, self.probe
+        here, before = (
+            reduce(or_, (cells[at].mask if probe is None else probe.states.sources[at] for at in read), 0)
+            for read in self._read
+        )
+        return here, before
+
+    def _outcome(self, evaluation: Evaluation) -> EvaluationOutcome:
+        self.failure = None
+        if self._at != evaluation.here:
+            self._here.load(self.model.layout.unpack(evaluation.here))
+            self._at = evaluation.here
+        try:
+            if evaluation.kind == ACTION:
+                return self._act(evaluation)
+            return self._judge(evaluation)
+        except _AsksForStep:
+            return ASKS, 0
+        except KeyboardInterrupt:
+            raise
+        except BaseException as failure:  # sys.exit, too, is a failure of what calls it
+            self.failure = failure
+            return FAILED, 0
+        finally:
+            self._here.writable(None)
+            self._here.reset()
+
+    def _act(self, evaluation: Evaluation) -> EvaluationOutcome:
+        action = self.model.actions[evaluation.number]
+        self._here.writable(action.name)
+        try:
+            returned = action.instances[evaluation.instance](self._here.s)
+            after = self._here.packed(evaluation.here)
+        except Bounded:
+            return CLOSED, 0
+        except Disabled:
+            return USUAL, 0
+        except Misplaced as misplaced:
+            self.failure = misplaced
+            return LEFT, 0
+        return (ENABLED, after) if returned is None else (FAILED, 0)
+
+    def _judge(self, evaluation: Evaluation) -> EvaluationOutcome:
+        judged = self.model.properties[evaluation.number]
+        given: tuple[Any, ...] = (self._here.s,)
+        if evaluation.kind == OF_STEP:
+            if self._at_before != evaluation.before:
+                self._before.load(self.model.layout.unpack(evaluation.before))
+                self._at_before = evaluation.before
+            step = evaluation.step
+            it: Any = _NoStep() if step is None else self.model.actions[step[0]].step(step[1])
+            given = (self._before.s, it, self._here.s)
+        sought = judged.kind == "sometimes"
+        try:
+            answer = judged.instances[evaluation.instance](*given)
+        except NothingToSay:
+            return USUAL, 0
+        except Disabled:
+            return FAILED, 0
+        if answer is not True and answer is not False:
+            return FAILED, 0
+        return (FOUND if answer is sought else USUAL), 0
+
+
+class Renamings:
+    """Compares evaluations of a model.
+
+    Args:
+        probes: the permutations to try.
+        whole: whether these are the whole group, but for the one that changes nothing.
+    """
+
+    def __init__(self, model: Model, sorts: Sorts, probes: Sequence[Probe], *, whole: bool):
+        self.model, self.sorts, self.probes, self.whole = model, sorts, tuple(probes), whole
+        self.compared = ComparedSoFar()
+        self.anonymous = [self._anonymous(number) for number in range(max(map(len, sorts.values())))]
+        """The same model with anonymous values, by the value as which they hash; each is to be used under the
+        `anonymity` of its number."""
+        self._note(
+            sort
+            for sort, its in sorts_in(self.anonymous[0]).items()
+            if any(type(one) is not Anonymous for one in its)
+        )
+        self._known: dict[tuple[Any, ...], dict[tuple[int, int], dict[tuple[int, int], EvaluationOutcome]]] = {}
+        """What came of each instance, by which bits of the states all evaluations read, and what stood there."""
+        self._remembered = 0
+        images = [None, *self.probes]
+        self._with_names = _Names(model, None, None)
+        self._anonymously = [
+            _Names(each, number, images[number] if number < len(images) else None)
+            for number, each in enumerate(self.anonymous)
+        ]
+        self._permuted = [_Names(model, None, probe) for probe in self.probes]
+
+    def _anonymous(self, number: int) -> Model:
+        specification = self.model.specification
+        with anonymity(number):
+            try:
+                return Model(type(specification)(**specification.valuation), self.model.goal)
+            except (ToldApart, OutOfDomain, TypeError) as failed:
+                raise self.refused("a domain", str(failed), place_of(failed)) from failed
+
+    def compare_once(self, evaluation: Evaluation, anonymously: bool = True) -> EvaluationOutcome:
+        """See `compare`. It is not done again where all evaluations would read what they have read before."""
+        its = anonymously, evaluation.kind, evaluation.number, evaluation.instance, evaluation.step
+        here, before, known = evaluation.here, evaluation.before, self._known.setdefault(its, {})
+        for masks, met in known.items():
+            outcome = met.get((here & masks[0], before & masks[1]))
+            if outcome is not None:
+                return outcome if outcome[0] != ENABLED else self._with_names.outcome(evaluation)
+        every = [self._with_names, *(self._anonymously if anonymously else ()), *self._permuted]
+        for names in every:
+            names.watch()
+        outcome = self.compare(evaluation, anonymously)
+        read = [names.read() for names in every]
+        masks = reduce(or_, (one for one, _ in read)), reduce(or_, (other for _, other in read))
+        if self._remembered < REMEMBERED:
+            self._remembered += 1
+            known.setdefault(masks, {})[here & masks[0], before & masks[1]] = outcome
+        return outcome
+
+    def compare(self, evaluation: Evaluation, anonymously: bool = True) -> EvaluationOutcome:
+        """What comes of an evaluation, if it does the same whatever values are called.
+
+        It is compared with anonymous values, unless these have nothing new to say, and under permutations. One that
+        fails is not compared: the run ends with that.
+
+        Raises:
+            UsageError: it tells values apart.
+        """
+        outcome = self._with_names.outcome(evaluation)
+        if outcome[0] == FAILED:
+            return outcome
+        for names in self._anonymously if anonymously else ():
+            if names.outcome(evaluation) != self._renamed(names, outcome):
+                raise self._refused(evaluation, names)
+            if names.converted:
+                self._note([self._name_of(evaluation)])
+        for names in self._permuted:
+            if names.outcome(evaluation) != self._renamed(names, outcome):
+                raise self._refused(evaluation, names)
+        return outcome
+
+    def _renamed(self, names: _Names, outcome: EvaluationOutcome) -> EvaluationOutcome:
+        if names.probe is None or outcome[0] != ENABLED:
+            return outcome
+        return ENABLED, names.probe.states.of(outcome[1])
+
+    def _note(self, names: Iterable[str]) -> None:
+        self.compared = self.compared.besides(ComparedSoFar(0, frozenset(names)))
+
+    def summary(self, compared: ComparedSoFar, distinct: int | None = None) -> str:
+        """What was compared, in words: of so many states some one by one, or else every path that was learned."""
+        what = "every learned path" if distinct is None else "every state"
+        beyond = distinct is not None and compared.states < distinct
+        if beyond:
+            what = f"the first {compared.states:,} of {distinct:,} states"
+        images = ""
+        if self.probes:
+            many = f"all {len(self.probes) + 1}" if self.whole else f"{len(self.probes)}"
+            images = f" and under {many} permutation{'' if many == '1' else 's'}"
+            images += "" if self.whole else f" that generate{'s' if many == '1' else ''} all"
+        if images and distinct is None:
+            images += f", and {SPOT_CHECKS} states of each level under these"
+        told = f"{what} compared with anonymous values{images}"
+        if compared.by_permutations:
+            told += f"; under permutations alone, as names are read: {', '.join(sorted(compared.by_permutations))}"
+        return told
+
+    def _name_of(self, evaluation: Evaluation) -> str:
+        named = self.model.actions if evaluation.kind == ACTION else self.model.properties
+        return named[evaluation.number].name
+
+    # What is told.
+
+    def _refused(self, evaluation: Evaluation, names: _Names) -> UsageError:
+        """What to say of an evaluation that comes to something else under these names."""
+        who = f"{'action' if evaluation.kind == ACTION else 'property'} {self._name_of(evaluation)}"
+        failure = names.failure
+        for number, model in enumerate(self.anonymous):  # the names that are looked up are told as they hash
+            here = _Names(model, number, None)
+            here.outcome(evaluation)
+            if isinstance(here.failure, ToldApart):
+                failure = here.failure
+                break
+        place = "" if failure is None else place_of(failure)
+        if isinstance(failure, ToldApart):
+            why = str(failure)
+        elif names.probe is not None:
+            why = f"it does otherwise with {described(names.probe.permutation)}"
+        elif failure is not None:
+            why = str(failure) if isinstance(failure, SpecificationError | OutOfDomain) else told(failure)
+        else:
+            why = self.singles_out
+        return self.refused(who, why, place or self._place_of_method(evaluation))
+
+    def refused(self, who: str, why: str, place: str = "") -> UsageError:
+        """See `refused`."""
+        return refused(self.model, self.sorts, who, why, place)
+
+    @property
+    def singles_out(self) -> str:
+        """That some value is singled out, nobody knows which."""
+        return f"it singles out {' or '.join(map(with_article, self.sorts))}"
+
+    def _place_of_method(self, evaluation: Evaluation) -> str:
+        named = self.model.actions if evaluation.kind == ACTION else self.model.properties
+        code = getattr(unwrap(named[evaluation.number].instances[evaluation.instance].run), "__code__", None)
+        return "" if code is None else f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+
+
+def refused(model: Model, sorts: Sorts, who: str, why: str, place: str = "") -> UsageError:
+    """That something of a model tells values apart, why, at which place of the source, and what to do about it."""
+    apart = " or ".join(f"{sort}s" for sort in sorts)
+    where = f" ({place})" if place else ""
+    return UsageError(f"--symmetry: {who} of {model.specification.name} tells {apart} apart: {why}{where}; {REMEDY}")
+
+
+def place_of(failure: BaseException) -> str:
+    """File and line of the author's code in which something was raised; empty if none was."""
+    for frame in reversed(traceback.extract_tb(failure.__traceback__)):
+        path = Path(frame.filename)
+        if path.parent != Path(os.__file__).parent and not any(map(path.is_relative_to, NOT_THE_AUTHORS)):
+            return f"{path.name}:{frame.lineno}"
+    return ""

@@ -1,0 +1,1 @@
+"""Traces: made of paths, written, read, followed again, explained, put in brief."""

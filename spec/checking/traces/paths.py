@@ -1,0 +1,216 @@
+"""Paths, which engines find, and the traces along them, which a person reads.
+
+A trace is made by doing the steps again through the specification itself; so every trace is one that the
+specification has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Path
+from spec.checking.traces.trace import Trace, TraceStep
+from spec.checking.traces.views import news, sentences
+from spec.language.domains import ABSENT, LEFT_OUT
+from spec.language.errors import Disabled, NothingToSay
+from spec.language.identity import same
+from spec.language.part import Instance
+from spec.language.state import Misplaced, Values
+from spec.language.words import Step, listening
+
+
+class StepDone(NamedTuple):
+    """A step that was done, and its successor."""
+
+    told: TraceStep
+    after: Values | None
+    """The successor; None where a value lies outside its domain."""
+    wrong: str
+    """Which value, where, and what is allowed; empty if there is a successor."""
+    values: Values
+    """What every cell holds afterwards, be it outside its domain."""
+
+
+def do(model: Model, state: Values, choice: tuple[int, int]) -> StepDone:
+    """Do a step in a state: the action and the instance with these numbers.
+
+    Raises:
+        Disabled: it is not enabled there.
+    """
+    action_number, instance_number = choice
+    action = model.actions[action_number]
+    instance, said = action.instances[instance_number], list[str]()
+    window, after, wrong = model.window(), None, ""
+    window.load(state)
+    window.writable(action.name)
+    changes: dict[str, tuple[Any, Any]] = {}
+    with listening(said.append):
+        try:
+            instance(window.s)
+            after = window.changed()
+        except Misplaced as misplaced:
+            wrong = str(misplaced)
+    if after is None:
+        assigned = window.assigned()
+        values = tuple(
+            assigned[cell.name][1] if cell.name in assigned else old
+            for cell, old in zip(model.layout.cells, state, strict=True)
+        )
+        for place, (old, new) in assigned.items():
+            changes.update(differences(place, old, new))
+    else:
+        values = after
+        for cell, old, new in zip(model.layout.cells, state, after, strict=True):
+            changes.update(differences(cell.name, old, new))
+    views = () if after is None else news(sentences(model, state), sentences(model, after))
+    told = TraceStep(
+        action.step(instance_number), tuple(said), changes, views, action.lanes(instance_number), model.spelling
+    )
+    return StepDone(told, after, wrong, values)
+
+
+def trace(model: Model, number: int, path: Path) -> Trace:
+    """The trace along a path, at whose end the property with this number is broken or witnessed."""
+    steps = _done(model, path)
+    states = [path[0], *(done.after for done in steps if done.after is not None)]
+    previous, state = states[-2:] if len(states) > 1 else (path[0], path[0])
+    failing, looked_at = _why(model, number, previous, steps[-1].told.step if steps else None, state)
+    judged = model.properties[number]
+    wrong = steps[-1].wrong if steps else ""
+    return replace(
+        _trace(model, path, steps),
+        broken=judged.name,
+        sentence=judged.doc,
+        failing=wrong if judged.name == TYPE_OK else failing,
+        looked_at=looked_at,
+        witness=judged.kind == "sometimes",
+    )
+
+
+def trace_along(model: Model, path: Path, failing: str = "") -> Trace:
+    """The trace along a path that decides no property; at its end an evaluation may fail."""
+    return replace(_trace(model, path, _done(model, path)), failing=failing)
+
+
+@contextmanager
+def traced_failures(model: Model) -> Iterator[None]:
+    """While this is open, an evaluation that fails at the end of a known path is given the trace along it."""
+    try:
+        yield
+    except EvaluationFailed as failure:
+        if failure.path is not None:
+            with suppress(EvaluationFailed):  # what is not deterministic cannot always be done again
+                failure.trace = trace_along(model, failure.path, failure.what)
+        raise
+
+
+def failing_along(
+    model: Model, path: Path, failure: EvaluationFailed, number: int | None, looking_for: Sequence[int]
+) -> EvaluationFailed:
+    """An evaluation that failed, as it fails at the end of a path that leads there.
+
+    It is evaluated again: under symmetry the path ends in another state of the orbit, and a failure that comes from
+    another process has lost the line of the source. Without the number of a property of states it was an action that
+    failed, or one of the properties of steps that were looked at.
+    """
+    try:
+        state = [path[0], *(done.after for done in _done(model, path) if done.after is not None)][-1]
+        if number is None:
+            model.expand(state, looking_for)
+        else:
+            model.found_in(state, [number])
+    except EvaluationFailed as again:
+        failure = again
+    failure.path = path
+    return failure
+
+
+def _done(model: Model, path: Path) -> list[StepDone]:
+    """The steps of a path, done one after the other.
+
+    Raises:
+        EvaluationFailed: one of them is not enabled.
+    """
+    state, steps = path[0], list[StepDone]()
+    for choice in path[1]:
+        try:
+            steps.append(do(model, state, choice))
+        except Disabled:
+            step = model.actions[choice[0]].step(choice[1])
+            again = "it is not deterministic: it was enabled, and done again for the trace it is not"
+            raise EvaluationFailed(str(step), again, model.show(state)) from None
+        after = steps[-1].after
+        state = state if after is None else after
+    return steps
+
+
+def _trace(model: Model, path: Path, steps: Sequence[StepDone]) -> Trace:
+    return Trace(
+        broken="",
+        sentence="",
+        failing="",
+        looked_at={},
+        initial=as_variables(model, path[0]),
+        initial_views=tuple(filter(None, sentences(model, path[0]))),
+        steps=tuple(done.told for done in steps),
+        states=tuple(as_variables(model, values) for values in (path[0], *(done.values for done in steps))),
+        spelling=model.spelling,
+    )
+
+
+def _holds(instance: Instance, given: Sequence[Any]) -> bool:
+    """Whether a property holds there, or is not about it."""
+    try:
+        return bool(instance(*given))
+    except NothingToSay:
+        return True
+
+
+def _why(
+    model: Model, number: int, before: Values, step: Step | None, after: Values
+) -> tuple[str, Mapping[str, Any]]:
+    """The parameters with which a property fails, and the values of the cells that it looked at."""
+    judged = model.properties[number]
+    if judged.kind == "sometimes":
+        return "", {}
+    for instance in judged.instances:
+        earlier, now = model.window(), model.window()
+        then, here = earlier.load(before), now.load(after)
+        given: list[Any] = [then, step, here] if judged.over_steps else [here]
+        seen_then, seen_now = earlier.watch(), now.watch()
+        if not _holds(instance, given):
+            failing = ", ".join(f"{name} = {value}" for name, value in instance.parameters.items())
+            looked_at = {}
+            for at, cell in enumerate(model.layout.cells):
+                if at in seen_then:
+                    looked_at[f"before, {cell.name}"] = before[at]
+                if at in seen_now:
+                    looked_at[cell.name] = after[at]
+            return failing, looked_at
+    return "", {}
+
+
+def differences(place: str, old: Any, new: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """What changed, field by field within records: `broker[0].epoch`, from 0 to 1."""
+    if old is LEFT_OUT or same(old, new):
+        return
+    fields = getattr(type(old), "_fields", None)
+    if fields is None or type(old) is not type(new):
+        yield place, (old, new)
+        return
+    for field, before, after in zip(fields, old, new, strict=True):
+        yield from differences(f"{place}.{field}", before, after)
+
+
+def as_variables(model: Model, state: Values) -> dict[str, Any]:
+    """A state as its variables: plain ones by name, mappings as dicts of the keys that are there."""
+    found: dict[str, Any] = {}
+    for name, variable in model.layout.variables.items():
+        if isinstance(variable.at, int):
+            found[name] = state[variable.at]
+        else:
+            found[name] = {key: state[at] for key, at in variable.at.items() if state[at] is not ABSENT}
+    return found

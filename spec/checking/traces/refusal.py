@@ -1,0 +1,82 @@
+"""A refusal: which guard keeps an action from happening in a state, and what the action had read until then."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from spec import language
+from spec.checking.model import Model
+from spec.checking.values.spelling import PLAIN, Spelling
+from spec.checking.values.text import show
+from spec.language.errors import Disabled, NotThere
+from spec.language.state import Values
+
+__all__ = ["Refusal", "RefusedValue", "refusal"]
+
+NOT_THE_AUTHORS: Final = {Path(language.__file__).parent, Path(__file__).parent}
+"""Whose code calls an author's, and is called by it."""
+
+
+class Refusal(NamedTuple):
+    """Why a step cannot be done in a state."""
+
+    guard: str
+    """The call that ended it, as it stands in the source, such as `require(self.connected)`; empty if unknown."""
+    place: str
+    """File and line of that; empty if unknown."""
+    looked_at: Mapping[str, Any]
+    """The cells that the action had read until then, with their values."""
+
+    def __str__(self) -> str:
+        return self.told(PLAIN)
+
+    def told(self, spelling: Spelling) -> str:
+        """It in a line, with values as they are written by this spelling."""
+        told = f"{self.guard} ({self.place})" if self.guard else f"a guard ({self.place or 'of unknown place'})"
+        read = ", ".join(f"{cell} = {show(value, spelling)}" for cell, value in self.looked_at.items())
+        return f"{told} does not hold" + (f", where {read}" if read else "")
+
+
+class RefusedValue(Refusal):
+    """A parameter ranges over what there is in the state, and has another value; `place` is that of the range."""
+
+
+def refusal(model: Model, state: Values, choice: tuple[int, int]) -> Refusal:
+    """What refuses the action and instance with these numbers in a state in which they are not enabled."""
+    action_number, instance_number = choice
+    action = model.actions[action_number]
+    window = model.window()
+    s = window.load(state)
+    window.writable(action.name)
+    read = window.watch()
+    kind, guard, place = Refusal, "", ""
+    try:
+        action.instances[instance_number](s)
+    except NotThere as disabled:
+        kind, guard = RefusedValue, f"{disabled.parameter} in its range"
+        code = getattr(disabled.ranges_over, "__code__", None)
+        place = f"{Path(code.co_filename).name}, line {code.co_firstlineno}" if code else ""
+    except Disabled as disabled:
+        guard, place = _last_call_of_the_author(disabled)
+    looked_at = {cell.name: state[at] for at, cell in enumerate(model.layout.cells) if at in read}
+    return kind(guard, place, looked_at)
+
+
+def _last_call_of_the_author(disabled: Disabled) -> tuple[str, str]:
+    """The call on one line, and where it stands."""
+    frames = traceback.extract_tb(disabled.__traceback__)
+    frame = next((each for each in reversed(frames) if Path(each.filename).parent not in NOT_THE_AUTHORS), None)
+    if frame is None:
+        return "", ""
+    place = f"{Path(frame.filename).name}, line {frame.lineno}"
+    first, last, begin, end = frame.lineno, frame.end_lineno, frame.colno, frame.end_colno
+    if first is None or last is None or begin is None or end is None:
+        return "", place
+    lines = [linecache.getline(frame.filename, number).encode() for number in range(first, last + 1)]
+    lines[-1] = lines[-1][:end]  # columns are counted in bytes
+    lines[0] = lines[0][begin:]
+    return " ".join(b"".join(lines).decode().split()), place

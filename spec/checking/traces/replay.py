@@ -1,0 +1,256 @@
+"""A replay: named steps, done one by one on a specification that says what each of them changes and breaks.
+
+A story out of a bug report or a book is a run of the specification, or it is not; the first step that is not enabled
+tells which. `bound` forbids nothing here, for it is about the search and not about the system; but the domains hold
+the state, so the constants must be large enough for the story.
+
+    replay = Replay(Lease(fencing=False))
+    replay.do(Step("acquire", {"client": 1})).changes
+    replay.broken
+
+Numbers are those of a trace: the initial state is 1, and a step has the number of the state that it leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from spec.checking.arguments import Given
+from spec.checking.exploration import is_violation, split
+from spec.checking.model import DEADLOCK, TYPE_OK, Model, Transition
+from spec.checking.traces.paths import as_variables, do, trace, trace_along
+from spec.checking.traces.refusal import Refusal, refusal
+from spec.checking.traces.trace import Trace, TraceStep
+from spec.language.errors import OutOfDomain, UsageError, represented
+from spec.language.state import Values
+from spec.language.words import Step, without_bounds
+
+
+class NotEnabled(UsageError):
+    """A step that there is, but not here."""
+
+
+class Replay:
+    """A run of a specification, as far as it has come."""
+
+    def __init__(
+        self,
+        specification: Given,
+        initial: Mapping[str, Any] | None = None,
+        *,
+        judging: Collection[str] | None = None,
+    ):
+        """Begin in the only initial state, or in this one, given as a trace has it.
+
+        Args:
+            specification: whose run it is.
+            initial: the initial state.
+            judging: names of the only properties to look at. On the way to what one breaks, others may raise.
+
+        Raises:
+            UsageError: there are several, or there is none like this.
+        """
+        self.model = Model(specification)
+        judged = [
+            number
+            for number, each in enumerate(self.model.properties)
+            if each.name != DEADLOCK and (judging is None or each.name in judging)
+        ]
+        self._of_states, self._of_steps = split(self.model, judged)
+        self._first = self._begin(initial)
+        self._path: list[tuple[int, int]] = []
+        self._decided: dict[str, int] = {}
+        self._wrong = ""
+        self._values = [self._first]
+        self._state: Values
+        self._arrive(self._first, ())
+
+    def _begin(self, initial: Mapping[str, Any] | None) -> Values:
+        begun = list(self.model.initial_states())
+        states = [state for state, _ in begun if state is not None]
+        if initial is not None:
+            states = [state for state in states if as_variables(self.model, state) == initial]
+        if len(states) != 1:
+            like = "initial states" if initial is None else "initial states like this"
+            outside = "".join(f", and one outside its domain: {wrong}" for _, wrong in begun if wrong)
+            name = self.model.specification.name
+            raise UsageError(f"a replay begins in one initial state; {name} has {len(states)} {like}{outside}")
+        return states[0]
+
+    @property
+    def number(self) -> int:
+        """How many states there are so far, the initial one included."""
+        return len(self._path) + 1
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps done so far."""
+        return tuple(self.model.actions[action].step(instance) for action, instance in self._path)
+
+    @property
+    def outside(self) -> str:
+        """Which value lies outside its domain, where, and what is allowed; empty as long as the domains hold all."""
+        return self._wrong
+
+    @property
+    def broken(self) -> dict[str, int]:
+        """The properties that do not hold in this run, and the number of the state or step that first broke each."""
+        return {name: at for name, at in self._decided.items() if is_violation(self.model, self._number_of(name))}
+
+    @property
+    def witnessed(self) -> dict[str, int]:
+        """The `sometimes` that were seen, and the number of the state or step in which each was first."""
+        return {name: at for name, at in self._decided.items() if name not in self.broken}
+
+    @property
+    def enabled(self) -> tuple[Step, ...]:
+        """The steps that can be done here."""
+        return tuple(self.model.actions[taken.action].step(taken.instance) for taken in self._following())
+
+    @property
+    def states(self) -> tuple[dict[str, Any], ...]:
+        """The states so far as their variables; the last with values outside their domains, if it left them."""
+        return tuple(as_variables(self.model, values) for values in self._values)
+
+    @property
+    def choices(self) -> tuple[tuple[int, int], ...]:
+        """The steps so far by the numbers of action and instance."""
+        return tuple(self._path)
+
+    @property
+    def reached(self) -> tuple[Values, ...]:
+        """The states so far as engines have them, but one that lies outside the domains."""
+        return tuple(self._values[:-1] if self._wrong else self._values)
+
+    def do(self, step: Step) -> TraceStep:
+        """Do this step, whatever it breaks, and tell what it changed.
+
+        Raises:
+            UsageError: there is no such action, or not with such parameters.
+            NotEnabled: there is, but its guard does not hold here.
+            EvaluationFailed: an action or a property raised.
+        """
+        choice = self._choice(step)
+        following = self._following({choice})
+        if not following:
+            raise NotEnabled(f"step {self.number + 1}, {step}: {self._refusal()}")
+        with without_bounds():
+            told, after, wrong, values = do(self.model, self._state, choice)
+        self._path.append(choice)
+        self._values.append(values)
+        if after is None:
+            self._wrong = wrong
+            self._decided.setdefault(TYPE_OK, self.number)
+        else:
+            self._arrive(after, following[0].found)
+        return told
+
+    def value(self, place: str) -> Any:
+        """What is at a place, called as in a trace: `till`, `account[bob].money`; all of `account`, by key.
+
+        Raises:
+            UsageError: there is no such place.
+        """
+        variables = as_variables(self.model, self._state)
+        cells = {cell.name: value for cell, value in zip(self.model.layout.cells, self._state, strict=True)}
+        if place in variables:
+            return variables[place]
+        cell = max((each for each in cells if f"{place}.".startswith(f"{each}.")), key=len, default=None)
+        if cell is None:
+            known = ", ".join(dict.fromkeys([*variables, *cells]))
+            raise UsageError(f"there is no place {place}; there are {known}")
+        value = cells[cell]
+        for field in place[len(cell) :].split(".")[1:]:
+            fields = getattr(value, "_fields", ())
+            if field not in fields:
+                raise UsageError(
+                    f"there is no place {place}: {represented(value)} has {', '.join(fields) or 'no fields'}"
+                )
+            value = getattr(value, field)
+        return value
+
+    def trace(self, name: str) -> Trace:
+        """The trace of a property that was broken or witnessed, up to where it first was; or of a deadlock here.
+
+        Raises:
+            UsageError: it was not.
+        """
+        if name == DEADLOCK and not self.enabled:
+            return trace(self.model, self._number_of(name), (self._first, tuple(self._path)))
+        if name not in self._decided:
+            raise UsageError(f"{name} was not broken and not witnessed; {', '.join(self._decided) or 'nothing'} was")
+        with without_bounds():
+            path = self._path[: self._decided[name] - 1]
+            return trace(self.model, self._number_of(name), (self._first, path))
+
+    @property
+    def run(self) -> Trace:
+        """The trace of all that was done so far, whatever it decides."""
+        with without_bounds():
+            return trace_along(self.model, (self._first, tuple(self._path)))
+
+    def _arrive(self, state: Values, found: tuple[int, ...]) -> None:
+        self._state = state
+        for number in sorted((*found, *self.model.found_in(state, self._of_states))):
+            self._decided.setdefault(self.model.properties[number].name, self.number)
+
+    def _following(self, only: Collection[tuple[int, int]] = ()) -> list[Transition]:
+        """The steps from the last state, or those of them that are asked for. No others are tried: a run may pass by
+        an action that raises.
+        """
+        if self._wrong:
+            return []
+        model = self.model.only(only) if only else self.model
+        with without_bounds():
+            return model.expand(self._state, self._of_steps).steps
+
+    def _number_of(self, name: str) -> int:
+        return self.model.numbers([name])[0]
+
+    def _choice(self, step: Step) -> tuple[int, int]:
+        """The numbers of the action and of its instance."""
+        where = f"step {self.number + 1}, {step}"
+        known = [action.name for action in self.model.actions]
+        if step.action not in known:
+            raise UsageError(f"{where}: there is no action {step.action}; there are {', '.join(known)}")
+        number = known.index(step.action)
+        action = self.model.actions[number]
+        if step.parameters.keys() != action.domains.keys():
+            takes = f"takes {', '.join(action.domains)}" if action.domains else "takes no parameters"
+            raise UsageError(f"{where}: {step.action} {takes}")
+        for name, domain in action.domains.items():
+            try:
+                domain.rank(step.parameters[name])
+            except OutOfDomain as wrong:
+                raise UsageError(f"{where}: {name} = {wrong}") from None
+        parameters = dict(step.parameters)
+        return number, next(n for n, each in enumerate(action.instances) if each.parameters == parameters)
+
+    def _refusal(self) -> str:
+        if self._wrong:
+            return f"nothing can follow step {self.number}, which left the domains: {self._wrong}"
+        steps = ", ".join(map(str, self.enabled))
+        return f"its guard does not hold here; enabled {f'are {steps}' if steps else 'is nothing'}"
+
+    def would(self, step: Step) -> TraceStep | Refusal:
+        """What a step would change here, or why it cannot be done. Nothing is done.
+
+        Raises:
+            UsageError: there is no such action, or not with such parameters.
+            EvaluationFailed: an action or a property raised.
+        """
+        choice = self._choice(step)
+        if not self._following({choice}):
+            return self.refusal(step)
+        with without_bounds():
+            return do(self.model, self._state, choice).told
+
+    def refusal(self, step: Step) -> Refusal:
+        """Why a step that there is cannot be done here.
+
+        Raises:
+            UsageError: there is no such action, or not with such parameters.
+        """
+        with without_bounds():
+            return refusal(self.model, self._state, self._choice(step))

@@ -1,0 +1,112 @@
+"""A trace as a table: a DataFrame of pandas with a row for each state.
+
+`state` is its number, `step` what led to it, `action` and `actor` are that step's; null in the first row. Then comes
+a column for each place, called as a trace calls it: a plain variable, a key of a mapping, a field of a record in
+these, such as `replica[0].leader_epoch`. What is absent or none is null. A variable that is called `state`, as a
+number is already, is `s.state` here.
+
+A column is of 64-bit integers, booleans or texts, or of lists of one of these for sets and sequences. What is no such
+value (a sequence of records, an integer beyond 64 bits) is the text that a trace shows, and so is all of its column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from enum import Enum
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from spec.checking.traces.trace import Trace
+from spec.checking.values.spelling import PLAIN, Spelling
+from spec.checking.values.text import show
+from spec.language.domains import ABSENT, LEFT_OUT
+from spec.language.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["columns", "to_pandas"]
+
+
+def to_pandas(trace: Trace) -> pandas.DataFrame:
+    """The trace as a DataFrame, whose columns have pandas' types of Arrow: an integer stays one beside a null.
+
+    Raises:
+        UsageError: pandas or pyarrow is not installed.
+    """
+    frames = _library("pandas")
+    return _library("pyarrow").table(columns(trace)).to_pandas(types_mapper=frames.ArrowDtype)
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise UsageError(f"{name} is not installed, and this needs it: pip install {name}") from None
+
+
+def columns(trace: Trace) -> dict[str, list[Any]]:
+    """The columns by name, each with a value for each state."""
+    steps, spelling = trace.steps, getattr(trace, "spelling", PLAIN)
+    found: dict[str, list[Any]] = {
+        "state": [*range(1, trace.length + 1)],
+        "step": [None, *(each.call for each in steps)],
+        "action": [None, *(each.step.action for each in steps)],
+        "actor": [None, *(each.lanes.actor or None for each in steps)],
+    }
+    for name in trace.initial:
+        for place, values in _places(name, [state[name] for state in trace.states], spelling):
+            found[f"s.{place}" if place in found else place] = _uniform(values, spelling)
+    return found
+
+
+def _places(place: str, values: Sequence[Any], spelling: Spelling) -> Iterator[tuple[str, Sequence[Any]]]:
+    """The places in a variable, each with what it holds in each state."""
+    there = [each for each in values if each is not None and each is not ABSENT]
+    if there and all(isinstance(each, Mapping) for each in there):
+        for key in dict.fromkeys(key for each in there for key in each):
+            yield from _places(
+                f"{place}[{spelling.key(place, key)}]", [each.get(key, ABSENT) for each in values], spelling
+            )
+    elif there and len({type(each) for each in there}) == 1 and hasattr(there[0], "_fields"):
+        for field in there[0]._fields:
+            yield from _places(f"{place}.{field}", [getattr(each, field, ABSENT) for each in values], spelling)
+    elif any(each is not LEFT_OUT for each in there) or not there:
+        yield place, values
+
+
+def _uniform(values: Sequence[Any], spelling: Spelling) -> list[Any]:
+    """The values of a column, which are all of one kind."""
+    plain = [
+        None if each is None or each is ABSENT or each is LEFT_OUT else _plain(each, spelling) for each in values
+    ]
+    kinds = {_kind(each) for each in plain if each is not None}
+    if len(kinds - {"empty"}) > 1 or "other" in kinds:
+        return [None if each is None else show(value, spelling) for each, value in zip(plain, values, strict=True)]
+    return plain
+
+
+def _plain(value: Any, spelling: Spelling) -> Any:
+    if isinstance(value, frozenset | tuple) and not hasattr(value, "_fields"):
+        return [_plain(each, spelling) for each in value]
+    word = None if hasattr(value, "_fields") else spelling.word(value)
+    return value.name if word is None and isinstance(value, Enum) else word or value
+
+
+def _kind(value: Any) -> str:
+    """What a column can be of; `other` if of none, `empty` for a list that may be of anything."""
+    if isinstance(value, bool | str):
+        return "bool" if isinstance(value, bool) else "text"
+    if isinstance(value, int) and -(2**63) <= value < 2**63:
+        return "integer"
+    if isinstance(value, list):
+        return _kind_of_list(value)
+    return "other"
+
+
+def _kind_of_list(values: Collection[Any]) -> str:
+    kinds = {_kind(each) for each in values}
+    if not kinds:
+        return "empty"
+    (kind, *more) = kinds
+    return "other" if more or kind not in {"bool", "text", "integer"} else f"list of {kind}"

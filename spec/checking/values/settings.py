@@ -1,0 +1,97 @@
+"""Constants as text: what `--set NAME=VALUE` takes, and what a kept trace has of them.
+
+A truth is `true` or `false`, a string stands without quotes, a member of an enumeration by its name, one of several
+forms as it prints itself. All else is as in Python: `None`, `b"x"`, `("x", 2)`, `{1, 2}`, `frozenset({1})`. Sets are
+frozen, as those of constants are. Nothing is run.
+"""
+
+from __future__ import annotations
+
+import ast
+from enum import Enum
+from typing import Any, Final
+
+from spec.checking.values.literals import literal
+from spec.language.errors import UsageError, shown
+from spec.language.identity import same
+from spec.language.specification import Specification
+from spec.language.words import Constant
+
+__all__ = ["read", "settings_of", "written"]
+
+KEPT: Final = "a truth, a number, a text, bytes, None, or a tuple or set of these, or a member of its enumeration"
+"""What of a constant can be kept with a trace."""
+
+
+def read(constant: Constant, text: str) -> Any:
+    """The value that a text means; the text itself where it means none of the constant's type."""
+    for form in constant.among or ():
+        if _plainly(form) == text:
+            return form
+    if constant.type is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if constant.type is str:
+        return text
+    if issubclass(constant.type, Enum):
+        return constant.type.__members__.get(text, text)
+    try:
+        value = _value(ast.parse(text.lstrip(" \t"), mode="eval").body)
+        return frozenset(value) if constant.type is frozenset and isinstance(value, list | tuple) else value
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):  # the last three: {[]}, or too deep
+        return text
+
+
+def written(constant: Constant, value: object) -> str | None:
+    """The text that `read` takes for this very value; None if there is none."""
+    try:
+        text = _plainly(value)
+        again = read(constant, text)
+        return text if type(again) is type(value) and literal(again) == literal(value) else None
+    except ValueError:  # an integer of more digits than Python writes
+        return None
+
+
+def settings_of(specification: Specification) -> dict[str, str]:
+    """Every constant and switch as text, by name. What cannot be written is left out where it is as by default.
+
+    Raises:
+        UsageError: it cannot be written, and is not as by default.
+    """
+    usual = {name: constant.default for name, constant in specification.constants().items()}
+    for newest in [*specification.releases.values()][-1:]:
+        usual |= newest
+    settings = {}
+    for name, constant in specification.constants().items():
+        value = specification.valuation[name]
+        text = written(constant, value)
+        if text is not None:
+            settings[name] = text
+        elif not same(value, usual[name]):
+            raise UsageError(f"{name} = {shown(value)}: no trace is kept with it, for it cannot be written as {KEPT}")
+    return settings
+
+
+def _plainly(value: object) -> str:
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else literal(value)
+
+
+def _value(written: ast.expr) -> Any:
+    """What an expression is without running anything; sets in it are frozen.
+
+    Raises:
+        ValueError: it is no literal.
+    """
+    match written:
+        case ast.Tuple(elts=parts):
+            return tuple(map(_value, parts))
+        case ast.List(elts=parts):
+            return list(map(_value, parts))
+        case ast.Set(elts=parts):
+            return frozenset(map(_value, parts))
+        case ast.Call(func=ast.Name(id="frozenset" | "set"), args=parts, keywords=[]) if len(parts) <= 1:
+            return frozenset(*map(_value, parts))
+    return ast.literal_eval(written)

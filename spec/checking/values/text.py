@@ -1,0 +1,234 @@
+"""Values of a state as they are written: as text for a person, as JSON for a program, as ITF for other tools.
+
+A string stands without quotes unless it could be taken for something else: for nothing, a truth, a number, for
+several values or a part of one; or it has characters that nobody would see (`spec.language.escapes`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, MutableMapping
+from enum import Enum
+from typing import Any, Final
+
+from spec.checking.values.literals import literal
+from spec.checking.values.spelling import PLAIN, WORDS, Spelling, name_of_key, name_of_member
+from spec.language.domains import ABSENT, LEFT_OUT, Subset
+from spec.language.errors import LONGEST_INTEGER, printed, shown
+from spec.language.escapes import escaped
+
+PARTING: Final = frozenset('()[]{},;"\\')
+"""What parts values from each other, or quotes them."""
+BEGINS: Final = ("(", "[", "{", '"', "'")
+ENDS: Final = (")", "]", "}")
+"""How values begin and end that have parts, or are quoted."""
+DIGITS: Final = 4_000
+"""Of an integer that are written at once; Python refuses more than 4,300."""
+
+
+def show(value: Any, spelling: Spelling = PLAIN, *, inside: bool = False) -> str:
+    """A value of a state, shortly: records without what is left out or as it always begins.
+
+    Args:
+        value: of a state, or of a parameter.
+        spelling: of the specification that has it.
+        inside: whether it stands among others, with commas between them.
+
+    >>> show((None, True, frozenset({2}))), show(()), show("yes"), show("none")
+    ('(none, true, {2})', '()', 'yes', '"none"')
+    """
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if _is_record(value):
+        return _record(value, spelling)
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(show(part, spelling, inside=True) for part in value) + "}"
+    if isinstance(value, tuple) and value.__class__.__str__ is tuple.__str__:
+        parts = ", ".join(show(part, spelling, inside=True) for part in value)
+        return f"({parts}{',' * (len(value) == 1)})"
+    word = spelling.word(value)
+    if word is not None:
+        return escaped(word)
+    if isinstance(value, Enum):
+        name = name_of_member(value)
+        return name if name.isprintable() else escaped(literal(value))
+    if value is ABSENT or value is LEFT_OUT:
+        return "absent" if value is ABSENT else "?"
+    if isinstance(value, str):
+        return value if _is_plain(value, inside) else literal(value)
+    if isinstance(value, int) and value.bit_length() > LONGEST_INTEGER:
+        return f"{value:#x}"
+    return escaped(printed(value))
+
+
+def _is_plain(text: str, inside: bool) -> bool:
+    """Whether a string can be taken for nothing but itself."""
+    if not text or text != text.strip() or not text.isprintable() or text.lower() in WORDS or "->" in text:
+        return False
+    if inside and PARTING & {*text}:
+        return False
+    return not (text.startswith(BEGINS) or text.endswith(ENDS) or _is_number(text))
+
+
+def _is_number(text: str) -> bool:
+    for number in (float, lambda text: int(text, 0)):
+        try:
+            number(text)
+        except ValueError:
+            continue
+        return True
+    return False
+
+
+def change(old: Any, new: Any, spelling: Spelling = PLAIN) -> str:
+    """What a place held and holds; of a set, what comes and what goes.
+
+    >>> change(1, 2), change(frozenset({1, 2}), frozenset({2, 3}))
+    ('1 -> 2', '+{3} -{1}')
+    """
+    if isinstance(old, frozenset) and isinstance(new, frozenset) and old != new:
+        come, gone = new - old, old - new
+        return " ".join(
+            [*([f"+{show(come, spelling)}"] if come else []), *([f"-{show(gone, spelling)}"] if gone else [])]
+        )
+    before, after = show(old, spelling), show(new, spelling)
+    if before == after:  # one lies outside its domain, and looks like what is in it
+        before, after = literal(old), literal(new)
+    return f"{before} -> {after}"
+
+
+def _is_record(value: object) -> bool:
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def _record(value: Any, spelling: Spelling) -> str:
+    fields = fields_of(value)
+    if fields is None:
+        text = str(value)
+        return text if text.isprintable() else escaped(literal(value))
+    parts = ", ".join(f"{name}={show(part, spelling, inside=True)}" for name, part in fields)
+    return f"{value.__class__.__name__}({parts})"
+
+
+def fields_of(value: Any) -> list[tuple[str, Any]] | None:
+    """The fields of a record without what is left out or as it always begins; None if it says itself how it prints.
+
+    Of anything but a record there are none, either.
+    """
+    cls: Any = value.__class__  # not type(value), of which a lazy value would be none
+    if not _is_record(value) or cls.__str__ not in (tuple.__str__, object.__str__):
+        return None
+    usual = getattr(cls, "_field_defaults", {})
+    return [
+        (name, part)
+        for name, part in zip(cls._fields, value, strict=True)
+        if part is not LEFT_OUT and not (name in usual and usual[name] == part)
+    ]
+
+
+def _is_live(value: object) -> bool:
+    """Whether it is a mapping of the state itself, in a value of no type that was assigned: it may hold itself."""
+    return isinstance(value, MutableMapping) and not isinstance(value, dict)
+
+
+def jsonable(value: Any, spelling: Spelling = PLAIN) -> Any:
+    """A value of a state as JSON: records as objects, sets and tuples as lists, absent things as null."""
+    if value is None:
+        return None
+    if _is_record(value):
+        parts = zip(value._fields, value, strict=True)
+        return {name: jsonable(part, spelling) for name, part in parts if part is not LEFT_OUT}
+    if _is_live(value):
+        return printed(value)
+    if isinstance(value, Mapping):
+        return {name_of_key(key): jsonable(part, spelling) for key, part in value.items() if part is not LEFT_OUT}
+    if isinstance(value, frozenset):
+        members = value if isinstance(value, Subset) else sorted(value, key=shown)
+        found = [jsonable(part, spelling) for part in members]
+        return found if spelling.word(value) is None else {"#set": found}
+    if isinstance(value, tuple):
+        return [jsonable(part, spelling) for part in value]
+    word = spelling.word(value)
+    if word is not None:
+        return word
+    if isinstance(value, Enum):
+        return name_of_member(value)
+    if value is ABSENT or value is LEFT_OUT:
+        return None
+    if isinstance(value, bool | str) or (isinstance(value, int) and value.bit_length() <= LONGEST_INTEGER):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    return f"{value:#x}" if isinstance(value, int) else printed(value)
+
+
+def jsonable_change(old: Any, new: Any, spelling: Spelling = PLAIN) -> list[Any]:
+    """What a place held and holds, as JSON."""
+    before, after = jsonable(old, spelling), jsonable(new, spelling)
+    return [before, after] if before != after or type(before) is not type(after) else [literal(old), literal(new)]
+
+
+def jsonable_state(variables: Mapping[str, Any], spelling: Spelling = PLAIN) -> dict[str, Any]:
+    """The variables of a state as JSON: a mapping as an object of its keys."""
+    return {
+        name: {
+            spelling.member(name, key): jsonable(part, spelling)
+            for key, part in value.items()
+            if part is not LEFT_OUT
+        }
+        if isinstance(value, Mapping)
+        else jsonable(value, spelling)
+        for name, value in variables.items()
+        if value is not LEFT_OUT
+    }
+
+
+def encoded(value: Any, spelling: Spelling = PLAIN) -> Any:
+    """A value of a state as an expression of ITF, see `itf`.
+
+    >>> encoded((None, True, 3)), encoded(frozenset({2}))
+    ([{'#tup': []}, True, {'#bigint': '3'}], {'#set': [{'#bigint': '2'}]})
+    """
+    if isinstance(value, Enum):
+        word, name = spelling.word(value), name_of_member(value)
+        return name if word is None else {"tag": word.removesuffix(f".{name}"), "value": name}
+    if value is None:
+        return {"#tup": []}
+    if isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return {"#bigint": _digits(value)}
+    if _is_record(value):
+        parts = zip(value._fields, value, strict=True)
+        return {
+            "tag": type(value).__name__,
+            "value": {name: encoded(part, spelling) for name, part in parts if part is not LEFT_OUT},
+        }
+    if _is_live(value):
+        return {"#unserializable": printed(value)}
+    if isinstance(value, Mapping):
+        there = [(key, part) for key, part in value.items() if part is not LEFT_OUT]
+        return {"#map": in_order([encoded(key, spelling), encoded(part, spelling)] for key, part in there)}
+    if isinstance(value, frozenset):
+        return {"#set": in_order(encoded(part, spelling) for part in value)}
+    if isinstance(value, tuple):
+        return [encoded(part, spelling) for part in value]
+    return {"#unserializable": show(value, spelling)}
+
+
+def in_order(expressions: Iterable[Any]) -> list[Any]:
+    """As lists of what has no order of its own are written in ITF."""
+    return sorted(expressions, key=lambda each: json.dumps(each, sort_keys=True))
+
+
+def _digits(value: int) -> str:
+    """An integer in decimal, however large."""
+    if value.bit_length() <= LONGEST_INTEGER:
+        return str(value)
+    left, digits = abs(value), list[str]()
+    while left:
+        left, lowest = divmod(left, 10**DIGITS)
+        digits.append(f"{lowest:0{DIGITS}}")
+    return "-" * (value < 0) + "".join(reversed(digits)).lstrip("0")

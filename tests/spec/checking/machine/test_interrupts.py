@@ -1,0 +1,232 @@
+"""Ctrl-C at any moment: while locks are held it waits, and nobody waits for a lock that was lost."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from types import FrameType
+
+import pytest
+
+from spec.checking.machine.interrupts import DeferredSignals
+from spec.language import Specification, State, action, initial, integers, require, variable
+
+
+class Rang(Exception):
+    """A handler was run, and raised this."""
+
+
+ONE, OTHER = signal.SIGUSR1, signal.SIGUSR2
+
+
+@pytest.fixture(autouse=True)
+def ringing() -> Iterator[None]:
+    """Two signals whose handlers raise, whatever the tests run in."""
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise Rang(number)
+
+    before = {each: signal.signal(each, ring) for each in (ONE, OTHER)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def come(*numbers: int) -> list[int]:
+    """Let signals come; which ones, if nothing is raised."""
+    for each in numbers:
+        signal.raise_signal(each)
+    return [*numbers]
+
+
+def test_what_comes_waits_until_it_is_let_go() -> None:
+    """Then it is raised, once; and signals come through again."""
+    done = []
+    with pytest.raises(Rang), DeferredSignals():
+        done += come(ONE)
+    assert done == [ONE]
+    with pytest.raises(Rang):
+        come(ONE)
+
+
+def test_several_wait_and_are_told_apart() -> None:
+    """Each has its own handler, in the order in which they came."""
+    told = []
+    signal.signal(OTHER, lambda number, frame: told.append(number))
+    with pytest.raises(Rang, match=str(int(ONE))), DeferredSignals():
+        come(OTHER, ONE)
+    assert told == [OTHER]
+
+
+def test_whoever_waits_is_woken() -> None:
+    """At once, and finds what came when it asks."""
+    woken = []
+    with DeferredSignals(lambda: woken.append("awake")) as held:
+        held.deliver()
+        come(ONE)
+        assert woken == ["awake"]
+        with pytest.raises(Rang):
+            held.deliver()
+        held.deliver()
+
+
+def test_what_may_take_for_ever_is_interrupted() -> None:
+    """And what comes behind it waits again."""
+    done = []
+    with DeferredSignals() as held:
+        with pytest.raises(Rang), held.through():
+            done += come(ONE)
+        done += come(OTHER)
+        with pytest.raises(Rang, match=str(int(OTHER))):
+            held.deliver()
+    assert done == [OTHER]
+
+
+def test_what_waited_comes_through_first() -> None:
+    """Nothing is begun that may take for ever."""
+    with DeferredSignals() as held:
+        come(ONE)
+        with pytest.raises(Rang), held.through():
+            pytest.fail("it was begun")
+
+
+def test_one_in_another() -> None:
+    """The outer one has the last word."""
+    done = []
+    with pytest.raises(Rang), DeferredSignals():
+        done += come_within()
+    assert done == [ONE]
+
+
+def come_within() -> list[int]:
+    with DeferredSignals():
+        return come(ONE)
+
+
+def test_in_another_thread_nothing_is_held() -> None:
+    """Handlers run in the main thread alone."""
+    done = []
+
+    def work() -> None:
+        with DeferredSignals() as held, held.through():
+            done.append(signal.getsignal(ONE))
+
+    thread = Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done == [signal.getsignal(ONE)]
+
+
+class FieldState(State):
+    """Of `Field`."""
+
+    column: int = variable("The column.", of=lambda self: integers(0, 39))
+    row: int = variable("The row.", of=lambda self: integers(0, 1))
+
+
+class Field(Specification[FieldState]):
+    """A few levels of some states."""
+
+    @initial(column=range(40))
+    def begin(self, s: FieldState, column: int) -> None:
+        s.column = column
+
+    @action
+    def up(self, s: FieldState) -> None:
+        require(s.row < 1)
+        s.row += 1
+
+
+class Quiet:
+    """A session of Spark's, as far as jobs are marked."""
+
+    def addTag(self, mark: str) -> None:  # noqa: N802
+        """It does not matter."""
+
+    def interruptTag(self, mark: str) -> None:  # noqa: N802
+        """There is nothing that would not end."""
+
+
+AT_EVERY_LOCK = """
+import signal, sys
+from pathlib import Path
+from threading import Condition, enumerate as enumerate_threads, get_ident, main_thread
+from spec.checking import check, simulate
+from spec.checking.local import LocalEngine, worker_pool
+from spec.checking.spark.session import SparkCluster
+from tests.spec.checking.machine.test_interrupts import Field, Quiet
+
+taking, here, count, at = Condition.__enter__, get_ident(), 0, 0
+
+def interrupted(self):
+    global count
+    taken = taking(self)
+    if get_ident() == here:
+        count += 1
+        if count == at:
+            signal.raise_signal(signal.SIGINT)
+    return taken
+
+def explore(directory, resume=False):
+    return check(Field(), engine=LocalEngine(2, run_dir=directory, resume=resume)).verdict
+
+def walk(directory):
+    return simulate(Field(), runs=400, steps=20, seed=1, workers=2).verdict
+
+def job(directory):
+    cluster = SparkCluster(None, 2, Path(), None)
+    cluster._session = Quiet()
+    return cluster.run(lambda session: "done", lambda: None)
+
+def goes_on(directory):
+    if work is not explore or not Path(directory, "_run.json").exists():
+        return True
+    return explore(directory, resume=True) == "holds"
+
+worker_pool.WORK_ITEM = 4  # states, so that two workers have something to do
+work = globals()[sys.argv[1]]
+work(None)  # what is compiled is loaded
+Condition.__enter__ = interrupted
+ends = []
+while not ends or at <= count:
+    at, count, directory = 1 + int(sys.argv[3]) * len(ends), 0, f"{sys.argv[2]}/{len(ends)}"
+    try:
+        ends.append(work(directory))
+    except KeyboardInterrupt:  # before there was anything to tell
+        ends.append("raised")
+    seen, at = (at, count), 0
+    if not goes_on(directory):
+        ends[-1] = "lost"
+    at, count = seen
+others = [each for each in enumerate_threads() if each is not main_thread()]
+for each in others:
+    each.join(10)
+print(*ends, sum(each.is_alive() for each in others))
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "every", "whole", "least"),
+    [
+        pytest.param("explore", 67, "holds", 4, marks=pytest.mark.long),
+        pytest.param("explore", 1, "holds", 100, marks=pytest.mark.long),
+        ("walk", 1, "bounded", 10),
+        ("job", 1, "done", 3),
+    ],
+)
+def test_no_lock_is_lost(work: str, every: int, whole: str, least: int, tmp_path: Path) -> None:
+    """Interrupted where it has just taken a lock, at each that it takes, it ends, and what is kept goes on.
+
+    No thread is left behind.
+    """
+    command = [sys.executable, "-c", AT_EVERY_LOCK, work, str(tmp_path), str(every)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400)
+    assert (done.returncode, done.stderr) == (0, "")
+    *ends, last, threads = done.stdout.split()
+    assert (last, threads) == (whole, "0")
+    assert len([each for each in ends if each != whole]) >= least
+    assert {*ends} <= {"interrupted", "raised", whole}

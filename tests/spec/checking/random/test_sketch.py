@@ -1,0 +1,43 @@
+"""A sketch tells how many different states there were, within its error."""
+
+from __future__ import annotations
+
+import pytest
+
+from spec.checking.random.sketch import ERROR, REGISTERS, Sketch, note
+
+
+def sketch_of(*numbers: range, words: int = 1) -> Sketch:
+    """One that has met these."""
+    registers = bytearray(REGISTERS)
+    for numbers_ in numbers:
+        for number in numbers_:
+            note(registers, [number] * words)
+    return Sketch(bytes(registers))
+
+
+@pytest.mark.parametrize("many", [1, 2, 10, 1_000, 20_000, 70_000])
+@pytest.mark.parametrize("words", [1, 3])
+def test_it_is_about_right(many: int, words: int) -> None:
+    """For few and for many, however wide a state is."""
+    assert abs(sketch_of(range(many), words=words).estimate - many) <= max(1, many * ERROR)
+
+
+def test_nothing_is_nothing() -> None:
+    """Before the first."""
+    assert Sketch().estimate == 0
+
+
+def test_what_comes_again_does_not_count() -> None:
+    """Not the second time, and not in another sketch."""
+    once = sketch_of(range(500))
+    assert sketch_of(range(500), range(500)) == once
+    assert once | once == once
+    assert hash(once | once) == hash(once)
+
+
+def test_together_they_know_what_each_knows() -> None:
+    """The order does not matter."""
+    one, other = sketch_of(range(300)), sketch_of(range(200, 500))
+    assert one | other == other | one == sketch_of(range(500))
+    assert one != other

@@ -1,0 +1,116 @@
+"""Figures level by level: in a result, and as the tables of a run that is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import parquet
+
+from spec.checking import EvaluationFailed, Result, check
+from spec.checking.local import LocalEngine
+from spec.checking.reference import ReferenceEngine
+from spec.checking.result import LevelResult
+from spec.checking.runs.figures import ACTIONS, FOLDER, LEVELS
+from spec.checking.spark import SparkEngine
+from spec.language.errors import EnvironmentWarning
+from tests.spec.toys import TOYS, RaisingAction, Walkers
+
+Keeping = type[LocalEngine | SparkEngine]
+KEEPING: list[Keeping] = [LocalEngine, SparkEngine]
+"""The engines that keep runs. Spark's has no job to do here, so no Java is started."""
+TOY = TOYS["several broken"]
+
+
+def untimed(levels: list[dict[str, Any]] | tuple[LevelResult, ...]) -> list[dict[str, Any]]:
+    """Levels but for their seconds, of which no two runs have the same; they only grow."""
+    rows = [each if isinstance(each, dict) else vars(each) for each in levels]
+    seconds = [each["seconds"] for each in rows]
+    assert seconds == sorted(seconds)
+    return [{name: figure for name, figure in each.items() if name != "seconds"} for each in rows]
+
+
+def tables(run_dir: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The levels and the actions that are kept there."""
+    levels, actions = (parquet.read_table(run_dir / FOLDER / f"{name}.parquet") for name in ("levels", "actions"))
+    assert (tuple(levels.column_names), tuple(actions.column_names)) == (LEVELS, ACTIONS)
+    return untimed(levels.to_pylist()), actions.to_pylist()
+
+
+@pytest.mark.parametrize("name", ["reference", "local"])
+def test_a_level_has_the_figures_of_a_check_that_goes_no_deeper(name: str) -> None:
+    """Whatever the engine; and no level is missing, nor one there that has no states."""
+    result = check(TOY, engine=name, keep_going=True)
+    assert len(result.levels) == result.depth > 5
+    for level in result.levels:
+        until = check(TOY, engine="reference", keep_going=True, max_depth=level.level)
+        assert level.level == until.depth
+        assert (level.distinct_states, level.generated_states) == (until.distinct_states, until.generated_states)
+        before = sum(each.states for each in result.levels[: level.level - 1])
+        assert level.distinct_states == before + level.states
+    assert 0 <= result.levels[0].seconds <= result.levels[-1].seconds <= result.seconds
+
+
+@pytest.mark.parametrize("bound", [{"max_depth": 3}, {}])
+def test_a_search_that_stops_early_has_the_levels_until_there(bound: dict[str, Any]) -> None:
+    """By a bound, or by what breaks."""
+    results = [check(TOY, engine=engine, **bound) for engine in (ReferenceEngine(), LocalEngine(2), SparkEngine())]
+    assert [untimed(each.levels) for each in results] == [untimed(results[0].levels)] * 3
+    assert [each.level for each in results[0].levels] == list(range(1, results[0].depth + 1))
+
+
+def by_action(result: Result) -> dict[str, tuple[int, int]]:
+    return {each.name: (each.enabled, each.taken) for each in result.actions}
+
+
+@pytest.mark.parametrize("engine", KEEPING)
+def test_a_run_that_is_kept_has_its_figures_as_tables(engine: Keeping, tmp_path: Path) -> None:
+    """Levels are those of the result, and actions add up to its coverage."""
+    result = check(TOY, engine=engine(run_dir=tmp_path), keep_going=True)
+    levels, actions = tables(tmp_path)
+    assert levels == untimed(result.levels) == untimed(check(TOY, engine="reference", keep_going=True).levels)
+    assert [(each["level"], each["action"]) for each in actions] == [
+        (level, action.name) for level in range(1, result.depth + 1) for action in result.actions
+    ]
+    summed = {name: [each for each in actions if each["action"] == name] for name in by_action(result)}
+    assert by_action(result) == {
+        name: (sum(each["enabled"] for each in rows), sum(each["taken"] for each in rows))
+        for name, rows in summed.items()
+    }
+    for row in result.levels[1:]:
+        reached = sum(each["new_states"] for each in actions if each["level"] == row.level - 1)
+        assert row.states == reached
+
+
+@pytest.mark.parametrize(("begins", "resumes"), [(LocalEngine, LocalEngine), (LocalEngine, SparkEngine)])
+def test_a_resumed_run_has_the_rows_of_an_unbroken_one(begins: Keeping, resumes: Keeping, tmp_path: Path) -> None:
+    """Those of both its parts; while it is stopped, those of the first."""
+    check(TOY, engine=LocalEngine(run_dir=tmp_path / "unbroken"), keep_going=True)
+    there = tmp_path / "broken off"
+    check(TOY, engine=begins(run_dir=there), keep_going=True, max_depth=4)
+    until, expected = tables(there), tables(tmp_path / "unbroken")
+    assert until == ([each for each in expected[0] if each["level"] <= 4], expected[1][: len(until[1])])
+    assert [each["level"] for each in until[1][-1:]] == [3]
+    check(TOY, engine=resumes(run_dir=there, resume=True), keep_going=True)
+    assert tables(there) == expected
+
+
+def test_a_run_that_fails_keeps_the_figures_of_what_it_keeps(tmp_path: Path) -> None:
+    """As where an action raises."""
+    with pytest.raises(EvaluationFailed, match="ZeroDivisionError"):
+        check(RaisingAction(), engine=LocalEngine(run_dir=tmp_path))
+    levels, _ = tables(tmp_path)
+    assert [each["level"] for each in levels] == list(range(1, len(list((tmp_path / "_commits").iterdir())) + 1))
+
+
+def test_figures_that_cannot_be_written_cost_no_verdict(tmp_path: Path) -> None:
+    """It is told, and the run goes on with what it has."""
+    check(Walkers(), engine=LocalEngine(run_dir=tmp_path), max_depth=2)
+    for each in (tmp_path / FOLDER).iterdir():
+        each.unlink()
+    (tmp_path / FOLDER).rmdir()
+    (tmp_path / FOLDER).write_text("in the way")
+    with pytest.warns(EnvironmentWarning, match=f"^{tmp_path / FOLDER} cannot be written: File exists$"):
+        result = check(Walkers(), engine=LocalEngine(run_dir=tmp_path, resume=True))
+    assert result.verdict == check(Walkers()).verdict

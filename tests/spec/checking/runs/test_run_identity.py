@@ -1,0 +1,227 @@
+"""What a run explores: code, constants, and the values that the code looks up, as deep as they go."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spec.checking.check import asked
+from spec.checking.exploration import Options
+from spec.checking.model import Model
+from spec.checking.runs.run_identity import identity_of
+from spec.checking.runs.rundir import Identity, difference
+from spec.language.errors import EnvironmentWarning
+from spec.loading import system_named
+
+SETTINGS = {
+    "limit": 5,
+    "names": ["a", "b"],
+    "table": {"deep": [{"er": 1}]},
+    "colour": 1,
+    "start": 0,
+    "of_record": 1,
+    "of_class": 1,
+    "of_partial": 1,
+    "default": 1,
+    "closure": 1,
+    "range": 2,
+    "family": [1],
+    "unused": 1,
+}
+"""What the module below reads when it is imported."""
+
+HELPER = """
+import json, os
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+SETTINGS = json.loads(Path(__file__).with_name("settings.json").read_text())
+LIMIT, NAMES, TABLE, START = (SETTINGS[each] for each in ("limit", "names", "table", "start"))
+FAMILY, RANGE, UNUSED = SETTINGS["family"], range(SETTINGS["range"]), SETTINGS["unused"]
+Colour = Enum("Colour", {"RED": SETTINGS["colour"]})
+OPEN = (each for each in "ab")
+
+
+class Record(NamedTuple):
+    held: int = SETTINGS["of_record"]
+
+
+@dataclass
+class Configuration:
+    held = SETTINGS["of_class"]
+
+
+def within(number, limit):
+    return number <= limit
+
+
+def made(limit):
+    return lambda number: number <= limit
+
+
+def bounded(number, limit=SETTINGS["default"]):
+    return number <= limit
+
+
+is_within, is_below = partial(within, limit=SETTINGS["of_partial"]), made(SETTINGS["closure"])
+
+
+def is_small(number):
+    return is_within(number) and is_below(number) and bounded(number) and number <= Configuration.held
+"""
+
+SPECIFICATION = """
+from typing import Annotated
+import helper
+from helper import *
+from constants import ONLY
+from spec.language import *
+
+Number = Annotated[int, "a number"]
+Name = Annotated[str, "a name"]
+
+
+class Here(State):
+    number: Number = variable("A number.")
+    name: Name = variable("A name.")
+
+
+def more():
+    "One rule, of which there is an action for each of a family."
+
+
+class Settled(Specification[Here]):
+    def sizes(self):
+        return {Number: range(9), Name: helper.NAMES}
+
+    @initial
+    def begin(self, s):
+        s.number = START
+
+    @action(to=RANGE)
+    def go(self, s, to):
+        require(is_small(s.number) and Record().held + ONLY)
+        s.number = to
+
+    @action(by=each(lambda self: FAMILY, lambda by: more))
+    def steps(self, s, by):
+        s.number += by
+
+    @invariant
+    def holds(self, s):
+        return s.number <= LIMIT and TABLE["deep"] and list(helper.Colour) != []
+
+    @view
+    def said(self, s):
+        return next(helper.OPEN, "")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A specification, its helpers, and the settings that these read."""
+    (tmp_path / "settled.py").write_text(SPECIFICATION)
+    (tmp_path / "helper.py").write_text(HELPER)
+    (tmp_path / "constants.py").write_text("ONLY = 1\n")
+    (tmp_path / "settings.json").write_text(json.dumps(SETTINGS))
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _modules() -> Iterator[None]:
+    """What is imported here is forgotten, and so is where it was found."""
+    before, path = {*sys.modules}, [*sys.path]
+    yield
+    for name in {*sys.modules} - before:
+        del sys.modules[name]
+    sys.path[:] = path
+
+
+def identity(folder: Path) -> Identity:
+    """Of the specification in a folder, as another process would import it."""
+    for name in ("settled", "helper", "constants"):
+        sys.modules.pop(name, None)
+    model = Model(system_named(str(folder / "settled.py:Settled"))())
+    return identity_of(model, Options(asked(model, (), False)))
+
+
+@pytest.fixture
+def before(folder: Path) -> Identity:
+    """As the settings are."""
+    with pytest.warns(
+        EnvironmentWarning, match=r"would not notice.*: helper.OPEN in settled.py \(builtins.generator\)$"
+    ):
+        return identity(folder)
+
+
+NOTICED = {
+    "limit": (6, "the value of LIMIT in settled.py has changed since, from 5 to 6"),
+    "names": (["a", "c"], "the value of helper.NAMES in settled.py has changed since, from list('a', 'b')"),
+    "table": ({"deep": [{"er": 2}]}, "the value of TABLE in settled.py has changed since"),
+    "colour": (True, "the value of helper.Colour in settled.py has changed since"),
+    "start": (None, "the value of START in settled.py has changed since, from 0 to None"),
+    "of_record": (2, "the value of Record in settled.py has changed since"),
+    "of_class": (2, "the value of Configuration.held in helper.py has changed since, from 1 to 2"),
+    "of_partial": (2, "the value of is_within in helper.py has changed since"),
+    "default": (2, "the value of a default of bounded in helper.py has changed since, from 1 to 2"),
+    "closure": (2, "the value of limit of made.<locals>.<lambda> in helper.py has changed since, from 1 to 2"),
+    "range": (3, "what go ranges over has changed since"),
+    "family": ([2], "what more ranges over has changed since"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::spec.language.errors.EnvironmentWarning")
+@pytest.mark.parametrize("setting", NOTICED)
+def test_a_value_that_changed_is_named(folder: Path, before: Identity, setting: str) -> None:
+    """The source is as it was: what is read when it is imported is not."""
+    value, message = NOTICED[setting]
+    (folder / "settings.json").write_text(json.dumps({**SETTINGS, setting: value}))
+    assert message in difference(before, identity(folder))
+
+
+@pytest.mark.filterwarnings("ignore::spec.language.errors.EnvironmentWarning")
+def test_what_is_not_looked_up_may_change(folder: Path, before: Identity) -> None:
+    """It is of no consequence."""
+    (folder / "settings.json").write_text(json.dumps({**SETTINGS, "unused": 2}))
+    assert difference(before, identity(folder)) == ""
+
+
+@pytest.mark.filterwarnings("ignore::spec.language.errors.EnvironmentWarning")
+@pytest.mark.parametrize("module", ["settled", "helper", "constants"])
+def test_the_source_of_a_helper_counts(folder: Path, before: Identity, module: str) -> None:
+    """One from which there is an integer only, too."""
+    file = folder / f"{module}.py"
+    file.write_text(f"{file.read_text()}# another line\n")
+    assert difference(before, identity(folder)) == f"the source of {module}.py has changed since"
+
+
+def test_every_process_has_the_same(folder: Path) -> None:
+    """However strings hash there."""
+    code = (
+        "import json; from spec.checking.model import Model; from spec.loading import system_named;"
+        "from spec.checking.runs.run_identity import identity_of; from spec.checking.exploration import Options;"
+        f"print(json.dumps(identity_of(Model(system_named({str(folder / 'settled.py:Settled')!r})()), Options(()))))"
+    )
+    told = {
+        subprocess.check_output([sys.executable, "-Wignore", "-c", code], env={**os.environ, "PYTHONHASHSEED": seed})
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1
+
+
+def test_what_is_known_is_not_warned_of(folder: Path) -> None:
+    """Most specifications look up numbers, names and tables."""
+    (folder / "settled.py").write_text(SPECIFICATION.replace('next(helper.OPEN, "")', '""'))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        identity(folder)

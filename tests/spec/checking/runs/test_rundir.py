@@ -1,0 +1,405 @@
+"""The run directory: a level is there whole or not at all, and what is not what was committed is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spec.checking.runs.rundir import Commit, LevelFile, RunDirectory, difference, digest_of, held
+from spec.checking.states.packed import Words, bucket_of, buckets_of, bytes_of, in_code_order, words_of
+from spec.language import UsageError
+
+IDENTITY = {"system": {"name": "toy"}, "constants": {"top": "3", "sides": "2"}, "source": {"toys": "ab12"}}
+
+
+def packed(*words: int) -> bytes:
+    """A state of these words."""
+    return b"".join(word.to_bytes(8, "big") for word in words)
+
+
+LEVELS = [[packed(0)], [packed(1), packed(7), packed(256)], [packed(2), packed(2**64 - 1)]]
+STRANGER = packed(9)
+
+
+def committed(run: RunDirectory, level: int, states: list[bytes], distinct: int) -> Commit:
+    """A level with these states, committed."""
+    commit = Commit(level, tuple(run.write(level, states)), distinct + 1, distinct, 0.5, {}, {})
+    run.commit(commit)
+    return commit
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDirectory:
+    """A run of three levels."""
+    made = RunDirectory.create(tmp_path, IDENTITY, 8, buckets=2)
+    distinct = 0
+    for level, states in enumerate(LEVELS, 1):
+        distinct += len(states)
+        committed(made, level, states, distinct)
+    return made
+
+
+def tree(path: Path) -> dict[str, str]:
+    """Every file with a digest of what is in it, and every directory."""
+    return {
+        str(each.relative_to(path)): hashlib.sha256(each.read_bytes()).hexdigest() if each.is_file() else ""
+        for each in path.rglob("*")
+    }
+
+
+def states_of(run: RunDirectory, level: int) -> list[bytes]:
+    return sorted(state for file in run.committed(level) for state in run.read(level, file.bucket))
+
+
+def test_levels_come_back_as_they_were_committed(run: RunDirectory) -> None:
+    """States, figures, and which run it is."""
+    again, commits = RunDirectory.resume(run.path, IDENTITY)
+    assert again == run
+    assert [commit.level for commit in commits] == [1, 2, 3]
+    assert [commit.distinct for commit in commits] == [1, 4, 6]
+    assert [states_of(again, level) for level in (1, 2, 3)] == LEVELS
+
+
+def test_a_bucket_holds_what_hashes_to_it(run: RunDirectory) -> None:
+    """In code order; and the hash never changes, or runs could not be resumed."""
+    for file in run.committed(2):
+        states = run.read(2, file.bucket)
+        assert states == sorted(states)
+        assert {bucket_of(state, 2) for state in states} == {file.bucket}
+    assert [bucket_of(state, 16) for state in (*LEVELS[1], packed(1, 2), packed(2, 1))] == [1, 7, 15, 11, 5]
+    assert bucket_of(packed(0), 2**64) == 0xE220A8397B1DCDAF  # what SplitMix64 begins with, from seed 0
+
+
+def test_neighbours_are_spread_over_the_buckets() -> None:
+    """States that differ in a few bits of any word are, as states do."""
+    near = [packed(high << 40, low << 56) for high in range(64) for low in range(64)]
+    sizes = np.bincount(buckets_of(words_of(near, 16), 16))
+    assert len(sizes) == 16
+    assert 200 < min(sizes) <= max(sizes) < 320
+
+
+# States as words.
+
+
+def some_states() -> st.SearchStrategy[list[bytes]]:
+    """Different ones, all of one width, in any order; many share words with others."""
+    word = st.one_of(st.integers(0, 3), st.sampled_from([2**63, 2**64 - 1, 256]), st.integers(0, 2**64 - 1))
+    return st.integers(1, 3).flatmap(
+        lambda words: st.lists(st.tuples(*[word] * words).map(lambda state: packed(*state)), min_size=1, unique=True)
+    )
+
+
+@given(some_states(), st.integers(1, 300))
+def test_an_array_does_as_its_states_do(states: list[bytes], buckets: int) -> None:
+    """Buckets and order are the same for bytes and for words, and one gives back the other."""
+    array = words_of(states, len(states[0]))
+    assert [packed(*row) for row in array.tolist()] == bytes_of(array) == states
+    assert buckets_of(array, buckets).tolist() == [bucket_of(state, buckets) for state in states]
+    assert bytes_of(in_code_order(array)) == sorted(states)
+
+
+ARRAYS: dict[str, Callable[[Words], Words]] = {
+    "as it is": lambda array: array,
+    "column by column": np.asfortranarray,
+    "backwards": lambda array: array[::-1],
+    "of a wider one": lambda array: np.hstack([array, array])[:, : array.shape[1]],
+    "of other bytes": lambda array: array.astype(">u8"),
+}
+
+
+@pytest.mark.parametrize("words", [1, 2, 3])
+@pytest.mark.parametrize("laid", ARRAYS)
+def test_an_array_is_written_as_its_states_are(tmp_path: Path, words: int, laid: str) -> None:
+    """The same files, byte by byte, in whichever order they are given and however the array lies in memory."""
+    array = np.random.default_rng(words).integers(0, 2**64, (1000, words), dtype=np.uint64)
+    array[:, 0] %= 5
+    states = sorted(bytes_of(array))
+    ways: dict[str, Callable[[RunDirectory], list[LevelFile]]] = {
+        "bytes": lambda run: run.write(1, states),
+        "words": lambda run: run.write_array(1, ARRAYS[laid](array)),
+    }
+    contents = []
+    for name, write in ways.items():
+        (tmp_path / name).mkdir()
+        run = RunDirectory.create(tmp_path / name, IDENTITY, 8 * words, buckets=3)
+        run.commit(Commit(1, tuple(write(run)), 1000, 1000, 0.5, {}, {}))
+        contents.append([run.file(1, bucket).read_bytes() for bucket in range(3)])
+        assert states_of(run, 1) == states
+        for bucket in range(3):
+            back = run.read_array(1, bucket)
+            assert back.dtype == np.dtype(np.uint64)
+            assert back.shape[1] == words
+            assert bytes_of(back) == run.read(1, bucket)
+    assert contents[0] == contents[1]
+
+
+def test_an_array_without_states_is_no_file(run: RunDirectory) -> None:
+    """As it is of a list."""
+    assert run.write_array(4, np.empty((0, 1), np.uint64)) == run.write(4, []) == []
+
+
+def test_a_state_of_another_width_is_refused(run: RunDirectory) -> None:
+    """Whether its bytes would give whole words or not."""
+    for state in (b"\x00\x00", packed(1, 2)):
+        with pytest.raises(ValueError, match="and 8 were expected"):
+            run.write(4, [state])
+
+
+# Tasks and levels.
+
+
+def test_a_task_that_is_done_twice_counts_once(tmp_path: Path) -> None:
+    """Only the attempt that the commit names is read, whichever was written first, and the other is removed."""
+    run = RunDirectory.create(tmp_path, IDENTITY, 8, buckets=1)
+    run.write(1, LEVELS[1][:1])
+    whole = run.write(1, LEVELS[1])
+    run.write(1, LEVELS[1][:2])
+    run.commit(Commit(1, tuple(whole), 4, 3, 0.5, {}, {}))
+    assert states_of(run, 1) == LEVELS[1]
+    names = [path.name for path in tmp_path.glob("level=*/*/*")]
+    assert names == ["states.parquet"]
+
+
+def test_an_attempt_that_comes_too_late_is_never_read(run: RunDirectory) -> None:
+    """Somebody may still write when the level is committed; the next to resume clears it away."""
+    before = tree(run.path)
+    run.write(3, [STRANGER])
+    assert tree(run.path) != before
+    RunDirectory.resume(run.path, IDENTITY)
+    assert states_of(run, 3) == LEVELS[2]
+    assert tree(run.path) == before
+
+
+def test_a_level_without_a_commit_is_removed(run: RunDirectory) -> None:
+    """Whether its files have their final names already or not."""
+    before = tree(run.path)
+    files = run.write(4, LEVELS[1])
+    shutil.move(run.file(4, files[0].bucket).with_name(files[0].attempt), run.file(4, files[0].bucket))
+    (run.path / "_commits" / "0004.unfinished").write_text("{")
+    _, commits = RunDirectory.resume(run.path, IDENTITY)
+    assert len(commits) == 3
+    assert tree(run.path) == before
+
+
+def test_an_empty_level_is_a_commit_without_files(run: RunDirectory) -> None:
+    """The run is then complete."""
+    assert committed(run, 4, [], 6).rows == 0
+    _, commits = RunDirectory.resume(run.path, IDENTITY)
+    assert commits[-1].rows == 0
+
+
+# What is refused.
+
+
+def _truncate(run: RunDirectory) -> None:
+    file = run.file(2, run.committed(2)[0].bucket)
+    file.write_bytes(file.read_bytes()[:-7])
+
+
+def _flip(run: RunDirectory) -> None:
+    file = run.file(2, run.committed(2)[0].bucket)
+    content = bytearray(file.read_bytes())
+    content[9] ^= 1
+    file.write_bytes(content)
+
+
+def _remove(run: RunDirectory) -> None:
+    run.file(2, run.committed(2)[0].bucket).unlink()
+
+
+def _write(name: str, content: str) -> Callable[[RunDirectory], object]:
+    return lambda run: (run.path / name).write_text(content)
+
+
+def _change_json(name: str, change: Callable[[dict[str, object]], object]) -> Callable[[RunDirectory], None]:
+    def changed(run: RunDirectory) -> None:
+        content = json.loads((run.path / name).read_text())
+        change(content)
+        (run.path / name).write_text(json.dumps(content))
+
+    return changed
+
+
+def _miscount(commit: dict[str, object]) -> None:
+    files = commit["files"]
+    assert isinstance(files, list)
+    files[0]["rows"] += 1
+
+
+def _forge(name: str, change: Callable[[dict[str, object]], object]) -> Callable[[RunDirectory], None]:
+    """As somebody would who knows how digests are made."""
+
+    def forged(run: RunDirectory) -> None:
+        _change_json(name, change)(run)
+        before = run.digest
+        for place in sorted((run.path / "_commits").glob("*.json")):
+            content = json.loads(place.read_text())
+            del content["digest"]
+            before = digest_of(content, before)
+            place.write_text(json.dumps({**content, "digest": before}))
+
+    return forged
+
+
+def _swap(run: RunDirectory) -> None:
+    one, other = (run.path / "_commits" / f"000{level}.json" for level in (2, 3))
+    one_content = one.read_text()
+    one.write_text(other.read_text())
+    other.write_text(one_content)
+
+
+def _link(name: str) -> Callable[[RunDirectory], None]:
+    """What was there, or a file of a person's, by way of a link."""
+
+    def linked(run: RunDirectory) -> None:
+        place, elsewhere = run.path / name, run.path.with_name(f"{run.path.name} elsewhere")
+        place.parent.mkdir(exist_ok=True)
+        if place.exists():
+            place.rename(elsewhere)
+        place.symlink_to(elsewhere)
+
+    return linked
+
+
+DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
+    "a file is too short": (_truncate, r"states\.parquet is damaged: it has \d+ bytes, and \d+ were committed"),
+    "a bit is flipped": (_flip, r"states\.parquet is damaged: it is not what was committed"),
+    "a file is gone": (_remove, r"states\.parquet cannot be read: .*No such file"),
+    "a figure was changed": (
+        _change_json("_commits/0002.json", lambda commit: commit.update(generated=12)),
+        r"0002\.json is damaged: it does not fit its digest",
+    ),
+    "a list of files was emptied": (
+        _change_json("_commits/0003.json", lambda commit: commit.update(files=[])),
+        r"0003\.json is damaged: it does not fit its digest",
+    ),
+    "a key is gone": (
+        _change_json("_commits/0001.json", lambda commit: commit.pop("compared_states")),
+        r"0001\.json is damaged: it does not fit its digest",
+    ),
+    "a digest is gone": (
+        _change_json("_commits/0002.json", lambda commit: commit.pop("digest")),
+        r"0002\.json is damaged: it does not fit its digest",
+    ),
+    "two commits were swapped": (_swap, r"0002\.json is damaged: it does not fit its digest"),
+    "the head is of another run": (
+        _change_json("_run.json", lambda head: head.update(run="ab" * 16)),
+        r"_run\.json was changed since the run began",
+    ),
+    "a file is a link": (_link("_commits/0003.json"), r"0003\.json is a link: "),
+    "a folder is a link": (_link("level=0002"), "level=0002 is a link: "),
+    "a file that is to be written is a link": (_link("_figures/levels.unfinished"), "levels.unfinished is a link: "),
+    "a file is a pipe": (lambda run: os.mkfifo(run.path / "_spark.log"), r"_spark\.log is no file: "),
+    "rows do not match": (
+        _forge("_commits/0002.json", _miscount),
+        r"states\.parquet has \d+ states, and \d+ were committed",
+    ),
+    "figures do not match": (
+        _forge("_commits/0002.json", lambda commit: commit.update(distinct=5)),
+        r"0002\.json has 5 states, its files 4",
+    ),
+    "a commit is gone": (lambda run: (run.path / "_commits/0002.json").unlink(), r"0002\.json is missing"),
+    "a commit is no JSON": (
+        _write("_commits/0002.json", "{"),
+        r"0002\.json cannot be read",
+    ),
+    "a commit is something else": (
+        _forge("_commits/0002.json", lambda commit: commit.pop("files")),
+        r"0002\.json is no commit that could be resumed",
+    ),
+    "the head is no JSON": (
+        _write("_run.json", "level 3"),
+        r"_run\.json cannot be read",
+    ),
+    "the head is nested too deep": (_write("_run.json", "[" * 100_000), r"_run\.json cannot be read"),
+    "the head has too long a number": (_write("_run.json", "1" * 5_000), r"_run\.json cannot be read"),
+    "the head is a list": (
+        _write("_run.json", "[]"),
+        r"_run\.json cannot be read",
+    ),
+    "the head is gone": (lambda run: (run.path / "_run.json").unlink(), "holds no run that could be resumed"),
+    "the format is older": (
+        _change_json("_run.json", lambda head: head.update(format=1)),
+        "has format 1, and only format 5 can be resumed",
+    ),
+    "the head was edited": (
+        _change_json("_run.json", lambda head: head.update(constants={"top": "4", "sides": "2"})),
+        r"_run\.json was changed since the run began",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_run_is_refused_and_left_alone(run: RunDirectory, damage: str) -> None:
+    """In one line that says what is wrong; even what could be removed is still there."""
+    harm, message = DAMAGES[damage]
+    run.write(4, LEVELS[1])
+    harm(run)
+    before = tree(run.path)
+    with pytest.raises(UsageError, match=message) as refused:
+        RunDirectory.resume(run.path, IDENTITY)
+    assert "\n" not in str(refused.value)
+    assert tree(run.path) == before
+
+
+OTHERS = {
+    "system": ({"system": {"name": "other"}}, "system name was toy, and is other now"),
+    "constant": ({"constants": {"top": "4", "sides": "2"}}, "constants top was 3, and is 4 now"),
+    "constant gone": ({"constants": {"top": "3"}}, "constants sides was 2, and is not there now"),
+    "source": ({"source": {"toys": "cd34"}}, "the source of toys has changed since"),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_another_run_is_refused_and_left_alone(run: RunDirectory, other: str) -> None:
+    """The line says what differs."""
+    changed, message = OTHERS[other]
+    before = tree(run.path)
+    with pytest.raises(UsageError, match=f"holds another run: {message}"):
+        RunDirectory.resume(run.path, {**IDENTITY, **changed})
+    assert tree(run.path) == before
+
+
+def test_nothing_differs_between_a_run_and_itself() -> None:
+    """Nor between one without constants and itself."""
+    assert difference(IDENTITY, IDENTITY) == difference({"constants": {}}, {"constants": {}}) == ""
+
+
+def test_a_directory_that_is_not_empty_is_refused(tmp_path: Path) -> None:
+    """Whatever is in it is not ours to mix with."""
+    (tmp_path / "letters.txt").write_text("Dear")
+    with pytest.raises(UsageError, match="is not empty: resume the run in it, or name another"):
+        RunDirectory.create(tmp_path, IDENTITY, 8)
+    assert tree(tmp_path).keys() == {"letters.txt"}
+
+
+def test_two_cannot_explore_in_one_directory(tmp_path: Path) -> None:
+    """The second is told, and may come when the first has gone."""
+    with (
+        held(tmp_path / "run", make=True),
+        pytest.raises(UsageError, match="another process explores in it"),
+        held(tmp_path / "run", make=False),
+    ):
+        pass
+    with held(tmp_path / "run", make=False):
+        assert tree(tmp_path) == {"run": ""}
+
+
+def test_a_file_is_no_run_directory(tmp_path: Path) -> None:
+    """Neither to begin in nor to resume from."""
+    (tmp_path / "file").touch()
+    for make in (True, False):
+        with (
+            pytest.raises(UsageError, match="file cannot be a run directory"),
+            held(tmp_path / "file", make=make),
+        ):
+            pass

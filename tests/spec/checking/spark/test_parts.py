@@ -1,0 +1,530 @@
+"""The modules of the Spark engine, each by itself: visited buckets, what is sent, what is too large to be learned."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spec.checking.code.source import pickled
+from spec.checking.exploration import Engine, Exploration, Options
+from spec.checking.local.arrays import MarkedRanges
+from spec.checking.machine.memory import MB, Budget, OutOfMemory, private, written
+from spec.checking.model import Model
+from spec.checking.reference import ReferenceEngine
+from spec.checking.runs.rundir import RunDirectory
+from spec.checking.spark import SparkEngine, stages
+from spec.checking.spark.allotment import HEAP, HEAP_FOR_A_WORKER, WORK, MemoryQuota, allotted, least
+from spec.checking.spark.engine import _Search
+from spec.checking.spark.exchange import by_bucket
+from spec.checking.spark.jobs import shares
+from spec.checking.spark.plain import PlainWork
+from spec.checking.spark.report import Report
+from spec.checking.spark.visited_buckets import VisitedBuckets
+from spec.checking.spark.worker_state import WorkerState, work_on
+from spec.checking.states.packed import Words, buckets_of, bytes_of, words_of
+from spec.language import Specification, State, Total, action, integers, invariant, mapping, require, variable
+from spec.language.errors import UsageError
+from tests.spec.checking.runs.test_rundir import IDENTITY, LEVELS, committed, packed
+from tests.spec.checking.spark.test_engine import explored
+from tests.spec.toys import BOUNDED, TOYS, Announcing, RaisingAction, RaisingProperty, Retrying
+
+STRANGERS = [packed(9), packed(11), packed(12)]
+EVERY = [0, 1]
+"""The buckets of a run here."""
+
+
+def a_quota() -> MemoryQuota:
+    """As much memory as anybody could want here, beside what this process has taken for other tests."""
+    return MemoryQuota(1 << 30, private())
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDirectory:
+    """A run of three levels."""
+    made = RunDirectory.create(tmp_path, IDENTITY, 8, buckets=len(EVERY))
+    distinct = 0
+    for level, states in enumerate(LEVELS, 1):
+        distinct += len(states)
+        committed(made, level, states, distinct)
+    return made
+
+
+def in_bucket(bucket: int, states: list[bytes]) -> list[bytes]:
+    return [state for state in states if buckets_of(words_of([state], 8), len(EVERY))[0] == bucket]
+
+
+def new_to(visited_buckets: VisitedBuckets, states: list[bytes], action: int = 0) -> list[bytes]:
+    """Which of these states are new to it; it takes them for those of the next level then."""
+    block = words_of(states, 8), np.full(len(states), action, np.uint16)
+    visited_buckets.settle([block], np.zeros(2, np.int64))
+    return sorted(bytes_of(visited_buckets.visited.level(1)))
+
+
+ALL = [state for states in LEVELS for state in states]
+
+
+# Visited buckets.
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_what_is_visited_is_what_is_committed(level: int, run: RunDirectory) -> None:
+    """It catches up from any level, and never sees an attempt."""
+    run.write(4, STRANGERS)
+    for begin in range(level + 1):
+        visited_buckets = VisitedBuckets(run, a_quota())
+        visited_buckets.up_to(begin, EVERY)
+        visited_buckets.up_to(level, EVERY)
+        visited = [state for states in LEVELS[:level] for state in states]
+        assert new_to(visited_buckets, ALL + STRANGERS) == sorted({*ALL, *STRANGERS} - {*visited})
+
+
+def test_who_is_ahead_of_a_level_goes_back(run: RunDirectory) -> None:
+    """A task of long ago may be done again."""
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.up_to(3, EVERY)
+    visited_buckets.up_to(1, EVERY)
+    assert new_to(visited_buckets, ALL) == sorted(LEVELS[1] + LEVELS[2])
+
+
+def test_only_the_buckets_that_were_asked_for_are_there(run: RunDirectory) -> None:
+    """Others may be added later, at another level."""
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.up_to(2, [0])
+    visited_buckets.up_to(3, EVERY)
+    assert new_to(visited_buckets, ALL + STRANGERS) == sorted(STRANGERS)
+
+
+def test_what_was_settled_here_is_not_read_again(run: RunDirectory) -> None:
+    """If it is what was then committed."""
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.up_to(3, EVERY)
+    assert new_to(visited_buckets, ALL + STRANGERS) == sorted(STRANGERS)
+    files = committed(run, 4, STRANGERS, len(ALL) + len(STRANGERS)).files
+    visited_buckets.settled(4, EVERY, files)
+    for file in files:
+        run.file(4, file.bucket).unlink()
+    visited_buckets.up_to(4, EVERY)
+    assert new_to(visited_buckets, [*STRANGERS, packed(13)]) == [packed(13)]
+
+
+def test_what_was_settled_here_does_not_count_if_something_else_was_committed(run: RunDirectory) -> None:
+    """By somebody who did the same task, and to whom other states were new."""
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.up_to(3, EVERY)
+    new_to(visited_buckets, STRANGERS)
+    visited_buckets.settled(4, EVERY, run.write(4, STRANGERS))
+    committed(run, 4, STRANGERS[:1], len(ALL) + 1)
+    visited_buckets.up_to(4, EVERY)
+    assert new_to(visited_buckets, STRANGERS) == sorted(STRANGERS[1:])
+
+
+def test_what_was_not_settled_to_the_end_does_not_count(run: RunDirectory) -> None:
+    """A worker that died or was stopped in between has not written it."""
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.up_to(3, EVERY)
+    new_to(visited_buckets, STRANGERS)
+    visited_buckets.up_to(3, EVERY)
+    assert new_to(visited_buckets, STRANGERS) == sorted(STRANGERS)
+
+
+def test_buckets_may_be_settled_one_after_the_other(run: RunDirectory) -> None:
+    """By one worker, if the other is late: what is ahead in one bucket does not go back for another."""
+    visited_buckets = VisitedBuckets(run, a_quota())
+    for bucket in EVERY:
+        visited_buckets.up_to(3, [bucket])
+        mine = in_bucket(bucket, STRANGERS)
+        assert new_to(visited_buckets, mine + in_bucket(bucket, ALL)) == sorted(mine)
+        visited_buckets.settled(4, [bucket], run.write(4, mine))
+    committed(run, 4, STRANGERS, len(ALL) + len(STRANGERS))
+    visited_buckets.up_to(4, EVERY)
+    assert new_to(visited_buckets, ALL + STRANGERS) == []
+
+
+def test_a_missing_file_is_an_error_and_not_an_empty_bucket(run: RunDirectory) -> None:
+    """A state that is not known to be visited would be counted twice."""
+    run.file(2, run.committed(2)[0].bucket).unlink()
+    with pytest.raises(FileNotFoundError):
+        VisitedBuckets(run, a_quota()).up_to(2, EVERY)
+
+
+def test_a_new_state_counts_for_the_lowest_action_that_led_there(run: RunDirectory) -> None:
+    """In whichever order they come."""
+    visited_buckets, new_states = VisitedBuckets(run, a_quota()), np.zeros(4, np.int64)
+    visited_buckets.up_to(3, EVERY)
+    states = words_of(STRANGERS, 8)
+    visited_buckets.settle(
+        [(states, np.array(actions, np.uint16)) for actions in ([3, 1, 2], [2, 3, 2], [3, 2, 3])], new_states
+    )
+    assert new_states.tolist() == [0, 1, 2, 0]
+
+
+def test_more_states_than_are_looked_up_at_once_are_all_known(run: RunDirectory) -> None:
+    """Also if they come in one block."""
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.up_to(3, EVERY)
+    states = np.arange(1000, 400_000, dtype=np.uint64).reshape(-1, 1)
+    actions = np.zeros(len(states), np.uint16)
+    visited_buckets.settle([(states, actions), (states[::3], actions[::3])], np.zeros(1, np.int64))
+    assert len(visited_buckets.visited.level(1)) == len(states)
+
+
+# Beyond memory.
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_what_does_not_fit_is_read_past(level: int, run: RunDirectory) -> None:
+    """What is new is what it would be if it did fit; nothing stays, whatever level is asked for next."""
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.beyond = True
+    visited = [state for states in LEVELS[:level] for state in states]
+    for buckets in (EVERY, [1], EVERY):
+        visited_buckets.up_to(level, buckets)
+        asked = [state for bucket in buckets for state in in_bucket(bucket, ALL + STRANGERS)]
+        assert new_to(visited_buckets, asked + asked[::2]) == sorted(set(asked) - set(visited))
+        visited_buckets.settled(level + 1, buckets, [])
+        assert visited_buckets.visited.size == 0
+
+
+def test_a_state_that_is_read_past_counts_for_its_lowest_action(run: RunDirectory) -> None:
+    """As one that is looked up does."""
+    visited_buckets, new_states = VisitedBuckets(run, a_quota()), np.zeros(4, np.int64)
+    visited_buckets.beyond = True
+    visited_buckets.up_to(3, EVERY)
+    states = words_of([*STRANGERS, *LEVELS[0]], 8)
+    others = [0] * len(LEVELS[0])
+    visited_buckets.settle(
+        [(states, np.array([*actions, *others], np.uint16)) for actions in ([3, 1, 2], [2, 3, 2], [3, 2, 3])],
+        new_states,
+    )
+    assert new_states.tolist() == [0, 1, 2, 0]
+
+
+@pytest.mark.parametrize("deliveries", range(1, 9))
+def test_memory_may_end_at_any_moment(deliveries: int, run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While states are read, or while new ones come: what was gathered so far is not lost."""
+    monkeypatch.setattr("spec.checking.spark.visited_buckets.ROOM", 16)
+    asked = 0
+
+    def left(visited_buckets: VisitedBuckets) -> int:
+        nonlocal asked
+        asked += 1
+        return -1 if asked == deliveries else 1 << 30
+
+    monkeypatch.setattr(VisitedBuckets, "_left", left)
+    visited_buckets, many = VisitedBuckets(run, a_quota()), [packed(number) for number in range(20_000, 30_000)]
+    visited_buckets.up_to(3, EVERY)
+    assert new_to(visited_buckets, ALL + STRANGERS + many) == sorted(STRANGERS + many)
+    assert visited_buckets.beyond
+
+
+def test_a_level_whose_new_states_do_not_fit_ends_with_memory(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And with nothing else."""
+    monkeypatch.setattr(VisitedBuckets, "_left", lambda _: -1)
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.up_to(3, EVERY)
+    with pytest.raises(OutOfMemory):
+        new_to(visited_buckets, STRANGERS)
+
+
+def test_ways_that_do_not_fit_are_left_out_when_memory_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The statistics are told, and everything is kept."""
+
+    def too_much(*_: Any) -> Any:
+        raise OutOfMemory
+
+    model = Model(TOYS["several broken"])
+    options = Options(tuple(range(len(model.properties))), keep_going=True, max_depth=6)
+    engine = SparkEngine(tmp_path / "run")
+    assert engine.explore(model, options, lambda _: None).discoveries
+    monkeypatch.setattr("spec.checking.spark.engine._Search.next_level", too_much)
+    monkeypatch.setattr("spec.checking.spark.engine._Search.predecessors", too_much)
+    resumed = SparkEngine(tmp_path / "run", resume=True)
+    found = resumed.explore(model, replace(options, max_depth=None), lambda _: None)
+    assert (found.ended, found.statistics.depth, found.discoveries) == ("memory", 6, {})
+
+
+def too_few(search: _Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A level lacks a state."""
+    states = search.states
+    monkeypatch.setattr(search, "states", lambda level: states(level)[1:])
+
+
+def others(search: _Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A level has as many as it should, which are not its own."""
+    states = search.states
+    monkeypatch.setattr(search, "states", lambda level: np.zeros_like(states(level)))
+
+
+def lost_by_a_job(search: _Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers find no predecessor."""
+    monkeypatch.setattr(search, "driver_level", 0)
+    monkeypatch.setattr(search, "job", lambda *_: None)
+    monkeypatch.setattr(search, "run_job", lambda _: ({}, set()))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (too_few, "a level has as many states as it had"),
+        (others, "a state of a level has a predecessor in the one before"),
+        (lost_by_a_job, "a state of a level has a predecessor in the one before"),
+    ],
+)
+def test_what_is_looked_for_backwards_belongs_together(
+    spoil: Callable[[_Search, pytest.MonkeyPatch], None], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it does not, that is what is told, before a path is made of it."""
+    report = _Search.report
+
+    def spoilt(search: _Search, why: str) -> Exploration:
+        spoil(search, monkeypatch)
+        return report(search, why)
+
+    monkeypatch.setattr(_Search, "report", spoilt)
+    with pytest.raises(AssertionError, match=said):
+        explored(SparkEngine(), TOYS["an invariant broken"])
+
+
+class Narrow(PlainWork):
+    """Takes a few states at once."""
+
+    def expand(self, states: Words, decided: Any, report: Report) -> MarkedRanges:
+        if len(states) > self.most:
+            raise OutOfMemory
+        return super().expand(states, decided, report)
+
+    most = 600
+
+
+@pytest.mark.long
+def test_states_that_do_not_fit_are_expanded_in_parts(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until they are so few that it is no use."""
+    model = Model(Wide())
+    narrow = Narrow(model, (), None, a_quota())
+    states = words_of([narrow.pack((*[0] * 1100, at << 8)) for at in range(1000)], narrow.width)
+    report = Report.on_nothing(model)
+    parts = list(WorkerState(run, narrow, a_quota()).expand(states, (), report, 2))
+    assert len(parts) == 2
+    whole = Report.on_nothing(model)
+    PlainWork(model, (), None, a_quota()).expand(states, (), whole)
+    assert report.coverage == whole.coverage
+    monkeypatch.setattr(Narrow, "most", 100)
+    with pytest.raises(OutOfMemory):
+        list(WorkerState(run, narrow, a_quota()).expand(states, (), report, 2))
+
+
+@pytest.mark.parametrize("size", [1, 511, 927, 928, 1024, 1500, 4096, 100_000])
+@pytest.mark.parametrize("workers", [None, 1, 2, 8])
+def test_a_budget_is_divided_or_refused(size: int, workers: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its parts and what each process takes anyway are the budget; without a number there are as many as fit."""
+    monkeypatch.setattr("spec.checking.machine.memory.total", lambda: 1 << 50)
+    budget = Budget(size * MB)
+    if budget.size < least(workers or 1):
+        with pytest.raises(UsageError, match=f"--memory {written(budget.size)}: the least in which the Spark engine"):
+            allotted(budget, workers, 4)
+        return
+    found = allotted(budget, workers, 4)
+    assert found.workers == workers or (workers is None and 1 <= found.workers <= 4)
+    assert found.work >= WORK
+    fixed = least(found.workers) - (found.workers + 1) * WORK - (HEAP + found.workers * HEAP_FOR_A_WORKER)
+    assert budget.size - 20 < fixed + found.heap + (found.workers + 1) * found.work <= budget.size
+    if workers is None and found.workers < 4:
+        assert least(found.workers + 1) > budget.size
+
+
+# What is sent.
+
+
+@given(st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 40), st.integers(0, 300))
+def test_states_find_their_buckets(seed: int, words: int, buckets: int, number: int) -> None:
+    """Those of the run directory, with their actions, wherever they lie; and come out of the rows as they went in."""
+    chance = np.random.default_rng(seed)
+    states = chance.integers(0, 2**64, (number, words), np.uint64)
+    marks = chance.integers(0, 2**64, number, np.uint64)
+    ranges = [[0, number // 3, 0], [number // 3, number // 3, 0], [number // 2, number, 0]]
+    there = [*range(number // 3), *range(number // 2, number)]
+    found = by_bucket(MarkedRanges(states.reshape(-1), marks, np.array(ranges, np.int64)), words, buckets)
+    expected = [
+        (int(bucket), bytes_of(states[at : at + 1])[0], int(marks[at]) & 0xFFFF)
+        for at, bucket in ((at, buckets_of(states[at : at + 1], buckets)[0]) for at in there)
+    ]
+    report = Report()
+    with pytest.MonkeyPatch.context() as few:
+        few.setattr(stages, "BLOCK", 7)
+        few.setattr(stages, "ROWS", 3)
+        rows = list(stages._rows(found))
+    blocks = list(stages._blocks(rows, words, report))
+    assert all(len(block.states) <= 7 for block in blocks)
+    sent = [
+        (block.bucket, state, act)
+        for block in blocks
+        for state, act in zip(bytes_of(block.states), block.actions.tolist(), strict=True)
+    ]
+    assert sorted(sent) == sorted(expected)
+    assert isinstance(rows, list)
+    assert all(isinstance(row, pa.RecordBatch) for row in rows)
+
+
+# What is too large to be learned.
+
+
+class WideState(State):
+    """Of `Wide`."""
+
+    bits: Total[int, int] = variable("Most stay as they are.", of=lambda self: mapping(range(1100), integers(0, 1)))
+    fine: int = variable("A number with very many values.", of=lambda self: integers(0, 2**40))
+
+
+class Wide(Specification[WideState]):
+    """More cells than there is room for; a few of them are walked over."""
+
+    @action(bit=(0, 1, 500, 1099))
+    def flip(self, s: WideState, bit: int) -> None:
+        """Turn one over."""
+        s.bits[bit] = 1 - s.bits[bit]
+
+    @action
+    def count(self, s: WideState) -> None:
+        """Count in large steps."""
+        require(s.fine < 2**40)
+        s.fine += 2**38
+
+    @invariant
+    def not_all(self, s: WideState) -> bool:
+        """Not all of them are on at the end; it is to be broken."""
+        return not (s.fine == 2**40 and all(s.bits[bit] for bit in (0, 1, 500, 1099)))
+
+
+@pytest.mark.parametrize("bounds", [{"keep_going": True}, {}], ids=str)
+def test_a_model_that_is_too_large_for_tables_is_explored_in_plain_python(bounds: dict[str, Any]) -> None:
+    """With the same outcome."""
+    engine = SparkEngine()
+    assert isinstance(work_on(Model(Wide()), (), a_quota()), PlainWork)
+    assert explored(engine, Wide(), **bounds) == explored(ReferenceEngine(), Wide(), **bounds)
+
+
+@pytest.fixture
+def plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every model is too large."""
+    monkeypatch.setattr("spec.checking.spark.worker_state.too_large", lambda model: "it is too large")
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(("toy", "bounds"), BOUNDED)
+def test_plain_python_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) -> None:
+    """Whatever happens in a model."""
+    assert explored(SparkEngine(), TOYS[toy], **bounds) == explored(ReferenceEngine(), TOYS[toy], **bounds)
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("toy", [RaisingAction(), RaisingProperty()], ids=repr)
+def test_plain_python_fails_as_the_reference_does(toy: Specification) -> None:
+    """In the same words."""
+
+    def failure(engine: Engine) -> str:
+        with pytest.raises(Exception, match="division") as failed:
+            explored(engine, toy)
+        return str(failed.value)
+
+    assert failure(SparkEngine()) == failure(ReferenceEngine())
+
+
+def test_plain_python_sends_no_successor_that_equals_its_state() -> None:
+    """It counts as taken, and nothing else."""
+    model = Model(Retrying())
+    work, report = PlainWork(model, (), None, a_quota()), Report.on_nothing(model)
+    first = work.initial_states()
+    (asked,) = {after for after in bytes_of(successors(work, first, report)) if work.unpack(after)[0] == 1}
+    found = bytes_of(successors(work, [asked], report))
+    assert (asked in found, len(found)) == (False, 2)
+    assert [each.taken for each in report.coverage] == [2 + 2, 1, 1, 0]
+
+
+def successors(work: PlainWork, states: list[bytes], report: Report) -> Words:
+    """Where steps from some states lead."""
+    return by_bucket(work.expand(words_of(states, work.width), (), report), work.words, 1).states
+
+
+# Parts of a level.
+
+
+@pytest.mark.parametrize("toy", TOYS)
+def test_a_report_on_a_level_does_not_depend_on_its_parts(toy: str) -> None:
+    """Whichever worker expands which states: statistics add up, and the discoveries are the lowest ones."""
+    model = Model(TOYS[toy])
+    work = work_on(model, range(len(model.properties)), a_quota())
+    level = words_of(work.initial_states(), work.width)
+    for _ in range(4):
+        whole, reached = expanded(model, [level])
+        in_parts, reached_by_parts = expanded(model, np.array_split(level, 7))
+        assert (in_parts.coverage, in_parts.ends) == (whole.coverage, whole.ends)
+        assert reached_by_parts == reached
+        if reached:
+            level = words_of([state for state, _ in reached], work.width)
+
+
+def expanded(model: Model, parts: list[Words]) -> tuple[Report, list[tuple[bytes, int]]]:
+    """The report on some parts of a level, each expanded by somebody else, and where they lead, beyond the level."""
+    report, lowest = Report.on_nothing(model), dict[bytes, int]()
+    for part in parts:
+        work, its = work_on(model, range(len(model.properties)), a_quota()), Report.on_nothing(model)
+        states, actions, _ = by_bucket(work.expand(part, (), its), work.words, 1)
+        report.add(its)
+        for state, act in zip(bytes_of(states), actions.tolist(), strict=True):
+            lowest[state] = min(act, lowest.get(state, act))
+    there = {state for part in parts for state in bytes_of(part)}
+    return report, sorted((state, act) for state, act in lowest.items() if state not in there)
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 5])
+def test_every_state_is_in_one_share(parallelism: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However large a share may be; and states that are near each other in code order are in one."""
+    monkeypatch.setattr("spec.checking.spark.jobs.LARGEST_SHARE", 300)
+    monkeypatch.setattr("spec.checking.runs.rundir.GROUP", 64)
+    made = RunDirectory.create(tmp_path, IDENTITY, 8, buckets=3, durable=False)
+    states = [packed(number * number) for number in range(2000)]
+    committed(made, 1, states, len(states))
+    work = work_on(Model(TOYS["jugs"]), (), a_quota())
+    parts = [WorkerState(made, work, a_quota()).states(1, share) for share in shares(made, 1, parallelism)]
+    assert len(parts) >= max(parallelism, len(states) // 300)
+    assert sorted(state for part in parts for state in bytes_of(part)) == states
+    for earlier, later in pairwise(parts):
+        assert np.median(earlier) < np.median(later)
+        assert len(earlier) == pytest.approx(len(states) / len(parts), abs=3)
+
+
+def test_a_level_of_one_state_is_one_share(run: RunDirectory) -> None:
+    """The other workers have nothing to do."""
+    assert [[(each.stop - each.start) for each in share] for share in shares(run, 1, 4)] == [[1]]
+
+
+def test_a_specification_that_goes_along_keeps_its_order() -> None:
+    """Actions are numbered, and states laid out, as they were declared, and not by name."""
+    look = (
+        "import sys; from spec.checking.code.source import unpickled; from spec.checking.model import Model;"
+        "model = Model(*unpickled(sys.stdin.buffer.read()));"
+        "print([action.name for action in model.actions], [cell.name for cell in model.layout.cells])"
+    )
+    for toy in (Announcing(), RaisingAction()):
+        said = subprocess.run(
+            [sys.executable, "-c", look], input=pickled(toy), capture_output=True, check=True
+        ).stdout
+        model = Model(toy)
+        names = [action.name for action in model.actions]
+        assert names != sorted(names)
+        assert said.decode().strip() == f"{names} {[cell.name for cell in model.layout.cells]}"

@@ -1,0 +1,313 @@
+"""Renamings: who tells interchangeable values apart in one rare state is refused by every engine, or found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spec.checking import check
+from spec.checking.local import LocalEngine
+from spec.checking.model import Model
+from spec.checking.spark import SparkEngine, worker_state
+from spec.checking.symmetry import reduction as symmetry
+from spec.checking.symmetry.reduction import Symmetry
+from spec.checking.symmetry.renamings import OF_STATE, Evaluation, Renamings
+from spec.language import (
+    Domain,
+    Specification,
+    State,
+    Step,
+    Total,
+    UsageError,
+    action,
+    constant,
+    initial,
+    integers,
+    interchangeable,
+    invariant,
+    mapping,
+    require,
+    transition_invariant,
+    variable,
+)
+from spec.language.anonymous import ToldApart
+
+ENGINES: dict[str, Any] = {"reference": "reference", "local": "local", "auto": "auto", "spark": SparkEngine}
+
+
+def each_courier(self: Any) -> Domain[str]:
+    """Who may be exchanged."""
+    return interchangeable("courier", [f"p{number}" for number in range(1, self.couriers + 1)])
+
+
+class RouteState(State):
+    """Of `Route`."""
+
+    gone: Total[Any, int] = variable(
+        "How far each has gone.", of=lambda self: mapping(each_courier(self), integers(0, self.far))
+    )
+
+
+class Route(Specification[RouteState]):
+    """Couriers go their way, each by itself; what is seldom so is that they have gone 2, 5 and 7."""
+
+    couriers: int = constant(3, "Couriers.")
+    far: int = constant(16, "How far the way is.")
+
+    @action(courier=each_courier)
+    def go(self, s: RouteState, courier: str) -> None:
+        """One goes a step."""
+        require(s.gone[courier] < self.far)
+        s.gone[courier] += 1
+
+    def rare(self, s: RouteState) -> bool:
+        """Whether it is the rare state."""
+        return sorted(s.gone.values())[:3] == [2, 5, 7]
+
+
+class InAProperty(Route):
+    @invariant
+    def spoilt(self, s: RouteState) -> bool:
+        """The first is not the one who is far."""
+        return not (self.rare(s) and s.gone["p1"] == 7)
+
+
+class InAnAction(Route):
+    @action(courier=each_courier)
+    def spoilt(self, s: RouteState, courier: str) -> None:
+        """One of them goes back."""
+        require(self.rare(s) and courier == "p1")
+        s.gone[courier] = 0
+
+
+class InAStep(Route):
+    @transition_invariant
+    def spoilt(self, before: RouteState, step: Step, after: RouteState) -> bool:
+        """Who gets there last is not the second."""
+        return not (self.rare(after) and step.parameters["courier"] == "p2")
+
+
+class ByIteration(Route):
+    @invariant
+    def spoilt(self, s: RouteState) -> bool:
+        """The first of those who are there is not the one who is far."""
+        return not self.rare(s) or s.gone[next(iter(s.gone))] != 7
+
+
+class ByOrder(Route):
+    @invariant
+    def spoilt(self, s: RouteState) -> bool:
+        """The least is not the one who is far."""
+        return not self.rare(s) or s.gone[min(s.gone)] != 7
+
+
+class BySorting(Route):
+    @invariant
+    def spoilt(self, s: RouteState) -> bool:
+        """In order of their names they have not gone further and further."""
+        return not self.rare(s) or [s.gone[each] for each in sorted(s.gone)] != [7, 5, 2]
+
+
+class ByText(Route):
+    @invariant(one=each_courier, other=each_courier)
+    def spoilt(self, s: RouteState, one: str, other: str) -> bool:
+        """Whose name comes first has not gone further."""
+        return not (self.rare(s) and str(one) < str(other) and s.gone[one] < s.gone[other])
+
+
+class ByHash(Route):
+    @invariant(courier=each_courier)
+    def spoilt(self, s: RouteState, courier: str) -> bool:
+        """Who is far hashes as the first."""
+        return not self.rare(s) or s.gone[courier] != 7 or hash(courier) == hash("p1")
+
+
+class ByLookup(Route):
+    @invariant(courier=each_courier)
+    def spoilt(self, s: RouteState, courier: str) -> bool:
+        """The second may not be far."""
+        return not self.rare(s) or s.gone[courier] < {"p2": 7}.get(courier, 8)
+
+
+class Swallowed(Route):
+    @invariant(courier=each_courier)
+    def spoilt(self, s: RouteState, courier: str) -> bool:
+        """It takes no for an answer."""
+        if not self.rare(s):
+            return True
+        try:
+            return s.gone[courier] != 7 or courier != "p3"
+        except Exception:
+            return True
+
+
+class InTheBeginning(Route):
+    @initial
+    def begin(self, s: RouteState) -> None:
+        """The first has gone a step."""
+        s.gone["p1"] = 1
+
+
+class NumberedState(State):
+    """Of `ByNumber`."""
+
+    gone: Total[Any, int] = variable(
+        "How far each has gone.",
+        of=lambda self: mapping(interchangeable("courier", range(self.couriers)), integers(0, self.far)),
+    )
+
+
+class ByNumber(Specification[NumberedState]):
+    """Couriers are numbers."""
+
+    couriers: int = constant(3, "Couriers.")
+    far: int = constant(16, "How far the way is.")
+
+    @action(courier=lambda self: interchangeable("courier", range(self.couriers)))
+    def go(self, s: NumberedState, courier: int) -> None:
+        """One goes a step."""
+        require(s.gone[courier] < self.far)
+        s.gone[courier] += 1
+
+    @invariant(courier=lambda self: interchangeable("courier", range(self.couriers)))
+    def spoilt(self, s: NumberedState, courier: int) -> bool:
+        """Who is far has an even number."""
+        return sorted(s.gone.values()) != [2, 5, 7] or s.gone[courier] != 7 or int(courier) % 2 == 0
+
+
+SPOILT: dict[type[Specification], str] = {
+    InAProperty: "property spoilt",
+    InAnAction: "action spoilt",
+    InAStep: "property spoilt",
+    ByIteration: "property spoilt",
+    ByOrder: "property spoilt",
+    BySorting: "property spoilt",
+    ByText: "property spoilt",
+    ByHash: "property spoilt",
+    ByLookup: "property spoilt",
+    Swallowed: "property spoilt",
+    InTheBeginning: "initial",
+    ByNumber: "property spoilt",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("spoilt", SPOILT, ids=lambda each: each.__name__)
+def test_who_tells_values_apart_in_a_rare_state_is_refused(spoilt: type[Specification], engine: str) -> None:
+    """By all engines, and what is told has the place in the source."""
+    with pytest.raises(UsageError) as refused:
+        check(spoilt(), engine=ENGINES[engine], symmetry=True)
+    told = str(refused.value)
+    assert told.startswith(f"--symmetry: {SPOILT[spoilt]} of {spoilt.name} tells couriers apart: ")
+    assert spoilt is InTheBeginning or f"({Path(__file__).name}:" in told
+
+
+def test_what_is_told_names_value_and_line() -> None:
+    """And what to do."""
+    with pytest.raises(UsageError) as refused:
+        check(Swallowed(), engine="local", symmetry=True)
+    lines = Path(__file__).read_text().splitlines()
+    line = next(at for at, text in enumerate(lines, 1) if 'courier != "p3"' in text and "return" in text)
+    assert f"it singles out courier 'p3' ({Path(__file__).name}:{line}); compare values" in str(refused.value)
+
+
+@pytest.mark.parametrize("couriers", [4, 5])
+def test_a_name_that_no_permutation_tried_reaches_is_found(couriers: int) -> None:
+    """Of a large group few permutations are tried, and a name is looked up all the same."""
+
+    class Looks(Route):
+        @invariant(courier=each_courier)
+        def spoilt(self, s: RouteState, courier: str) -> bool:
+            return courier not in {f"p{couriers}"} or s.gone[courier] < 1
+
+    with pytest.raises(UsageError, match=f"it singles out courier 'p{couriers}'"):
+        check(Looks(couriers=couriers, far=1), engine="local", symmetry=True)
+
+
+@pytest.fixture(params=["reference", "local", "spark", "spark, as it is written"])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Each engine, and Spark with what is too large to be learned."""
+    if "," in request.param:
+        monkeypatch.setattr(worker_state, "too_large", lambda model: "too large")
+    return ENGINES[request.param.split(",")[0]]
+
+
+def test_the_verdict_says_what_was_compared(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Learned paths, or states; of many, how many."""
+    monkeypatch.setattr(symmetry, "COMPARED", 10)
+    if engine is SparkEngine:
+        from spec.checking.spark import plain
+
+        monkeypatch.setattr(plain, "COMPARED", 10)
+    result = check(Route(far=3), engine=engine, symmetry=True)
+    assert result.distinct_states == 20
+    learned = result.compared.startswith("every learned path compared with anonymous values and under all 6 permu")
+    assert learned or result.compared.startswith(
+        "the first 10 of 20 states compared with anonymous values and under "
+    )
+    assert f"  symmetry    {result.compared}\n" in str(result)
+    assert result.to_json()["compared"] == result.compared
+    assert check(Route(far=3), engine=engine).compared == ""
+
+
+class Labelled(Route):
+    """A harmless use of text."""
+
+    @invariant(courier=each_courier)
+    def labelled(self, s: RouteState, courier: str) -> bool:
+        """The label of a courier can be read."""
+        return f"/couriers/{courier}".endswith(str(courier))
+
+
+def test_text_made_of_names_is_said(engine: Any) -> None:
+    """It is compared under permutations alone."""
+    told = check(Labelled(far=2), engine=engine, symmetry=True).compared
+    assert told.endswith("; under permutations alone, as names are read: labelled")
+
+
+def test_a_resumed_run_says_what_was_compared_before(tmp_path: Path) -> None:
+    """As the whole run would."""
+    whole = check(Labelled(far=2), engine="local", symmetry=True)
+    check(Labelled(far=2), engine=LocalEngine(run_dir=tmp_path / "run"), symmetry=True, max_depth=3)
+    again = check(Labelled(far=2), engine=SparkEngine(tmp_path / "run", resume=True), symmetry=True)
+    assert again.compared == whole.compared
+
+
+@contextmanager
+def names_that_are_not_anonymous(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A mutant: what is made under anonymity has its names."""
+    with patch.context() as here:
+        here.setattr("spec.language.symmetry.values_are_anonymous", lambda: False)
+        yield
+
+
+def test_a_name_that_is_not_anonymous_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said in the verdict, as of an honest domain it is not."""
+    assert "read" not in check(Route(far=1), engine="local", symmetry=True).compared
+    with names_that_are_not_anonymous(monkeypatch):
+        assert check(Route(far=1), engine="local", symmetry=True).compared.endswith("as names are read: courier")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda patch: patch.setattr(Renamings, "compare", lambda self, evaluation, anonymously=True: ("usual", 0)),
+        lambda patch: patch.setattr(ToldApart, "__init__", lambda self, why: None),
+    ],
+    ids=["nothing is compared", "what is swallowed is forgotten"],
+)
+def test_mutants_are_noticed(fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An evaluation of which only one permutation of many would tell is refused, and by a mutant it is not."""
+    model = Model(Swallowed(couriers=4))
+    renamings = Symmetry(model, range(len(model.properties))).renamings
+    (number,) = model.numbers(["spoilt"])
+    at = model.layout.pack((2, 5, 7, 7))
+    it = Evaluation(OF_STATE, number, 3, at, at)
+    with pytest.raises(UsageError):
+        renamings.compare(it)
+    fault(monkeypatch)
+    renamings.compare(it)

@@ -1,0 +1,282 @@
+"""A trace in brief: what need not be followed is folded, and each actor goes on as long as it can."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spec.checking import Replay, Trace, check
+from spec.checking.traces.brief import brief
+from spec.language import (
+    Specification,
+    State,
+    Step,
+    Total,
+    action,
+    integers,
+    invariant,
+    mapping,
+    require,
+    say,
+    sometimes,
+    transition_invariant,
+    variable,
+    view,
+)
+
+CLERKS = ("ann", "bob", "cy")
+
+
+class Office(State):
+    """Of `Letters`."""
+
+    done: Total[str, int] = variable("How far each clerk is.", of=lambda self: mapping(CLERKS, integers(0, 3)))
+    tray: int = variable("Letters in the tray.", of=lambda self: integers(0, 3))
+    coffee: int = variable("Cups that were drunk.", of=lambda self: integers(0, 9))
+
+
+class Letters(Specification[Office]):
+    """Each clerk opens the desk, writes a letter, and puts it into the one tray."""
+
+    @action(clerk=CLERKS, actor="clerk")
+    def open(self, s: Office, clerk: str) -> None:
+        self.go_on(s, clerk, 0)
+
+    @action(clerk=CLERKS, actor="clerk")
+    def write(self, s: Office, clerk: str) -> None:
+        self.go_on(s, clerk, 1)
+
+    @action(clerk=CLERKS, actor="clerk")
+    def put(self, s: Office, clerk: str) -> None:
+        say("into the tray")
+        self.go_on(s, clerk, 2)
+        s.tray += 1
+
+    @action(clerk=CLERKS, actor="clerk")
+    def drink(self, s: Office, clerk: str) -> None:
+        require(s.coffee < 9)
+        s.coffee += 1
+
+    def go_on(self, s: Office, clerk: str, done: int) -> None:
+        """One step further."""
+        require(s.done[clerk] == done)
+        s.done[clerk] = done + 1
+
+    @invariant
+    def few_letters(self, s: Office) -> bool:
+        """There are never two letters in the tray."""
+        return s.tray < 2
+
+    @transition_invariant
+    def ann_comes_first(self, before: Office, step: Step, after: Office) -> bool:
+        """Ann puts her letter there before others do."""
+        return not (before.tray and step == Step("put", {"clerk": "ann"}))
+
+    @sometimes
+    def all_are_ready(self, s: Office) -> bool:
+        """Each of them has put a letter there."""
+        return all(s.done[each] == 3 for each in CLERKS)
+
+
+class TalkingLetters(Letters):
+    """The same, told in words."""
+
+    @view
+    def letters(self, s: Office) -> str:
+        """How many there are."""
+        return f"there are {s.tray} letters"
+
+
+def by(clerk: str, *actions: str) -> list[Step]:
+    """Steps of a clerk."""
+    return [Step(each, {"clerk": clerk}) for each in actions]
+
+
+ANN, BOB = by("ann", "open", "write", "put"), by("bob", "open", "write", "put")
+IN_TURN = [step for both in zip(ANN, BOB, strict=True) for step in both]
+
+
+def run(specification: Any, steps: list[Step], decided: str = "few_letters") -> Trace:
+    """The trace of a property at the end of these steps; of none, the run."""
+    replay = Replay(specification)
+    for step in steps:
+        replay.do(step)
+    return replay.trace(decided) if decided else replay.run
+
+
+def steps_of(trace: Trace) -> list[Step]:
+    """Its steps alone."""
+    return [each.step for each in trace.steps]
+
+
+def test_each_actor_goes_on_as_long_as_it_can() -> None:
+    """Five changes of actor become one; what comes out is a run of the specification to the same state."""
+    found = brief(Letters(), run(Letters(), IN_TURN))
+    assert found.changes_of_actor == (1, 5)
+    assert steps_of(found.trace) == [*ANN, *BOB]
+    assert run(Letters(), steps_of(found.trace)).looked_at == found.trace.looked_at == {"tray": 2}
+
+
+def test_what_is_found_is_left_as_it_is() -> None:
+    """Only the brief form has another order."""
+    trace = run(Letters(), IN_TURN)
+    told = (str(trace), trace.to_json())
+    brief(Letters(), trace)
+    assert (str(trace), trace.to_json()) == told
+
+
+def test_steps_that_depend_on_each_other_stay_in_their_order() -> None:
+    """Bob's letter lies there before Ann's, as the property looks at the step that comes second."""
+    steps = [*by("bob", "open"), *by("ann", "open"), *by("bob", "write", "put"), *by("ann", "write", "put")]
+    found = brief(Letters(), run(Letters(), steps, "ann_comes_first"))
+    assert steps_of(found.trace) == [*BOB, *ANN]
+
+
+def test_a_step_that_breaks_a_property_stays_the_last() -> None:
+    """Though in another order of the same steps the actor would change less."""
+    steps = [*BOB, *ANN[:2], *by("cy", "open"), ANN[2]]
+    found = brief(Letters(), run(Letters(), steps, "ann_comes_first"))
+    assert steps_of(found.trace)[-1] == ANN[2]
+    assert found.changes_of_actor == (2, 3)
+
+
+class Hasty(Letters):
+    """A second letter must not lie there before both have written, and Bob must not be the first."""
+
+    @invariant
+    def few_letters(self, s: Office) -> bool:
+        """It breaks at once where Ann is done before Bob begins."""
+        return not (s.done["ann"] == 3 and s.done["bob"] in (0, 3))
+
+
+def test_no_order_is_told_in_which_the_property_breaks_before_the_end() -> None:
+    """Then it would be another counterexample."""
+    found = brief(Hasty(), run(Hasty(), IN_TURN))
+    assert steps_of(found.trace) == IN_TURN
+    assert found.trace.length == 7
+
+
+def test_a_run_that_decides_nothing_is_told_too() -> None:
+    """With the same last state."""
+    found = brief(Letters(), run(Letters(), [ANN[0], BOB[0], ANN[1]], ""))
+    assert steps_of(found.trace) == [ANN[0], ANN[1], BOB[0]]
+    assert str(found).splitlines()[0].startswith("  Told in another order than in JSON and files: with 1 change of")
+
+
+def test_what_views_do_not_speak_of_is_folded() -> None:
+    """How many steps, of whom, and which; the step that breaks the property is told, and why it does so."""
+    assert str(brief(TalkingLetters(), run(TalkingLetters(), IN_TURN))) == (
+        """\
+few_letters: There are never two letters in the tray.
+
+  Told in another order than in JSON and files: with 1 change of actor, not 5.
+
+    1  initially
+       * there are 0 letters
+  2-3  clerk ann, 2 steps: open, write
+    4  put(clerk=ann)   into the tray
+       * there are 1 letters
+  5-6  clerk bob, 2 steps: open, write
+    7  put(clerk=bob)   into the tray
+       * there are 2 letters
+       ! few_letters breaks here"""
+    )
+
+
+def test_without_views_it_is_folded_what_no_other_actor_knows_of() -> None:
+    """By the cells; what a step changed is told then, and at what the property looked."""
+    assert str(brief(Letters(), run(Letters(), [*ANN, *BOB]))) == (
+        """\
+few_letters: There are never two letters in the tray.
+
+    1  initially
+         done[ann]: 0
+         done[bob]: 0
+         done[cy]: 0
+         tray: 0
+         coffee: 0
+  2-3  clerk ann, 2 steps: open, write
+    4  put(clerk=ann)   into the tray
+         done[ann]: 2 -> 3
+         tray: 0 -> 1
+  5-6  clerk bob, 2 steps: open, write
+    7  put(clerk=bob)   into the tray
+       ! few_letters breaks here
+         done[bob]: 2 -> 3
+         tray: 1 -> 2
+
+  few_letters does not hold, which looked at
+    tray: 2"""
+    )
+
+
+@pytest.mark.parametrize("specification", [Letters(), TalkingLetters()], ids=["without views", "with views"])
+def test_steps_on_which_nothing_depends_are_folded(specification: Any) -> None:
+    """Coffee changes nothing, whoever drinks it; nor do steps that lead to no letter."""
+    steps = [*by("cy", "open", "drink", "drink", "write"), *ANN, *by("bob", "drink"), *BOB]
+    lines = str(brief(specification, run(specification, steps))).splitlines()
+    assert "    2-5  clerk cy, 4 steps on which nothing depends: open, drink (2 times), write" in lines
+    assert "      9  clerk bob, 1 step on which nothing depends: drink" in lines
+
+
+def test_one_step_of_an_actor_is_not_folded_alone() -> None:
+    """With its parameters and what it changed it takes no more room."""
+    lines = str(brief(TalkingLetters(), run(TalkingLetters(), [*ANN, *by("bob", "open")], ""))).splitlines()
+    assert lines[-2:] == ["    5  open(clerk=bob)", "         done[bob]: 0 -> 1"]
+    lines = str(brief(TalkingLetters(), run(TalkingLetters(), [*by("bob", "open"), *ANN], ""))).splitlines()
+    assert lines[2:4] == ["    2  open(clerk=bob)", "         done[bob]: 0 -> 1"]
+
+
+class Alone(TalkingLetters):
+    """Views that speak of other things, and steps that change much."""
+
+    @action(clerk=CLERKS, actor="clerk")
+    def drink(self, s: Office, clerk: str) -> None:
+        require(s.coffee < 9)
+        s.coffee += 1
+        for each in CLERKS:
+            s.done[each] = 1
+
+    @invariant
+    def sober(self, s: Office) -> bool:
+        """Nobody drinks after a letter is there."""
+        return not (s.coffee and s.tray)
+
+
+def test_of_a_step_that_changes_much_only_the_places_are_told() -> None:
+    """Where no view speaks of it."""
+    lines = str(brief(Alone(), run(Alone(), [*ANN, *by("bob", "drink")], "sober"))).splitlines()
+    assert lines[-1] == "         changes done[ann], done[bob], done[cy], coffee"
+
+
+def test_a_system_of_one_actor_is_told_step_by_step() -> None:
+    """There is no other actor that could know of a step."""
+    assert "steps" not in str(brief(Letters(), run(Letters(), ANN, "")))
+
+
+def test_the_way_to_a_witness_in_brief() -> None:
+    """And whatever else a check shows."""
+    shown = check(Letters(), show="all_are_ready", engine="reference").shown
+    assert shown is not None
+    told = brief(Letters(), shown)
+    assert told.changes_of_actor[0] == 2
+    assert "       ! all_are_ready is witnessed here" in str(told).splitlines()
+    assert repr(told) == "<Brief form of <Trace of all_are_ready, 10 states>>"
+
+
+def test_a_trace_that_leaves_the_domains_in_brief() -> None:
+    """The step that leaves them is the last."""
+    steps = [*by("ann", "open"), *by("bob", "open"), *by("ann", "write", "put")]
+    found = brief(Narrow(), run(Narrow(), steps, "type_ok"))
+    assert steps_of(found.trace) == [*by("bob", "open"), *ANN]
+    assert "  type_ok does not hold for tray: 9 is not an integer of 0..3" in str(found)
+
+
+class Narrow(TalkingLetters):
+    """A letter counts nine times."""
+
+    @action(clerk=CLERKS, actor="clerk")
+    def put(self, s: Office, clerk: str) -> None:
+        self.go_on(s, clerk, 2)
+        s.tray += 9

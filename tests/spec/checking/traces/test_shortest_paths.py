@@ -1,0 +1,154 @@
+"""Of all shortest paths to a state, the one in which the actor changes least."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from spec.checking.model import Model
+from spec.checking.traces import shortest_paths
+from spec.checking.traces.brief import brief
+from spec.checking.traces.reordering import changes_of_actor
+from spec.checking.traces.replay import NotEnabled, Replay
+from spec.checking.traces.shortest_paths import fewest_changes_of_shortest
+from spec.language import Specification, State, Step, action, bound, integers, invariant, require, variable
+from tests.rows import rows
+
+
+class Wall(State):
+    """Of `Masons`."""
+
+    height: int = variable("How many rows it has.", of=lambda self: integers(0, 6))
+    plumb: bool = variable("Whether it was looked at.")
+
+
+class Masons(Specification[Wall]):
+    """A wall is built, by whoever is there; only the master looks whether it is plumb, in between."""
+
+    @action(mason=("ann", "bob", "cy"), actor="mason")
+    def lay(self, s: Wall, mason: str) -> None:
+        """A row of bricks."""
+        bound(s.height < 5)
+        s.height += 1
+
+    @action(actor="master")
+    def look(self, s: Wall) -> None:
+        """The master looks at a wall of two or three rows."""
+        require(s.height in (2, 3) and not s.plumb)
+        s.plumb = True
+
+    @action(actor="apprentice")
+    def lean(self, s: Wall) -> None:
+        """It falls."""
+        require(s.height == 6)
+        s.height = 0
+
+    @invariant
+    def low(self, s: Wall) -> bool:
+        """No wall that was looked at has five rows."""
+        return s.height < 5 or not s.plumb
+
+
+def lay(*masons: str) -> list[Step]:
+    """Each lays a row."""
+    return [Step("lay", {"mason": each}) for each in masons]
+
+
+LOOK = Step("look", {})
+STEPS = [*lay("ann", "bob"), LOOK]
+
+
+def done(steps: list[Step]) -> Replay:
+    """A run of these steps."""
+    replay = Replay(Masons())
+    for each in steps:
+        replay.do(each)
+    return replay
+
+
+def changes(steps: list[Step]) -> int:
+    """Of whoever does something."""
+    return changes_of_actor([each.parameters.get("mason", "master") for each in steps])
+
+
+def another(steps: list[Step], *, last_stays: bool = False) -> list[Step] | None:
+    """The path that is found, as steps."""
+    replay = done(steps)
+    found = fewest_changes_of_shortest(replay.model, (replay.reached[0], replay.choices), last_stays=last_stays)
+    return found and [replay.model.actions[action].step(instance) for action, instance in found[1]]
+
+
+def fewest(steps: list[Step], *, last_stays: bool = False) -> int:
+    """By trying all sequences of as many steps."""
+    wanted, tried = done(steps).reached[-1], product(STEPS, repeat=len(steps) - last_stays)
+    least = len(steps)
+    for each in tried:
+        way = [*each, *(steps[-1:] if last_stays else [])]
+        try:
+            reached = done(way).reached[-1]
+        except NotEnabled:
+            continue
+        if reached == wanted:
+            least = min(least, changes(way))
+    return least
+
+
+@rows(
+    "steps",
+    [
+        lay("ann", "bob", "ann"),
+        lay("ann", "bob"),
+        [*lay("ann", "bob"), LOOK, *lay("ann")],
+        [*lay("ann", "bob"), LOOK],
+        lay("bob"),
+    ],
+)
+def test_no_path_that_is_as_short_has_fewer_changes(steps: list[Step]) -> None:
+    """As trying all of them shows, also where the last step is to stay the last."""
+    for last_stays in (False, True):
+        found = another(steps, last_stays=last_stays)
+        assert found is not None
+        assert (changes(found), len(found)) == (fewest(steps, last_stays=last_stays), len(steps))
+        assert done(found).reached[-1] == done(steps).reached[-1]
+        assert not last_stays or found[-1] == steps[-1]
+
+
+def test_a_path_that_is_not_the_shortest_has_none() -> None:
+    """Nor one beyond bounds, which no search comes to."""
+    assert another([*lay(*["ann", "bob"] * 3), Step("lean", {})]) is None
+    assert another(lay(*["ann", "bob"] * 3)) is None
+
+
+def test_too_many_states_are_not_explored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gives up."""
+    monkeypatch.setattr(shortest_paths, "MOST", 3)
+    assert another([*lay("ann", "bob"), LOOK, *lay("ann")]) is None
+    assert another(lay("ann", "bob")) is not None
+
+
+def test_what_raises_beside_the_path_is_no_fault_of_it() -> None:
+    """A walk does not try all that can be done; then there is no other path."""
+
+    class Hasty(Masons):
+        @action(actor="apprentice")
+        def lean(self, s: Wall) -> None:
+            """It raises in the second state."""
+            require(s.height == 1)
+            raise RuntimeError
+
+    replay = Replay(Masons())
+    for each in lay("ann", "bob"):
+        replay.do(each)
+    model, path = Model(Hasty()), (replay.reached[0], replay.choices)
+    assert fewest_changes_of_shortest(model, path, last_stays=False) is None
+
+
+def test_the_brief_form_takes_it_where_its_own_steps_would_change_actors_more_often() -> None:
+    """And says that they are others."""
+    found = brief(Masons(), done([*lay("ann", "bob"), LOOK, *lay("cy", "ann", "bob")]).trace("low"))
+    assert found.changes_of_actor == (2, 5)
+    assert not found.same_steps
+    assert "other steps to the same state, and as few, than those in JSON and files: with 2 changes" in str(found)
+    ordered = brief(Masons(), done([*lay("ann", "ann"), LOOK, *lay("ann", "ann", "ann")]).trace("low"))
+    assert (ordered.changes_of_actor, ordered.same_steps) == ((2, 2), True)

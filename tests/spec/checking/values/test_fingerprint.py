@@ -1,0 +1,199 @@
+"""What a value is, as text that is the same in every process and that no other value has."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from enum import Enum, Flag, IntEnum, StrEnum
+from fractions import Fraction
+from functools import cached_property, partial
+from pickle import dumps, loads
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spec.checking.values.fingerprint import NoFingerprint, fingerprint
+
+
+class Pair(NamedTuple):
+    """A record."""
+
+    one: Any
+    two: Any = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A record of another kind."""
+
+    one: Any
+    two: Any = None
+
+    @cached_property
+    def both(self) -> tuple[Any, Any]:
+        """What it computes once."""
+        return self.one, self.two
+
+
+class Colour(Enum):
+    """A member has no value that differs from another's name."""
+
+    RED = 1
+    NONE = None
+
+
+class Number(IntEnum):
+    """Integers."""
+
+    RED = 1
+
+
+class Word(StrEnum):
+    """Strings."""
+
+    RED = "1"
+
+
+class Bits(Flag):
+    """Several at once."""
+
+    ONE = 1
+    TWO = 2
+
+
+class Slotted:
+    """An object without a dictionary."""
+
+    __slots__ = ("held",)
+
+    def __init__(self, held: Any):
+        self.held = held
+
+
+def add(one: int, by: int = 1) -> int:
+    """A function with a default."""
+    return one + by
+
+
+def adding(by: int) -> Callable[[int], int]:
+    """A function with a closure."""
+    return lambda one: one + by
+
+
+DIFFERENT: list[Any] = [
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        1.0,
+        -0.0,
+        0.0,
+        1j,
+        "",
+        "1",
+        "None",
+        b"1",
+        2**70,
+        float("inf"),
+        float("nan"),
+        range(3),
+    ),
+    *((), (1,), (1, 2), ((1,), 2), [1, 2], {1, 2}, frozenset({1, 2}), {1: 2}, {2: 1}, (1, (2,)), [[1], 2], ["1, 2"]),
+    *({1: None}, {True: None}, OrderedDict({1: 2}), Counter({1: 2}), deque([1, 2]), deque([1, 2], 3)),
+    *(Pair(1), Pair(1, 2), Pair(True), Point(1), Point(1, 2), Point(1.0), Slotted(1), Slotted(2)),
+    *(Colour.RED, Colour.NONE, Number.RED, Word.RED, Bits.ONE, Bits.ONE | Bits.TWO, Colour, Number),
+    *(
+        Decimal("1"),
+        Decimal("1.0"),
+        Fraction(1),
+        date(2020, 1, 1),
+        MappingProxyType({1: 2}),
+        np.array([1, 2]),
+        np.int8(1),
+    ),
+    *(
+        add,
+        adding(1),
+        adding(2),
+        partial(add, by=2),
+        partial(add, by=3),
+        {"a": [1, {"b": {2}}]},
+        {"a": [1, {"b": {3}}]},
+    ),
+    *("x" * 200, "x" * 201, tuple(range(200)), [*range(199), 0], Pair, Point, len, [].append, [1].append),
+]
+
+
+def test_no_two_values_have_the_same() -> None:
+    """Neither what is equal in Python and of another type, nor what prints alike."""
+    texts = [fingerprint(value) for value in DIFFERENT]
+    assert [text for text in texts if texts.count(text) > 1] == []
+
+
+def test_equal_values_have_the_same() -> None:
+    """However they came to be, and whatever they have computed since."""
+    asked = Point(1, {"a", "b"})
+    assert asked.both
+    assert fingerprint(asked) == fingerprint(Point(1, {"b", "a"}))
+    shared = [1]
+    assert fingerprint([shared, shared]) == fingerprint([[1], [1]])
+
+
+def test_what_holds_itself_has_one() -> None:
+    """Told apart by where that leads back to."""
+
+    def ring(*values: Any) -> list[Any]:
+        made = [*values]
+        made.append([made])
+        return made
+
+    assert fingerprint(ring(1)) == fingerprint(ring(1)) != fingerprint(ring(2))
+    inner: list[Any] = []
+    inner.append(inner)
+    assert fingerprint([[inner]]) == fingerprint([[inner]]) != fingerprint([inner])
+
+
+@given(
+    st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda of: st.lists(of) | st.tuples(of, of))
+)
+def test_what_is_copied_has_the_same(value: Any) -> None:
+    """As another process would make it anew."""
+    assert fingerprint(loads(dumps(value))) == fingerprint(value)
+
+
+WITHOUT: dict[str, Any] = {
+    "a generator": (each for each in "ab"),
+    "a lock": threading.Lock(),
+    "an open file": sys.__stdout__,
+    "the environment": os.environ,
+}
+
+
+@pytest.mark.parametrize("what", WITHOUT)
+def test_what_may_change_unseen_has_none(what: str) -> None:
+    """However deep it lies."""
+    with pytest.raises(NoFingerprint):
+        fingerprint({"held": [Point(WITHOUT[what])]})
+
+
+def test_every_process_has_the_same() -> None:
+    """However strings hash there."""
+    code = f"from {__name__} import *; print(*map(fingerprint, [*DIFFERENT, {{*'abcdef'}}]))"
+    told = {
+        subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed})
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1
