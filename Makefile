@@ -7,13 +7,13 @@ COMPILED := $(VENV)/.compiled
 WIDE := $(VENV)/.compiled-wide
 TEST := $(BIN)/python -m pytest -n auto --dist loadfile
 LONG := $(TEST) -m long --durations=20 --durations-min=30
-QUICK := $(addprefix tests/test_,examples.py names.py prose.py rows.py sharing.py) tests/election tests/statemachines tests/spec/scenarios \
+QUICK := tests/test_examples.py tests/election tests/statemachines tests/spec/scenarios \
 	tests/spec/language \
 	$(filter-out %_canonical.py %_random_systems.py %_renamings.py tests/spec/checking/local/% tests/spec/checking/spark/%, \
 		$(wildcard tests/spec/checking/test_*.py tests/spec/checking/*/test_*.py)) \
 	$(addprefix tests/spec/checking/local/test_,engine.py masks.py recording.py) \
 	tests/spec/systems/test_replication.py \
-	$(addprefix tests/spec/test_,catalogue.py diagrams.py life.py loading.py progress.py)
+	$(addprefix tests/spec/,test_diagrams.py test_life.py atlas/test_catalogue.py atlas/test_loading.py cli/test_progress.py)
 # Where a machine forbids it, each of the hundred processes that tests start would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -37,7 +37,7 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 check: $(STAMP)  ## explore the controller election on both engines, then break it twice
-	$(BIN)/python -m spec.demonstration
+	$(BIN)/python -m spec.cli.demonstration
 
 # The kernels, so that the workers of the tests do not compile the same side by side.
 $(COMPILED): $(STAMP) $(wildcard spec/checking/local/*.py)
@@ -75,7 +75,7 @@ $(PARTS): $(COMPILED)
 
 long-instances long-systems: $(WIDE)
 long-instances:  ## of that, pinned instances and anomalies
-long-instances: PART = tests/spec/test_instances.py tests/spec/checking/spark/test_instances.py tests/spec/test_anomalies.py
+long-instances: PART = tests/spec/atlas/test_instances.py tests/spec/checking/spark/test_instances.py tests/spec/atlas/test_anomalies.py
 
 long-engines:  ## of that, the reference and the local engine: 20,000 random systems (SYSTEMS_SEED=7: the same again), runs that are killed
 long-engines: PART = $(filter-out %/spark %.py,$(wildcard tests/spec/checking/*)) $(wildcard tests/spec/checking/test_*.py)
@@ -99,7 +99,7 @@ long-sequences: $(COMPILED)  ## of that only more: 100,000 sequences of commands
 		tests/kafka/test_state_machines.py tests/kafka/test_whole_controller.py tests/zookeeper
 
 long-large: $(WIDE)  ## of that only more: all large instances on the reference engine and on Spark, not one or two of each system; an hour
-	LARGE_INSTANCES=all $(LONG) tests/spec/test_instances.py tests/spec/checking/spark/test_instances.py
+	LARGE_INSTANCES=all $(LONG) tests/spec/atlas/test_instances.py tests/spec/checking/spark/test_instances.py
 
 long-zookeeper:  ## of that, 200,000 operations beside a real ZooKeeper
 long-zookeeper: PART = tests/zookeeper tests/spec/testing
@@ -108,7 +108,7 @@ long-mutants:  ## of that, what is broken on purpose
 long-mutants: PART = $(wildcard tests/*/test_mutants.py tests/*/*/*/test_mutants.py)
 
 long-pictures:  ## of that, what is drawn of each generation, the pages of words, and the command in a hostile world
-long-pictures: PART = $(addprefix tests/spec/test_,explorer.py faces.py life.py census.py diagrams.py cli.py world.py) \
+long-pictures: PART = $(addprefix tests/spec/test_,explorer.py faces.py life.py census.py diagrams.py world.py) tests/spec/cli \
 	tests/statemachines/test_controller_diagram.py tests/test_tutorial.py tests/test_documents.py tests/test_api.py
 
 kafka: $(COMPILED)  ## Kafka's own classes beside the specification, all there is for the newest release; minutes

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from spec.instances import PinnedInstance, instances
+from spec.atlas.instances import PinnedInstance, instances
 
 ROOT: Final = Path(__file__).parents[1]
 NAMES: Final = (
@@ -72,7 +72,7 @@ def explored(instance: PinnedInstance, tree: Path, options: Sequence[str]) -> Ma
     Raises:
         RuntimeError: they found no verdict.
     """
-    program = [sys.executable, "-c", "from spec.command import main; main()"]
+    program = [sys.executable, "-m", "spec"]
     run = subprocess.run([*program, *command(instance), *options], cwd=tree, capture_output=True, text=True)
     if run.returncode not in EXITS:
         raise RuntimeError(f"{tree}: {instance.name}: {run.stderr.strip() or run.stdout.strip()}")

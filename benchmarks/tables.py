@@ -21,13 +21,13 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any, ClassVar, Final, NamedTuple
 from unittest import mock
 
+from spec.atlas.instances import PinnedInstance, figures_of, instances
 from spec.checking import Engine, check
 from spec.checking.local import LocalEngine
 from spec.checking.local import engine as local_engine
 from spec.checking.local.tables import DecisionTables
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
-from spec.instances import PinnedInstance, figures_of, instances
 
 FIRST: Final = "partitions, three deaths"
 BESIDE: Final = "controller, requests are received"
@@ -129,7 +129,7 @@ def main() -> int:
             print(row(known[name], engine, explored), flush=True)
             is_pinned &= explored.is_pinned
     if not is_pinned:
-        print("The figures are not those of spec/instances.toml.")
+        print("The figures are not those of spec/atlas/instances.toml.")
     return 0 if is_pinned else 1
 
 

@@ -8,6 +8,6 @@ HERE = os.getcwd()
 if sys.path[0] == HERE != str(Path(__file__).parents[1]):
     del sys.path[0]  # where `-m` puts the working directory, in which a `numpy.py` may lie that is not meant
 
-from spec.command import main  # noqa: E402 - after that
+from spec.cli.main import main  # noqa: E402 - after that
 
 main()

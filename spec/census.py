@@ -19,8 +19,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+from spec.atlas.instances import instances
 from spec.checking.graph.abstraction import tally
-from spec.instances import instances
 from spec.language import Specification, Step, say
 from spec.life import counted_systems
 from spec.systems.partitions import Partitions

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from spec import sequence_diagram
-from spec.anomalies import anomalies, anomaly_named
+from spec.atlas.anomalies import anomalies, anomaly_named
 from spec.census import moves_taken, rows_taken
 from spec.checking.check import check, silent
 from spec.checking.exploration import OnProgress
 from spec.language.errors import UsageError
 from spec.life import moves
 from spec.releases import RELEASES, release_named
+from spec.reports import sequence_diagram
 from statemachines import controller_diagram, diagrams
 
 NAMES: Final = (*diagrams.DIAGRAMS, "controller")

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:  # most of what pytest is asked to collect is no file of ours
-    from spec.instances import PinnedInstance
+    from spec.atlas.instances import PinnedInstance
     from spec.language import Specification
 
 __all__ = ["pytest_addoption", "pytest_collect_file"]
@@ -93,9 +93,9 @@ class FollowedTrace(_Test):
     """That the specification has the trace."""
 
     def runtest(self) -> None:
+        from spec.atlas.loading import specification
         from spec.checking.traces.followed import follow
         from spec.checking.traces.itf import RecordedTrace
-        from spec.loading import specification
 
         recorded = RecordedTrace.read(self.path)
         settings = [f"{name}={value}" for name, value in recorded.settings.items()]
@@ -109,7 +109,7 @@ class InstancesFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """A test for each."""
-        from spec.instances import instances_in
+        from spec.atlas.instances import instances_in
         from spec.language.errors import UsageError
         from spec.language.escapes import escaped
 
@@ -129,8 +129,8 @@ class CheckedInstance(_Test):
         self.pinned = pinned
 
     def runtest(self) -> None:
-        from spec.instances import figures_of
-        from spec.loading import under
+        from spec.atlas.instances import figures_of
+        from spec.atlas.loading import under
 
         pinned = self.pinned
         subject = under(_system(pinned.system, self), pinned.release, pinned.constants)
@@ -150,8 +150,8 @@ def _system(name: str, item: pytest.Item) -> type[Specification]:
 
     A path is looked for where pytest was begun, at its root, and beside the file.
     """
+    from spec.atlas.loading import system_named
     from spec.language.errors import UsageError, shown
-    from spec.loading import system_named
     from spec.systems import SYSTEMS
 
     place, cls = _parted(name)

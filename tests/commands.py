@@ -10,7 +10,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from spec.cli import kafkaspec
+from spec.cli.command import kafkaspec
 
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 COLUMNS = 100

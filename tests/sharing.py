@@ -33,18 +33,18 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
 }
 """What needs the same server, or what takes as long to be found, by the beginning of its name."""
 
-ONE_BY_ONE = ("tests/spec/test_instances.py", "tests/spec/checking/test_random_systems.py")
+ONE_BY_ONE = ("tests/spec/atlas/test_instances.py", "tests/spec/checking/test_random_systems.py")
 """Files whose tests have nothing in common."""
 
 LONGEST = (
     *TOGETHER["Spark"],
     *TOGETHER["ZooKeeper"],
     *TOGETHER["Kafka"],
-    "tests/spec/test_instances.py",
+    "tests/spec/atlas/test_instances.py",
     "tests/reliability/",
     "tests/spec/test_world.py",
     "tests/spec/systems/test_controller.py",
-    "tests/spec/test_cli.py",
+    "tests/spec/cli/test_command.py",
     "tests/spec/checking/local/test_resume.py",
     "tests/test_packaging.py",
     "tests/test_readme.py",

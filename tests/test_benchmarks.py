@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import broker_failure, controller_events, kip320, lines, rounds, spin, tables, what_if
-from spec.instances import PinnedInstance, instances
+from spec.atlas.instances import PinnedInstance, instances
 from spec.what_if.cluster import KnownCluster, complete
 from spec.what_if.events import Crash
 from spec.what_if.prediction import PartitionHealth

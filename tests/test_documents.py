@@ -21,8 +21,8 @@ import pytest
 from click.testing import CliRunner
 from markdown_it import MarkdownIt
 
-from spec.anomalies import anomaly_named
-from spec.cli import kafkaspec
+from spec.atlas.anomalies import anomaly_named
+from spec.cli.command import kafkaspec
 from tests.rows import rows
 from tests.test_readme import SHOWING
 from tests.tutorial import PAGES

@@ -69,14 +69,14 @@ def test_the_wheel_holds_the_packages(wheel: Path) -> None:
         if "__pycache__" not in path.parts
     }
     assert {f"{package}/py.typed" for package in PACKAGES} <= files
-    assert {"spec/instances.toml", "spec/kafka/locks/3.9.1.txt"} <= files
+    assert {"spec/atlas/instances.toml", "spec/kafka/locks/3.9.1.txt"} <= files
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
         (metadata,) = {name for name in held if name.endswith(".dist-info/METADATA")}
         information = metadata.removesuffix("METADATA")
         entry_points = archive.read(f"{information}entry_points.txt").decode()
     assert {name for name in held if not name.startswith(information)} == files
-    assert "kafkaspec = spec.command:main" in entry_points
+    assert "kafkaspec = spec.cli.main:main" in entry_points
     assert f"{information}licenses/LICENSE" in held
 
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from spec.anomalies import anomalies
+from spec.atlas.anomalies import anomalies
 from spec.kafka.divergences import DIVERGENCES
 
 ROOT = Path(__file__).parent.parent

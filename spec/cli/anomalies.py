@@ -1,4 +1,4 @@
-"""`kafkaspec anomalies`: the atlas, and a row of it explored without its fix and with it (`spec.anomalies`)."""
+"""`kafkaspec anomalies`: the atlas, and a row of it explored without its fix and with it (`spec.atlas.anomalies`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from spec.cli.options import (
     TEXT,
     WORKERS,
 )
-from spec.streams import tell
+from spec.cli.streams import tell
 
 
 @click.command(short_help="What went wrong in Kafka; with ID, explored without its fix and with it.")
@@ -54,9 +54,9 @@ def anomalies(
     With ID both sides are explored: with the switch off it breaks, with the switch on it holds. Exits 0 if both come
     out as recorded, 12 if one does not, 20 if a bound stopped one, 130 if it was interrupted.
     """
-    from spec.anomalies import Outcome, anomaly_named
-    from spec.anomalies import anomalies as recorded
-    from spec.catalogue import atlas
+    from spec.atlas.anomalies import Outcome, anomaly_named
+    from spec.atlas.anomalies import anomalies as recorded
+    from spec.atlas.catalogue import atlas
 
     if id is None:
         for name in ("engine", "driver_level", "workers", "memory", "max_states", "max_depth", "brief"):

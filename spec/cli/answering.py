@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from spec.cli.asking import evaluating
-from spec.streams import note, printing_to_stderr, tell
+from spec.cli.streams import note, printing_to_stderr, tell
+from spec.cli.terminal import for_stream
 from spec.systems import SYSTEMS
-from spec.terminal import for_stream
 
 if TYPE_CHECKING:
     from spec.checking import Result, Trace
@@ -31,7 +31,7 @@ def write_each(*writes: Callable[[], None]) -> None:
     Raises:
         SystemExit: one could not be written, which is told.
     """
-    from spec.failures import ENVIRONMENT, Failure
+    from spec.cli.failures import ENVIRONMENT, Failure
 
     failed = False
     for write in writes:
@@ -51,7 +51,7 @@ def writing(path: Path) -> Iterator[None]:
     Raises:
         Failure: it cannot be written.
     """
-    from spec.failures import ENVIRONMENT, Failure
+    from spec.cli.failures import ENVIRONMENT, Failure
 
     try:
         yield
@@ -79,7 +79,7 @@ def with_known(result: Found) -> Found:
     """A result with the rows of the atlas that its counterexamples are of."""
     if not result.counterexamples or result.system not in SYSTEMS:
         return result
-    from spec.anomalies import known_in
+    from spec.atlas.anomalies import known_in
 
     with printing_to_stderr():
         return replace(result, known=known_in(result))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from spec.cli.streams import printing_to_stderr, tell
 from spec.language.errors import UsageError
-from spec.streams import printing_to_stderr, tell
 
 if TYPE_CHECKING:
     from spec.checking import Engine, Result, Trace
@@ -32,7 +32,7 @@ def asked_for(
     switched_off: tuple[str, ...],
 ) -> tuple[Specification, str | None]:
     """The specification that is meant, and the release by its full name."""
-    from spec.loading import answering_for, specification, system_named
+    from spec.atlas.loading import answering_for, specification, system_named
     from spec.releases import release_named
 
     with printing_to_stderr():
@@ -51,7 +51,7 @@ def explored(subject: Specification, **options: Any) -> Result:
 
 def watched(ask: Callable[..., T], subject: Specification, **options: Any) -> T:
     """What is found. Progress is shown on stderr, to which everything goes that is printed meanwhile."""
-    from spec.progress import Progress
+    from spec.cli.progress import Progress
 
     with evaluating(subject), Progress() as progress:
         return ask(subject, on_progress=progress, **options)
@@ -60,7 +60,7 @@ def watched(ask: Callable[..., T], subject: Specification, **options: Any) -> T:
 @contextmanager
 def keeping(run_dir: Path | None) -> Iterator[None]:
     """Where Ctrl-C leaves no result (code is compiled, a run is read, or it came twice), say what is kept."""
-    from spec.failures import INTERRUPTED, Failure
+    from spec.cli.failures import INTERRUPTED, Failure
 
     try:
         yield
@@ -103,8 +103,8 @@ def engine_named(
 
 def of_a_trace(path: Path, own: str | None, ask: Callable[..., T], **options: Any) -> T:
     """What comes of the trace in a file, on the system that it names, or on one that the person names instead."""
+    from spec.atlas.loading import system_to_follow
     from spec.checking.traces.itf import RecordedTrace
-    from spec.loading import system_to_follow
 
     recorded = RecordedTrace.read(path)
     try:
@@ -120,9 +120,9 @@ def of_a_trace(path: Path, own: str | None, ask: Callable[..., T], **options: An
 @contextmanager
 def evaluating(subject: Specification) -> Iterator[None]:
     """While a specification is evaluated: what it prints goes to stderr, and what it raises is its author's."""
+    from spec.atlas.loading import answering_for
     from spec.checking import EvaluationFailed
-    from spec.failures import failure_in
-    from spec.loading import answering_for
+    from spec.cli.failures import failure_in
 
     try:
         with printing_to_stderr(), answering_for(type(subject)):

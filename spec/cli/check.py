@@ -44,7 +44,7 @@ from spec.cli.options import (
     of_a_system,
     one,
 )
-from spec.streams import tell
+from spec.cli.streams import tell
 
 if TYPE_CHECKING:
     from spec.checking import Result
@@ -183,7 +183,7 @@ def _can_be_reported(reports: tuple[Path, ...], junit: Path | None) -> None:
 @contextmanager
 def _reporting_failures(reports: tuple[Path, ...], junit: Path | None, subject: Specification) -> Iterator[None]:
     """A check without a result is told in each file, too; those of an earlier run would say that it went well."""
-    from spec.failures import failure_of
+    from spec.cli.failures import failure_of
 
     try:
         yield

@@ -9,7 +9,7 @@ import click
 
 from spec.cli.asking import asked_for, watched
 from spec.cli.options import AS_JSON, COUNT, MAX_STATES, of_a_system, one
-from spec.streams import tell
+from spec.cli.streams import tell
 
 
 @click.command(short_help="Tell Kafka's own classes the steps of SYSTEM, and compare.")
@@ -36,10 +36,10 @@ def conform(
     if all is as claimed, 12 if something differs, 2 without a Java that compiles, or without Kafka's jars, which are
     fetched once.
     """
+    from spec.atlas.loading import system_named
     from spec.kafka.conformance import conform as compare
     from spec.kafka.mapping import release_among
     from spec.kafka.mappings import mapping_of
-    from spec.loading import system_named
 
     mapping = mapping_of(system_named(system))
     if every_edge and per_class is not None:

@@ -33,8 +33,8 @@ def diagram(what: str, release: str | None, form: str, output: Path | None) -> N
     A table without --release shows the rows of all releases, and says which of them had each; a life is that of the
     newest release, an anomaly's that of its row.
     """
+    from spec.cli.progress import Progress
     from spec.diagrams import drawn
-    from spec.progress import Progress
 
     if what.endswith(".json"):
         raise click.UsageError(f"{what}: a kept trace is drawn by `kafkaspec sequence {what}`")

@@ -8,7 +8,7 @@ import re
 import click
 
 from spec.cli.options import AS_JSON, TEXT, one
-from spec.streams import tell
+from spec.cli.streams import tell
 
 
 @click.command()

@@ -13,7 +13,7 @@ import click
 from spec.cli.answering import tell_text
 from spec.cli.asking import of_a_trace
 from spec.cli.options import AS_JSON, COLOUR, COUNT, OWN, PLACE, TEXT, one
-from spec.streams import tell
+from spec.cli.streams import tell
 
 
 @click.command(short_help="Explain a state of a kept trace: what can happen there, and why nothing else.")

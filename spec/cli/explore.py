@@ -11,7 +11,7 @@ import click
 from spec.cli.answering import can_be_given, give
 from spec.cli.asking import asked_for, evaluating, of_a_run
 from spec.cli.options import COUNT, OUTPUT, OWN, of_a_system, one
-from spec.streams import note, tell
+from spec.cli.streams import note, tell
 
 if TYPE_CHECKING:
     from spec.checking.traces.followed import Followed
@@ -76,8 +76,8 @@ def explore(
 
 def _serve(territory: Territory, port: int) -> None:
     """Serve a page until the command is interrupted."""
+    from spec.cli.failures import INTERRUPTED, Failure
     from spec.explorer import ExplorerServer
-    from spec.failures import INTERRUPTED, Failure
 
     subject = territory.model.specification
     try:

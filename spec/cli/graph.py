@@ -1,4 +1,4 @@
-"""`kafkaspec graph`: a state graph, or a quotient of it, written for other tools (`spec.state_graph`)."""
+"""`kafkaspec graph`: a state graph, or a quotient of it, written for other tools (`spec.reports.state_graph`)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def graph(
     as any program of yours does. Without any, each state is a node. An edge says which actions lead from a state of
     one node to a state of the other.
     """
-    from spec.state_graph import FORMATS, MOST, state_graph
+    from spec.reports.state_graph import FORMATS, MOST, state_graph
 
     can_be_given(output)
     subject, _ = asked_for(system, release, settings, switched_on, switched_off)

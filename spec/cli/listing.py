@@ -1,4 +1,4 @@
-"""`kafkaspec list`: the systems and what each consists of (`spec.catalogue`)."""
+"""`kafkaspec list`: the systems and what each consists of (`spec.atlas.catalogue`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from spec.cli.options import AS_JSON, TEXT
-from spec.streams import printing_to_stderr, tell
+from spec.cli.streams import printing_to_stderr, tell
 
 
 @click.command("list", short_help="The systems: constants, switches, properties, releases.")
@@ -19,8 +19,8 @@ def list_systems(system: str | None, as_json: bool) -> None:
 
     With --json also its actions and views: one object, or, of all systems, one whose `systems` has them.
     """
-    from spec.catalogue import catalogue, described
-    from spec.loading import answering_for, system_named
+    from spec.atlas.catalogue import catalogue, described
+    from spec.atlas.loading import answering_for, system_named
     from spec.systems import SYSTEMS
 
     with printing_to_stderr():

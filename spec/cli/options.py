@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from spec.terminal import COLOURS
+from spec.cli.terminal import COLOURS
 
 if TYPE_CHECKING:
-    from spec.terminal import Colours
+    from spec.cli.terminal import Colours
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -12,7 +12,7 @@ import click
 from spec.cli.answering import can_be_given, tell_text, writing
 from spec.cli.asking import evaluating, explored, of_a_run, of_a_trace
 from spec.cli.options import AS_JSON, COLOUR, OWN, TEXT, Place, one, readable
-from spec.streams import tell
+from spec.cli.streams import tell
 
 
 @click.command(short_help="Tell a scenario, follow a kept trace, or replay anomaly ID on real brokers.")
@@ -114,9 +114,9 @@ def _list(as_json: bool) -> None:
 
 def _tell_scenario(name: str, trace: Path | None, own: str | None, as_json: bool) -> NoReturn:
     """Replay a scenario, tell what happens, keep it as a trace if that is asked for, and end."""
-    from spec.anomalies import anomalies
+    from spec.atlas.anomalies import anomalies
     from spec.checking.result import EXIT_CODES
-    from spec.failures import USAGE, Failure
+    from spec.cli.failures import USAGE, Failure
     from spec.scenarios import scenario_at
     from spec.scenarios.transcript import (
         TranscriptContradicted,

@@ -1,4 +1,4 @@
-"""`kafkaspec sequence`: a kept trace drawn as a sequence diagram (`spec.sequence_diagram`)."""
+"""`kafkaspec sequence`: a kept trace drawn as a sequence diagram (`spec.reports.sequence_diagram`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sequence(file: Path, form: str, own: str | None, output: Path | None) -> Non
     Each who acts has a lane, each step an arrow, and what it means stands beside it. Exits 12 if the specification
     no longer has that trace, as `replay` does, and draws nothing then.
     """
-    from spec.sequence_diagram import FORMATS
+    from spec.reports.sequence_diagram import FORMATS
 
     _, _, trace = of_a_run(file, own)
     give(FORMATS[form](trace), output)

@@ -22,7 +22,7 @@ from spec.cli.answering import (
 )
 from spec.cli.asking import asked_for, watched
 from spec.cli.options import AS_JSON, BRIEF, COLOUR, COUNT, DEADLOCK, PROPERTIES, TRACE, WORKERS, of_a_system, one
-from spec.streams import tell
+from spec.cli.streams import tell
 
 
 @click.command(short_help="Let chance walk through SYSTEM: for what is too large to be explored.")

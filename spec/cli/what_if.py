@@ -13,7 +13,7 @@ import click
 
 from spec.cli.asking import explored
 from spec.cli.options import AS_JSON, MAX_STATES, TEXT, Command, one
-from spec.streams import tell
+from spec.cli.streams import tell
 
 
 class _InOrder(click.Command):

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from spec.language.escapes import escaped, in_markup
-from spec.webpage import filled
+from spec.reports.webpage import filled
 
 
 def page(title: str, data: Mapping[str, Any]) -> str:

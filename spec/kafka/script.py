@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerId
-from spec.anomalies import Anomaly, anomaly_named
+from spec.atlas.anomalies import Anomaly, anomaly_named
+from spec.atlas.loading import under
 from spec.checking import Result, check
 from spec.checking.traces.replay import Replay
 from spec.kafka.jars import releases
@@ -27,7 +28,6 @@ from spec.kafka.wire import RequestFrame
 from spec.language import Step
 from spec.language.errors import UsageError
 from spec.language.specification import Specification
-from spec.loading import under
 from spec.releases import release_named
 from spec.systems.controller import ControllerLife
 from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, PARTITION_STATE, Threads

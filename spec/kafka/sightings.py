@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from spec.anomalies import Anomaly
+from spec.atlas.anomalies import Anomaly
+from spec.atlas.loading import system_named, under
 from spec.checking.check import silent
 from spec.checking.exploration import Options
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model, Path
 from spec.language.errors import UsageError
-from spec.loading import system_named, under
 from spec.systems.controller import ControllerLife
 from statemachines.releases import Release
 

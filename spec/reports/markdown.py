@@ -10,8 +10,8 @@ from spec.checking.result import PropertyResult, Result
 from spec.checking.traces.trace import Trace
 from spec.language.escapes import escaped
 from spec.reports import content, growth
+from spec.reports.sequence_diagram import mermaid
 from spec.reports.unfinished import HEADLINE, Unfinished
-from spec.sequence_diagram import mermaid
 
 LARGEST: Final = 50_000
 """Letters of a diagram that Mermaid draws, if it is not told otherwise."""

@@ -15,9 +15,9 @@ from spec.checking.result import PropertyResult, Result
 from spec.checking.traces.trace import Trace
 from spec.language.escapes import in_markup
 from spec.reports import content, growth
+from spec.reports.sequence_diagram import svg
 from spec.reports.unfinished import HEADLINE, Unfinished
-from spec.sequence_diagram import svg
-from spec.webpage import filled
+from spec.reports.webpage import filled
 
 NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 LOOKS: Final = {"violated": "bad", "unwitnessed": "bad", "undecided": "open", "holds": "good", "witnessed": "good"}

@@ -24,13 +24,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from spec.atlas.loading import specification, system_named, system_to_follow
 from spec.checking import EvaluationFailed, NotEnabled, Replay
 from spec.checking.model import Model
 from spec.checking.traces.trace import TraceStep, step_lines
 from spec.checking.values.steps_meant import parameters_in
 from spec.checking.values.text import show
 from spec.language import AssumptionViolated, SpecificationError, Step, UsageError
-from spec.loading import specification, system_named, system_to_follow
 
 __all__ = [
     "TranscriptContradicted",

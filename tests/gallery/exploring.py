@@ -9,9 +9,9 @@ from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from spec.atlas.loading import system_named
 from spec.checking import Result, check
 from spec.language import Specification
-from spec.loading import system_named
 
 S = TypeVar("S", bound=Hashable)
 

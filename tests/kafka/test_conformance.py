@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spec.anomalies import anomaly_named
+from spec.atlas.anomalies import anomaly_named
 from spec.checking.check import silent
 from spec.checking.exploration import Options
 from spec.checking.graph.edge_coverage import EdgeCoverage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spec.anomalies import Anomaly, anomalies, anomaly_named
+from spec.atlas.anomalies import Anomaly, anomalies, anomaly_named
 from spec.kafka.following import Following
 from spec.kafka.harness import FAMILIES, Harness, release_run
 from spec.kafka.script import REPLAYED

@@ -20,7 +20,7 @@ from spec.checking.exploration import Engine, Statistics
 from spec.checking.local import LocalEngine
 from spec.checking.runs import rundir
 from spec.checking.spark import SparkEngine
-from spec.dropped_interrupts import coming_again
+from spec.cli.dropped_interrupts import coming_again
 from tests.reliability.moments import Moment
 from tests.reliability.outage import SUBJECT
 

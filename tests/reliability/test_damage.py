@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from spec.atlas.loading import under
 from spec.checking import check
 from spec.checking.local import LocalEngine
 from spec.language import UsageError
-from spec.loading import under
 from spec.systems.replication import Replication
 from tests.reliability.breaking import outcome
 from tests.seeds import seed_of_this_run

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from spec.atlas.loading import system_named, under
 from spec.checking import check
 from spec.checking.traces.followed import follow
 from spec.checking.traces.itf import RecordedTrace
@@ -47,7 +48,6 @@ from spec.language import (
     view,
 )
 from spec.language.errors import UsageError
-from spec.loading import system_named, under
 from spec.systems import SYSTEMS
 from tests.spec.browsing import in_a_browser, opened
 

@@ -17,7 +17,7 @@ import itf_py  # type: ignore[import-untyped]
 import pytest
 from pygraphviz import AGraph
 
-from spec.anomalies import anomaly_named
+from spec.atlas.anomalies import anomaly_named
 from spec.checking import Trace, check, to_pandas
 from spec.checking.traces.brief import brief
 from spec.checking.traces.followed import follow
@@ -27,8 +27,8 @@ from spec.checking.traces.program import program
 from spec.diagrams import ANOMALIES
 from spec.explorer import of_trace
 from spec.language import Specification
-from spec.sequence_diagram import lanes_of, mermaid, messages_of, svg
-from spec.state_graph import StateGraph, dot, graphml, state_graph
+from spec.reports.sequence_diagram import lanes_of, mermaid, messages_of, svg
+from spec.reports.state_graph import StateGraph, dot, graphml, state_graph
 from tests.spec.browsing import in_a_browser, opened
 
 pytestmark = [pytest.mark.long, pytest.mark.parametrize("anomaly", ANOMALIES)]

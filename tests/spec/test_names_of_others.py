@@ -18,16 +18,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pygraphviz import AGraph
 
-from spec import streams
 from spec.checking import Result, Trace, check
 from spec.checking.traces.brief import brief
 from spec.checking.traces.itf import RecordedTrace
 from spec.checking.traces.notebook import html_of
 from spec.checking.traces.program import program
 from spec.checking.values.text import jsonable, show
-from spec.cli import kafkaspec
+from spec.cli import streams
+from spec.cli.command import kafkaspec
+from spec.cli.failures import failure_of
+from spec.cli.terminal import for_stream
 from spec.explorer import of_system
-from spec.failures import failure_of
 from spec.language import (
     Cells,
     Grid,
@@ -53,9 +54,8 @@ from spec.language import (
 from spec.language.errors import EnvironmentFailed
 from spec.language.escapes import escaped
 from spec.reports import to_html, to_junit, to_markdown
-from spec.sequence_diagram import mermaid, svg
-from spec.state_graph import FORMATS, state_graph
-from spec.terminal import for_stream
+from spec.reports.sequence_diagram import mermaid, svg
+from spec.reports.state_graph import FORMATS, state_graph
 from spec.what_if.cluster import (
     LEGAL_NAME,
     DescribedPartition,

@@ -145,7 +145,7 @@ def test_what_is_malformed_fails_with_a_line(project: Path) -> None:
 )
 def test_a_bad_file_of_instances_is_refused(text: str, said: str, tmp_path: Path) -> None:
     """In one line."""
-    from spec.instances import instances_in
+    from spec.atlas.instances import instances_in
     from spec.language import UsageError
 
     file = tmp_path / "instances.toml"

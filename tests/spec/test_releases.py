@@ -5,9 +5,9 @@ import doctest
 import pytest
 
 from spec import releases
-from spec.catalogue import describe
+from spec.atlas.catalogue import describe
+from spec.atlas.loading import specification, system_named
 from spec.language.errors import UsageError
-from spec.loading import specification, system_named
 from spec.releases import RELEASES, ByRelease, distinct, release_named
 from statemachines.releases import Release, line_of
 

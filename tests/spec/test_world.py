@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 
-from spec import cli
+from spec.atlas.loading import answering_for
 from spec.checking import EvaluationFailed, Result, check
 from spec.checking.auto import AutoEngine
 from spec.checking.engines import engine_named
@@ -34,10 +34,10 @@ from spec.checking.local.visited import Visited
 from spec.checking.machine.memory import OutOfMemory
 from spec.checking.model import ExitAttempted
 from spec.checking.spark import SparkEngine
+from spec.cli import command
 from spec.language import Specification, action, constant, invariant, require, variable
 from spec.language.errors import EnvironmentFailed, EnvironmentWarning
-from spec.loading import answering_for
-from tests.spec.test_cli import COMMAND, Answer, heed_interrupts
+from tests.spec.cli.test_command import COMMAND, Answer, heed_interrupts
 from tests.spec.toys import RaisingAction, RaisingProperty, Walkers, WalkersState
 
 OWN = '''
@@ -164,7 +164,7 @@ def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     def asked(arguments: str) -> Answer:
         monkeypatch.setattr(sys, "argv", ["kafkaspec", *arguments.split()])
         with pytest.raises(SystemExit) as left:
-            cli.run_command()
+            command.run()
         assert isinstance(left.value.code, int)
         return Answer(left.value.code, *capsys.readouterr())
 
@@ -646,7 +646,7 @@ def test_a_warning_of_the_environment_is_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Others come as Python has them."""
-    from spec.streams import take_over
+    from spec.cli.streams import take_over
 
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     with warnings.catch_warnings():

@@ -23,9 +23,9 @@ from textwrap import indent
 from types import ModuleType, SimpleNamespace
 from typing import Any, Final, NamedTuple
 
+from spec.atlas.loading import system_named
 from spec.language import Bounded, Disabled, Domain, Specification, SpecificationError, Step
 from spec.language.errors import NothingToSay
-from spec.loading import system_named
 from tests.spec.checking.features import (
     JUDGEMENTS,
     KEYS,

@@ -13,7 +13,7 @@ from spec.checking.engines import ENGINES, engine_class, engine_named
 from spec.checking.local import LocalEngine
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
-from spec.cli import kafkaspec
+from spec.cli.command import kafkaspec
 from spec.language import UsageError
 from tests.spec.checking.toys import Clock
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import pytest
 
-from spec import cli
+from spec.cli import command
 from tests.rows import rows
 from tests.spec.odd_inputs.commands import LINES, Line
 from tests.spec.odd_inputs.files import FILES, LEASE, ODDLY_NAMED, File
@@ -98,7 +98,7 @@ def answer_to(*words: str) -> Answer:
         patch.setattr(sys, "stdout", streams[0])
         patch.setattr(sys, "stderr", streams[1])
         with pytest.raises(SystemExit) as ended:
-            cli.run_command()
+            command.run()
     for stream in streams:
         stream.flush()
     out, err = (raw.getvalue().decode("utf-8", "replace") for raw in written)

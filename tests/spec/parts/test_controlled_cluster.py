@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from spec.atlas.loading import system_named
 from spec.checking import check
-from spec.loading import system_named
 from statemachines.zk_state_machine import ZkStateMachine
 
 LOGS: set[Any] = set()

@@ -11,7 +11,7 @@ from spec.checking import Result, check
 from spec.checking.exploration import Jobs
 from spec.checking.values.text import show
 from spec.reports import markdown, to_markdown
-from spec.sequence_diagram import mermaid
+from spec.reports.sequence_diagram import mermaid
 from tests.spec.checking.toys import Clock
 from tests.spec.reports.odd import WORDS, broken, vacuous
 

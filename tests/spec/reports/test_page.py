@@ -17,7 +17,7 @@ import pytest
 from spec.checking import Result, check
 from spec.checking.values.text import show
 from spec.reports import to_html, write
-from spec.sequence_diagram import svg
+from spec.reports.sequence_diagram import svg
 from tests.spec.checking.toys import Clock
 from tests.spec.reports.odd import WORDS, broken, vacuous
 

@@ -16,7 +16,7 @@ from spec.checking import Result, check
 from spec.language import AssumptionViolated, Specification, Step
 from spec.parts.request_batch import RequestsWithoutMetadata
 from spec.releases import RELEASES
-from spec.sequence_diagram import messages_of
+from spec.reports.sequence_diagram import messages_of
 from spec.systems.control_requests import ControlledBrokers, ControlRequests
 from statemachines.control_requests import ControlRequest
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch

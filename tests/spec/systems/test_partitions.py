@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from election.ids import BrokerId
-from spec.anomalies import anomaly_named
+from spec.atlas.anomalies import anomaly_named
 from spec.checking import Result, check
 from spec.checking.local import LocalEngine
 from spec.language import Specification, transition_invariant

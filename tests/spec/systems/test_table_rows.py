@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from spec.instances import instances
+from spec.atlas.instances import instances
 from spec.language import Specification
 from statemachines.partition import PARTITION
 from statemachines.replica import REPLICA

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import pytest
 
 from election.ids import BrokerId, LeaderEpoch
+from spec.atlas.instances import instances
 from spec.checking import Result, check
-from spec.instances import instances
 from spec.language import Size, Total, action, initial, require, sometimes, variable
 from spec.language.errors import SpecificationError, UsageError
 from spec.parts.controlled_cluster import TOPIC, Role

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pytest
 
 from tests.rows import rows
-from tests.spec.test_cli import Answer, Ask, ask, run  # noqa: F401 - `ask` is a fixture
+from tests.spec.cli.test_command import Answer, Ask, ask, run  # noqa: F401 - `ask` is a fixture
 
 DESCRIBED = (
     "Topic: t\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"

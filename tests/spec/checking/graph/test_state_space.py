@@ -23,7 +23,7 @@ from spec.language import (
     require,
     variable,
 )
-from spec.state_graph import state_graph
+from spec.reports.state_graph import state_graph
 from spec.systems.controller_election import ControllerElection
 from tests.rows import rows
 from tests.spec.toys import Arm, Jugs, OffTheLine, OneWay, RaisingProperty, Turnstile, Walkers

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spec.atlas.instances import figures_of
 from spec.checking import Result, check
 from spec.checking.local import LocalEngine
 from spec.checking.local.orbits import listed, relations
 from spec.checking.local.representing import NONE, Orbits, OrbitScratch, represent_in
 from spec.checking.model import Model
 from spec.checking.symmetry import reduction as symmetry
-from spec.instances import figures_of
 from spec.language import Specification, UsageError
 from spec.language.state import Values
 from spec.systems.controller_election import ControllerElection

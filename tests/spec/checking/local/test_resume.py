@@ -26,7 +26,7 @@ from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
 from spec.checking.spark.allotment import least
-from spec.dropped_interrupts import coming_again
+from spec.cli.dropped_interrupts import coming_again
 from spec.language import Specification, SpecificationError, UsageError, invariant
 from spec.systems.replication import Replication
 from tests.spec.checking.runs.test_rundir import tree

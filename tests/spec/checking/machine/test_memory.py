@@ -157,7 +157,7 @@ def test_all_that_the_command_starts_keeps_to_its_budget(engine: str, megabytes:
 LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]) << 20,) * 2)
-from spec.cli import main
+from spec.cli.main import main
 sys.argv = ["kafkaspec", "check", "tests.spec.toys:Jugs", "--engine", "local"]
 main()
 """

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from spec.atlas.loading import system_named
 from spec.checking.check import asked
 from spec.checking.exploration import Options
 from spec.checking.model import Model
 from spec.checking.runs.run_identity import identity_of
 from spec.checking.runs.rundir import Identity, difference
 from spec.language.errors import EnvironmentWarning
-from spec.loading import system_named
 
 SETTINGS = {
     "limit": 5,
@@ -208,7 +208,7 @@ def test_the_source_of_a_helper_counts(folder: Path, before: Identity, module: s
 def test_every_process_has_the_same(folder: Path) -> None:
     """However strings hash there."""
     code = (
-        "import json; from spec.checking.model import Model; from spec.loading import system_named;"
+        "import json; from spec.checking.model import Model; from spec.atlas.loading import system_named;"
         "from spec.checking.runs.run_identity import identity_of; from spec.checking.exploration import Options;"
         f"print(json.dumps(identity_of(Model(system_named({str(folder / 'settled.py:Settled')!r})()), Options(()))))"
     )

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from spec.atlas.instances import PinnedInstance, figures_of, instances
 from spec.checking.local import LocalEngine
 from spec.checking.spark import SparkEngine
-from spec.instances import PinnedInstance, figures_of, instances
+from tests.spec.atlas.test_instances import MINUTES, claimed_under_symmetry, found_by, under_symmetry
 from tests.spec.checking.spark.test_engine import expanded_by_jobs
-from tests.spec.test_instances import MINUTES, claimed_under_symmetry, found_by, under_symmetry
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

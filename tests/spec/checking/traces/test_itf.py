@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spec.atlas.loading import system_named
 from spec.checking import Replay, Trace, check
 from spec.checking.traces.followed import follow
 from spec.checking.traces.itf import RecordedTrace, encoded
 from spec.language import UsageError
 from spec.language.domains import LEFT_OUT
-from spec.loading import system_named
 from spec.systems import SYSTEMS
 from tests.spec.checking.toys import Bank, Jugs
 from tests.spec.checking.traces.test_replay import Lift

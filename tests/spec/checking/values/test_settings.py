@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from spec.atlas.loading import specification
 from spec.checking import Replay
 from spec.checking.traces.itf import RecordedTrace
 from spec.checking.values.literals import literal
 from spec.checking.values.settings import read, settings_of, written
 from spec.language import Specification, State, Step, UsageError, action, constant, switch, variable
-from spec.loading import specification
 from tests.rows import rows
 
 

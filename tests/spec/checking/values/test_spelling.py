@@ -45,8 +45,8 @@ from spec.language import (
     variable,
 )
 from spec.language.identity import same
-from spec.sequence_diagram import mermaid
-from spec.state_graph import dot, state_graph
+from spec.reports.sequence_diagram import mermaid
+from spec.reports.state_graph import dot, state_graph
 from tests.spec.checking.test_equal_values import Level, Word
 
 

@@ -1,0 +1,101 @@
+"""Failures: what ends the command without a result, as a line for a person, an exit code and an object of JSON.
+
+Which exception has which exit code stands here, and nowhere else. Whatever has none is a fault of this program: it
+comes with its traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from spec.cli.streams import Unwritable
+from spec.language.errors import AssumptionViolated, EnvironmentFailed, SpecificationError, UsageError
+from spec.language.escapes import escaped
+
+if TYPE_CHECKING:  # a mistake is to be answered before all that explores is loaded
+    from spec.checking.model import EvaluationFailed
+    from spec.checking.traces.trace import Trace
+    from spec.language import Specification
+
+USAGE: Final = 2
+ASSUMPTION: Final = 10
+ENVIRONMENT: Final = 74
+"""EX_IOERR of sysexits.h, beside EX_TEMPFAIL."""
+EVALUATION: Final = 75
+INTERRUPTED: Final = 130
+FAULT: Final = 1
+"""As Python has it for an exception that is not caught."""
+
+
+class Failure(Exception):
+    """The end of the command without a result.
+
+    Args:
+        message: what is wrong, on a line or two.
+        exit: the exit code.
+        below: lines that explain it, for a person.
+        more: what the object has beside `error` and `exit`.
+        trace: the way to where it ended, if it ended in a state.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        exit: int,
+        below: str = "",
+        more: Mapping[str, Any] = MappingProxyType({}),
+        trace: Trace | None = None,
+    ):
+        super().__init__(message)
+        self.message, self.exit, self.below, self.more, self.trace = message, exit, below, more, trace
+
+    def __str__(self) -> str:
+        return f"Error: {self.message}" + (f"\n\n{self.below}" if self.below else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """The one object that stands on stdout in place of a result."""
+        return {"error": " ".join(self.message.split()), "exit": self.exit, **self.more}
+
+
+def failure_of(error: BaseException) -> Failure | None:
+    """What an exception means to a person; None if it is a fault of this program."""
+    if isinstance(error, Failure):
+        return error
+    if isinstance(error, click.ClickException):
+        return Failure(escaped(" ".join(error.format_message().split())), USAGE)
+    if isinstance(error, KeyboardInterrupt):
+        return Failure("interrupted; nothing was kept", INTERRUPTED)
+    if isinstance(error, UsageError | SpecificationError):
+        return Failure(escaped(str(error)), USAGE)
+    if isinstance(error, AssumptionViolated):
+        return Failure(escaped(str(error)), ASSUMPTION)
+    if isinstance(error, EnvironmentFailed):
+        return Failure(escaped(str(error)), ENVIRONMENT)
+    if isinstance(error, Unwritable):
+        return Failure(f"stdout cannot be written: {error.strerror}", ENVIRONMENT)
+    from election import InvalidBrokers
+
+    return Failure(str(error), USAGE) if isinstance(error, InvalidBrokers) else None
+
+
+def failure_in(system: type[Specification], error: EvaluationFailed) -> Failure:
+    """What it means that an action or property of a system failed, with the state and the trace there."""
+    from spec.atlas.loading import place_in
+    from spec.checking.model import ExitAttempted
+
+    way: Trace | None = error.trace
+    place = place_in(system, error.__cause__)
+    at = f" ({place})" if place else ""
+    state = error.state or "in which every variable has the first value of its domain"
+    notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
+    return Failure(
+        f"{error}{at}\n  in the state {state}{notes}",
+        USAGE if isinstance(error, ExitAttempted) else EVALUATION,
+        "" if way is None else f"The way there, in {way.length} state{'' if way.length == 1 else 's'}:\n\n{way}",
+        {"trace": None if way is None else way.to_json()},
+        way,
+    )

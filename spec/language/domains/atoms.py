@@ -1,0 +1,155 @@
+"""Domains of values without parts: integers, values one by one, what is left out."""
+
+# ruff: noqa: D102  (what the methods are for is told once, in Domain)
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable
+from functools import cached_property
+from itertools import islice
+from numbers import Integral
+from typing import Any, Final, TypeVar
+
+from spec.language.domains.base import Domain
+from spec.language.errors import OutOfDomain, SpecificationError, namesake, shown
+from spec.language.identity import same
+from spec.language.listing import listed
+
+T = TypeVar("T")
+
+TOLD: Final = 20
+"""Values that a message names; behind them it says how many there are."""
+
+
+class IntegerDomain(Domain[int]):
+    """See `integers`."""
+
+    def __init__(self, low: int, high: int):
+        self.low, self.high, self.size = low, high, high - low + 1
+
+    def rank(self, value: Any) -> int:
+        if value.__class__ is not int or not self.low <= value <= self.high:
+            raise OutOfDomain(value, str(self))
+        return value - self.low
+
+    def unrank(self, code: int) -> int:
+        return self.low + code
+
+    def __str__(self) -> str:
+        return f"an integer of {shown(self.low)}..{shown(self.high)}"
+
+    def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
+        return self.low, self.high
+
+
+class EnumerationDomain(Domain[T]):
+    """See `one_of`."""
+
+    def __init__(self, values: Iterable[T]):
+        self.values: tuple[T, ...] = tuple(map(_plain, listed(values)))
+        try:
+            self._codes = {value: code for code, value in enumerate(self.values)}
+        except TypeError:
+            raise SpecificationError(
+                f"an enumeration of {shown(self.values)}: its values must be immutable"
+            ) from None
+        if len(self._codes) < len(self.values):
+            twice = f"an enumeration of {shown(self.values)}: a value stands in it twice"
+            raise SpecificationError(f"{twice}{self._in_disguise()}")
+        if any(isinstance(value, float) and value != value for value in self.values):
+            raise SpecificationError(f"an enumeration of {shown(self.values)}: nan is not equal to itself")
+        self.size = len(self.values)
+
+    def _in_disguise(self) -> str:
+        """How two values that look different are one, if there are such."""
+        first: dict[Any, Any] = {}
+        for value in self.values:
+            other = first.setdefault(value, value)
+            if not same(other, value):
+                records = hasattr(other, "_fields") and hasattr(value, "_fields")
+                hint = "; a field that says which it is, kind: Literal[...], tells them apart" if records else ""
+                return f", for {shown(other)} equals {shown(value)} in Python{hint}"
+        return ""
+
+    def rank(self, value: Any) -> int:
+        try:
+            code = self._codes[value]
+        except (KeyError, TypeError):
+            code = -1
+        if code < 0 or not same(value, self.values[code]):  # True equals 1, and a NamedTuple a tuple
+            raise OutOfDomain(value, f"{self}{namesake(value, self._types)}")
+        return code
+
+    @cached_property
+    def _types(self) -> set[type]:
+        return {*map(type, self.values)}
+
+    def unrank(self, code: int) -> T:
+        return self.values[code]
+
+    def __str__(self) -> str:
+        return shown(self.values[0]) if self.size == 1 else f"one of {some_of(self.values)}"
+
+    def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
+        return tuple(map(id, self.values))
+
+
+class LeftOut:
+    """The one value of what a model leaves out: it absorbs arithmetic, and refuses to be looked at.
+
+    A counter without end (a zxid, a number of children ever created) would make the state space infinite,
+    and is harmless to leave out as long as it is not read. This value sees to that: adding to it gives it
+    back, comparing or measuring it is the error that tells the author that it was needed after all.
+    """
+
+    __slots__ = ()
+
+    def _absorb(self, _other: object) -> LeftOut:
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __or__ = __ror__ = __and__ = __rand__ = _absorb
+
+    def _refuse(self, *_: object) -> Any:
+        raise SpecificationError("a value that the specification leaves out was read")
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __bool__ = __len__ = __iter__ = __contains__ = __int__ = __index__ = __format__ = _refuse
+
+    __hash__ = object.__hash__  # of a single object; an `__eq__` of its own would take it away
+
+    def __repr__(self) -> str:
+        return "LEFT_OUT"
+
+    def __reduce__(self) -> str:
+        return "LEFT_OUT"
+
+
+LEFT_OUT: Final = LeftOut()
+"""What a model leaves out, wherever it would stand: the value of `left_out()`."""
+
+
+class LeftOutDomain(Domain[LeftOut]):
+    """See `left_out`."""
+
+    size = 1
+
+    def rank(self, value: Any) -> int:
+        return 0
+
+    def unrank(self, code: int) -> LeftOut:
+        return LEFT_OUT
+
+    def __str__(self) -> str:
+        return "anything: it is left out"
+
+
+def _plain(value: Any) -> Any:
+    """An integer of numpy's, which equals a plain one and is of another class, as that plain one."""
+    return value if isinstance(value, int) or not isinstance(value, Integral) else int(value)
+
+
+def some_of(values: Collection[Any]) -> str:
+    """Values in a message: all of them, or the first and how many there are."""
+    if len(values) <= TOLD:
+        return ", ".join(map(str, values))
+    return f"{', '.join(map(str, islice(values, TOLD)))}, ... ({len(values):,} of them)"

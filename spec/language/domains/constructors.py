@@ -1,0 +1,180 @@
+"""The words that make domains, and the layout of a variable that is a mapping."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from itertools import product
+from math import prod
+from typing import Any, Final, TypeVar
+
+from spec.language.domains.atoms import EnumerationDomain, IntegerDomain, LeftOut, LeftOutDomain
+from spec.language.domains.base import Domain
+from spec.language.domains.collections import SequenceDomain, SubsetDomain
+from spec.language.domains.optional import OptionalDomain, PossiblyDomain, PossiblyEmptyDomain
+from spec.language.domains.records import RecordDomain, TupleDomain
+from spec.language.errors import SpecificationError, shown
+from spec.language.listing import counted, within
+from spec.language.permutations import Sorts, united
+
+T = TypeVar("T")
+D = TypeVar("D", bound="Domain[Any] | MappingDomain")
+
+DEEPEST: Final = 100
+"""Levels of values inside values; each takes several calls inside calls, of which Python has a thousand."""
+
+
+TOO_DEEP: Final = f"its type is nested more than {DEEPEST} deep"
+
+
+class MappingDomain:
+    """How a variable that is a mapping is laid out: a domain for each of its keys, in their order."""
+
+    def __init__(self, cells: Mapping[Any, Domain[Any]], partial: bool, keys: Iterable[Hashable] = ()):
+        self.cells, self.partial = cells, partial
+        self.keys = keys if isinstance(keys, Domain) else EnumerationDomain(tuple(cells))
+        """The keys in their order; permutations move the cells of those that come from a domain of such values."""
+
+    @property
+    def sorts(self) -> Sorts:
+        """The sorts that its keys and values are of, or made from."""
+        return united(domain.sorts for domain in (self.keys, *self.cells.values()))
+
+
+def integers(low: int, high: int) -> Domain[int]:
+    """The integers from low to high, both included.
+
+    >>> list(integers(-1, 1))
+    [-1, 0, 1]
+    """
+    low, high = (_integer(end, f"integers({shown(low)}, {shown(high)}): its ends are") for end in (low, high))
+    if high < low:
+        raise SpecificationError(f"integers({low}, {high}): it holds nothing")
+    return IntegerDomain(low, high)
+
+
+def one_of(*values: Any) -> Domain[Any]:
+    """These values, in this order. The members of an Enum class are `one_of(*TheClass)`."""
+    return EnumerationDomain(values)
+
+
+def booleans() -> Domain[bool]:
+    """False, then True."""
+    return EnumerationDomain((False, True))
+
+
+def optional(domain: Domain[T] | Iterable[T]) -> Domain[T | None]:
+    """None, then the values of the domain."""
+    return OptionalDomain(as_domain(domain))
+
+
+def possibly_empty(domain: Domain[tuple[Any, ...]] | Iterable[tuple[Any, ...]]) -> Domain[tuple[Any, ...]]:
+    """The empty tuple, or what stands in a domain of others.
+
+    Whether it is empty has a slot of its own, so that what only asks for that is not about the others.
+
+    >>> list(possibly_empty([(1,), (1, 2)]))
+    [(), (1,), (1, 2)]
+    """
+    return PossiblyEmptyDomain(as_domain(domain))
+
+
+def subset_of(elements: Domain[T] | Iterable[T]) -> Domain[frozenset[T]]:
+    """Every frozenset of these elements, the empty one first. They are walked in the order of the elements."""
+    return SubsetDomain(as_domain(elements))
+
+
+def sequence_of(elements: Domain[T] | Iterable[T], longest: int) -> Domain[tuple[T, ...]]:
+    """Every tuple of at most `longest` of these elements, repetitions included, the empty one first."""
+    longest = _integer(longest, f"sequence_of(..., {shown(longest)}): the length is")
+    if longest < 0:
+        raise SpecificationError(f"sequence_of(..., {longest}): it holds nothing")
+    return SequenceDomain(as_domain(elements), longest)
+
+
+def record(cls: Callable[..., Any], /, **fields: Domain[Any] | Iterable[Any]) -> Domain[Any]:
+    """A NamedTuple, field by field, in the order of its declaration."""
+    return RecordDomain(cls, {name: as_domain(domain) for name, domain in fields.items()})
+
+
+def tuple_of(*parts: Domain[Any] | Iterable[Any]) -> Domain[tuple[Any, ...]]:
+    """Tuples of a fixed length, part by part."""
+    return TupleDomain(map(as_domain, parts))
+
+
+def left_out() -> Domain[LeftOut]:
+    """What the model forgets: whatever is written there is dropped, and reading it is an error that says so."""
+    return LeftOutDomain()
+
+
+def mapping(
+    keys: Iterable[Hashable], domain: Domain[Any] | Callable[[Any], Domain[Any] | Iterable[Any]] | Iterable[Any]
+) -> MappingDomain:
+    """A variable that is a mapping with fixed keys, each always there; a function gives each key its domain."""
+    return MappingDomain(_cells(keys, domain), partial=False, keys=keys)
+
+
+def partial_mapping(
+    keys: Iterable[Hashable], domain: Domain[Any] | Callable[[Any], Domain[Any] | Iterable[Any]] | Iterable[Any]
+) -> MappingDomain:
+    """A variable that is a mapping in which each of the keys may be there or not; at first none is."""
+    cells = {key: PossiblyDomain(cell) for key, cell in _cells(keys, domain).items()}
+    return MappingDomain(cells, partial=True, keys=keys)
+
+
+def _cells(keys: Iterable[Hashable], domain: Any) -> dict[Any, Domain[Any]]:
+    known = keys if isinstance(keys, Domain) else EnumerationDomain(tuple(keys) if isinstance(keys, str) else keys)
+    if callable(domain) and not isinstance(domain, Domain | type):
+        return {key: as_domain(domain(key)) for key in known}
+    shared = as_domain(domain)
+    return dict.fromkeys(known, shared)
+
+
+def choices_of(domains: Mapping[str, Domain[Any]]) -> list[dict[str, Any]]:
+    """Each choice of a value for every name, in the order of the domains; the last one changes fastest.
+
+    Raises:
+        SpecificationError: there are too many.
+    """
+    sizes = ", ".join(f"{name} ({counted(domain.size)})" for name, domain in domains.items())
+    within(prod(domain.size for domain in domains.values()), sizes, "choices")
+    return [dict(zip(domains, values, strict=True)) for values in product(*domains.values())]
+
+
+def as_domain(values: Domain[T] | Iterable[T]) -> Domain[T]:
+    """A domain as it is; a range, a sequence, an Enum class or an iterator that ends as the domain of its members.
+
+    Raises:
+        SpecificationError: it is none of these, or has no end within what can be listed.
+    """
+    if isinstance(values, Domain):
+        return values
+    if isinstance(values, range) and values.step == 1 and values:
+        return integers(values.start, values.stop - 1)  # type: ignore[return-value]
+    if isinstance(values, MappingDomain):
+        raise SpecificationError(
+            "a mapping is a variable by itself, no part of a domain: its keys may be pairs, `tuple_of(a, b)`"
+        )
+    return EnumerationDomain(values)
+
+
+def not_too_deep(made: D) -> D:
+    """The same domain, if its values are not nested too deep.
+
+    Raises:
+        SpecificationError: they are.
+    """
+    level: list[Domain[Any]] = list(made.cells.values()) if isinstance(made, MappingDomain) else [made]
+    for _ in range(DEEPEST):
+        level = list({id(inner): inner for domain in level for inner in domain.inner}.values())
+        if not level:
+            return made
+    raise SpecificationError(TOO_DEEP)
+
+
+def _integer(given: Any, what: str) -> int:
+    """An integer of any class as a plain one."""
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise SpecificationError(f"{what} integers") from None

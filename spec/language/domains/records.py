@@ -1,0 +1,150 @@
+"""Domains of records and of tuples of a fixed length: products of the domains of their parts."""
+
+# ruff: noqa: D102  (what the methods are for is told once, in Domain)
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from math import prod
+from typing import Any, TypeVar
+
+from spec.language.domains.base import Domain, Slot
+from spec.language.errors import OutOfDomain, SpecificationError, namesake
+from spec.language.permutations import Permutation, Route, routes_behind
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class _Product(Domain[T]):
+    """Part by part, each from a domain of its own; the first part weighs most."""
+
+    def __init__(self, parts: Iterable[Domain[Any]]):
+        self.parts = self.inner = tuple(parts)
+        self.size = prod(part.size for part in self.parts)
+
+    @abstractmethod
+    def _names(self) -> Iterable[str]:
+        """The parts as they are written behind the name of the whole."""
+
+    @abstractmethod
+    def _ask(self, value: Any, ask: Callable[[Domain[Any], Any], R]) -> list[R]:
+        """What each domain answers about its part of a value.
+
+        Raises:
+            OutOfDomain: it is nothing that has such parts, or a domain says so of one.
+        """
+
+    @abstractmethod
+    def _of(self, parts: Iterable[Any]) -> T:
+        """The value with these parts."""
+
+    def rank(self, value: Any) -> int:
+        code = 0
+        for domain, digit in zip(self.parts, self._ask(value, lambda domain, part: domain.rank(part)), strict=True):
+            code = code * domain.size + digit
+        return code
+
+    def unrank(self, code: int) -> T:
+        reversed_parts = []
+        for domain in reversed(self.parts):
+            code, digit = divmod(code, domain.size)
+            reversed_parts.append(domain.unrank(digit))
+        return self._of(reversed(reversed_parts))
+
+    def _slots(self) -> Iterator[Slot]:
+        for part, domain in zip(self._names(), self.parts, strict=True):
+            yield from (Slot(part + name, size) for name, size in domain.slots)
+
+    def codes(self, value: Any) -> tuple[int, ...]:
+        return tuple(chain.from_iterable(self._ask(value, lambda domain, part: domain.codes(part))))
+
+    def value(self, codes: Sequence[int]) -> T:
+        rest = iter(codes)
+        return self._of(domain.shared(tuple(islice(rest, len(domain.slots)))) for domain in self.parts)
+
+    def _includes(self, other: Any) -> bool:
+        return len(self.parts) == len(other.parts) and all(
+            mine.includes(its) for mine, its in zip(self.parts, other.parts, strict=True)
+        )
+
+    def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
+        return tuple(map(of, self.parts))
+
+    def _moved(self, value: Any, permutation: Permutation) -> Any:
+        return self._of(domain.moved(part, permutation) for domain, part in zip(self.parts, value, strict=True))
+
+    def _routes(self, other: Any, permutation: Permutation) -> Iterator[Route]:
+        first = 0
+        for part, its in zip(self.parts, other.parts, strict=True):
+            inner = part.routes(its, permutation)
+            yield from routes_behind(first, inner)
+            first += len(inner)
+
+
+class RecordDomain(_Product[T]):
+    """See `record`."""
+
+    def __init__(self, cls: Callable[..., T], fields: Mapping[str, Domain[Any]]):
+        self.cls, self.fields = cls, dict(fields)
+        declared = getattr(cls, "_fields", None)
+        if declared is None:
+            raise SpecificationError(f"record({cls!r}): it must be a NamedTuple")
+        for asked in ("__eq__", "__ne__", "__hash__"):
+            if getattr(cls, asked) is not getattr(tuple, asked):
+                raise SpecificationError(
+                    f"record({cls.__name__}): it has its own {asked}, and states are told apart by all fields of "
+                    "their records; leave it out, or give it another name and call it"
+                )
+        if tuple(fields) != tuple(declared):
+            raise SpecificationError(
+                f"record({cls.__name__}): it has the fields {', '.join(declared)}, in this order; "
+                f"given are {', '.join(fields) or 'none'}"
+            )
+        super().__init__(fields.values())
+
+    def _names(self) -> Iterable[str]:
+        return (f".{name}" for name in self.fields)
+
+    def _ask(self, value: Any, ask: Callable[[Domain[Any], Any], R]) -> list[R]:
+        if value.__class__ is not self.cls:
+            raise OutOfDomain(value, f"{self}{namesake(value, {type(self.unrank(0))})}")
+        answers = []
+        for (name, domain), part in zip(self.fields.items(), value, strict=True):
+            try:
+                answers.append(ask(domain, part))
+            except OutOfDomain as wrong:
+                raise OutOfDomain(value, f"{self}: its {name} is {wrong}") from None
+        return answers
+
+    def _of(self, parts: Iterable[Any]) -> T:
+        return self.cls(*parts)
+
+    def _includes(self, other: Any) -> bool:
+        return self.cls is other.cls and super()._includes(other)
+
+    def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
+        return self.cls, *super().likeness(of)
+
+    def __str__(self) -> str:
+        return f"a {getattr(self.cls, '__name__', self.cls)} of its domain"
+
+
+class TupleDomain(_Product[tuple[Any, ...]]):
+    """See `tuple_of`."""
+
+    def _names(self) -> Iterable[str]:
+        return (f"[{at}]" for at in range(len(self.parts)))
+
+    def _ask(self, value: Any, ask: Callable[[Domain[Any], Any], R]) -> list[R]:
+        if value.__class__ is not tuple or len(value) != len(self.parts):
+            raise OutOfDomain(value, str(self))
+        return [ask(domain, part) for domain, part in zip(self.parts, value, strict=True)]
+
+    def _of(self, parts: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple(parts)
+
+    def __str__(self) -> str:
+        return "(" + ", ".join(map(str, self.parts)) + ")"

@@ -1,0 +1,172 @@
+"""What there is to check can be read: whose each constant is, and what each anomaly is about."""
+
+from __future__ import annotations
+
+import doctest
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from spec import releases
+from spec.atlas import catalogue
+from spec.atlas.anomalies import NEVER_SHIPPED, read
+from spec.atlas.catalogue import atlas, describe
+from spec.cli.command import kafkaspec
+from spec.cli.failures import failure_of
+from spec.language import Specification, switch
+from tests.spec.atlas.test_anomalies import ATLAS
+from tests.spec.checking.traces.test_trace import Post
+from tests.spec.toys import Turnstile
+
+OWN = r"""
+from spec.language import Specification, State, action, assumption, variable
+
+
+class Lamp(State):
+    lit: bool = variable("Whether it is.")
+
+
+class Silent(Specification[Lamp]):
+    name = "si\x9blent\n"
+
+    @action
+    def light(self, s): s.lit = True
+
+class Raising(Silent):
+    @assumption
+    def wrong(self):
+        raise ValueError("\x9b")
+"""
+
+
+def test_a_system_is_described() -> None:
+    """What `kafkaspec list` says of one: releases with the same constants stand together."""
+    assert list(describe(Post)) == [
+        "post",
+        "  Letters go through boxes.",
+        "  constants",
+        "    boxes = 2",
+        "      Where letters lie.",
+        "  switches",
+        "    careful = true",
+        "      Nobody writes twice.",
+        "    form = post [one of post, pigeon]",
+        "      How it is sent.",
+        "  properties",
+        "    not_both_looked",
+        "      Ann and Bob never look into the same box.",
+        "    nothing_is_taken",
+        "      No letter goes away.",
+        "    both_full [witness]",
+        "      Both are full.",
+        "  releases",
+        "    0.10.1 to 1.1  careful = false",
+        "    2.0 to 3.9     careful = true",
+    ]
+
+
+def test_a_system_of_somebody_else_is_described_or_refused_on_a_line(tmp_path: Path) -> None:
+    """Its author may have said nothing of it, or have asked for what raises."""
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    silent = CliRunner().invoke(kafkaspec, ["list", f"{file}:Silent"])
+    assert (silent.exit_code, silent.output.splitlines()[:2]) == (0, [r"si\x9blent\n", "  "])
+    raising = CliRunner().invoke(kafkaspec, ["list", f"{file}:Raising"])
+    assert str(failure_of(raising.exception or AssertionError())) == r"Error: own.py, line 18: ValueError: \x9b"
+
+
+def test_constants_of_a_variant_stand_below_its_title() -> None:
+    """What only a variant has is listed for it and no other; who is nobody's variant is not listed."""
+    text = "\n".join(describe(Turnstile))
+    assert (
+        """
+  switches
+    kind = arm [one of rope, arm]
+      what they go through
+  constants of turnstile with kind = arm
+    patience = 1
+      how many more it lets in without a lock
+  switches of turnstile with kind = arm
+    lock = true
+      it locks when the room is full
+  properties
+"""
+        in text
+    )
+    assert "kind = rope\n  " not in text.partition("releases")[0]
+    assert "force" not in text
+
+
+def test_what_a_variant_has_from_another_is_not_said_twice() -> None:
+    """What it declares anew is, and so is what two of them have from elsewhere."""
+
+    class Told(Specification):
+        """Two."""
+
+        form: str = switch("a", "Its form.", among=["a", "b", "c", "d"])
+
+    class Loud:
+        loud: bool = switch(True, "It is loud.")
+
+    class B(Loud, Told, form="b"):
+        quick: bool = switch(True, "It is quick.")
+
+    class C(B, form="c"):
+        quick: bool = switch(False, "It is not so quick.")
+
+    class D(Loud, Told, form="d"):
+        pass
+
+    assert [type(Told.of(form=form)) for form in "abcd"] == [Told, B, C, D]
+    lines = [line for line in describe(Told) if not line.startswith("      ")]
+    assert lines[2:-1] == [
+        "  switches",
+        "    form = a [one of a, b, c, d]",
+        "  switches of told with form = b",
+        "    loud = true",
+        "    quick = true",
+        "  switches of told with form = c",
+        "    quick = false",
+        "  switches of told with form = d",
+        "    loud = true",
+    ]
+
+
+def test_releases_stand_in_line() -> None:
+    """However long their span is."""
+    assert list(describe(Turnstile))[-2:] == [
+        "    0.11 to 1.1  kind = rope",
+        "    2.0 to 3.9   kind = arm, lock = true",
+    ]
+
+
+def test_anomalies_are_told() -> None:
+    """Which, since when it is gone, what happens, and what makes the difference; nothing is made up for none."""
+    assert (
+        atlas(read(ATLAS))
+        == """\
+T1   KIP-1     gone since 2.0
+  More are in than fit in.
+  tests.spec.toys:Turnstile: never_crowded breaks with kind = rope, holds with kind = arm
+
+T20  KAFKA-20  open
+  A lock is missing.
+  tests.spec.toys:Turnstile: never_crowded breaks with lock = false, holds with the proposed fix, lock = true"""
+    )
+    assert atlas(()) == "none is recorded"
+
+
+def test_an_anomaly_that_no_release_had_is_not_called_open() -> None:
+    """Nor is the switch that prevents it called a proposal."""
+    told = atlas([replace(read(ATLAS)[1], fixed_in=NEVER_SHIPPED)])
+    assert told.startswith("T20  KAFKA-20  never shipped\n")
+    assert "proposed" not in told
+
+
+@pytest.mark.parametrize("module", [catalogue, releases])
+def test_examples_run(module: Any) -> None:
+    """The examples in the docstrings show what happens."""
+    assert doctest.testmod(module).failed == 0

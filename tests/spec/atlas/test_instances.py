@@ -1,0 +1,149 @@
+"""Every pinned instance has the figures that are claimed.
+
+In every run of the tests the local engine explores what it can in an instant, and the other engines a few.
+`make long-instances` asks every engine about all that an instance's size allows, and of the large ones the reference
+engine and Spark about one or two of each system; `make long-large` about all. `test_spark_instances` has the jobs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Set
+from functools import cache
+from typing import Any
+
+import pytest
+
+from spec.atlas.instances import PinnedInstance, figures_of, instances
+from spec.checking import Result
+from spec.checking.exploration import Jobs
+from spec.checking.local import LocalEngine
+from spec.checking.model import Model
+from spec.checking.spark import SparkEngine
+from tests.compiling import NARROW
+from tests.compiling import WIDE as WIDE_STATES
+from tests.rows import rows
+
+EVERY = {"small", "medium", "large", "huge"}
+SECONDS = {"small", "medium", "large"}
+"""What takes seconds at compiled speed, and minutes on the reference engine and on Spark."""
+MEDIUM = {"small", "medium"}
+"""What takes no longer under symmetry, though every state is permuted there; and a second at compiled speed."""
+MINUTES = {
+    *MEDIUM,
+    *("controller-election, two sessions", "controller, replies are lost"),
+    *("partitions, three brokers", "partitions, two partitions"),
+    *("control-requests, a shutdown and another controller", "reassignment, as proposed"),
+    *("topic-deletion, a partition is added", "replication, kip-320 without fence_truncation, 3-1-1-2"),
+    *(("large",) if os.environ.get("LARGE_INSTANCES") else ()),
+}
+"""What the reference engine and Spark explore: of the large ones, one or two of each system."""
+SMALL = {"small"}
+OF_WIDE_STATES = {"reassignment", "control-requests", "topic-deletion"}
+WIDE = {"controller, 1.0", *(each.name for each in instances() if each.system in OF_WIDE_STATES)}
+"""Only in `make long`: states of five to eight words, for each of which a fresh clone compiles for 20 seconds."""
+ON_THE_DRIVER = {
+    "controller-election, 1.1",
+    "replication, truncate-to-high-watermark with a history, 2-2-2-2",
+}
+"""Those that Spark's driver explores in every run of the tests."""
+FEW = {each.name for each in instances() if each.distinct_states <= 1000}
+"""Those that the reference engine explores in every run, and the local one by orbits. Of the controller election all
+engines are asked by `make check`."""
+
+
+def asked(soon: Set[str], at_all: Set[str], orbits: bool = False) -> pytest.MarkDecorator:
+    """Instances of these sizes, or names, in every run of the tests, and of those in `make long`; or with orbits."""
+    return pytest.mark.parametrize(
+        "instance",
+        [
+            pytest.param(
+                each,
+                id=each.name,
+                marks=() if each.name not in WIDE and {each.size, each.name} & soon else pytest.mark.long,
+            )
+            for each in instances()
+            if {each.size, each.name} & at_all and (each.orbits is not None or not orbits)
+        ],
+    )
+
+
+@cache
+def found_by(engine: str, name: str) -> Result:
+    """What an engine finds; several tests of an instance look at it."""
+    (instance,) = [each for each in instances() if each.name == name]
+    return instance.check(LocalEngine() if engine == "local" else engine)
+
+
+def under_symmetry(result: Result) -> dict[str, Any]:
+    """What is claimed of a run that goes through orbits: the successors of representatives are not pinned."""
+    return {name: figure for name, figure in figures_of(result).items() if name != "generated_states"}
+
+
+def claimed_under_symmetry(instance: PinnedInstance) -> dict[str, Any]:
+    """The same as of the full run, but for how many states are distinct."""
+    figures = {name: figure for name, figure in instance.figures().items() if name != "generated_states"}
+    return {**figures, "distinct_states": instance.orbits}
+
+
+@asked(SMALL, EVERY)
+def test_the_local_engine_finds_what_is_claimed(instance: PinnedInstance) -> None:
+    """Verdict, distinct and generated states, depth, and the length of each shortest counterexample."""
+    assert figures_of(found_by("local", instance.name)) == instance.figures()
+
+
+@asked(set(), SECONDS)
+def test_one_worker_finds_what_is_claimed(instance: PinnedInstance) -> None:
+    """However many there are elsewhere."""
+    assert figures_of(instance.check(LocalEngine(1))) == instance.figures()
+
+
+@asked(FEW, MINUTES)
+def test_the_reference_engine_finds_what_is_claimed(instance: PinnedInstance) -> None:
+    """And the local engine tells its story, step by step."""
+    result = found_by("reference", instance.name)
+    assert figures_of(result) == instance.figures()
+    assert found_by("local", instance.name).counterexample == result.counterexample
+
+
+@asked(ON_THE_DRIVER, SMALL)
+def test_sparks_driver_finds_what_is_claimed(instance: PinnedInstance) -> None:
+    """Where no level is worth a job."""
+    result = instance.check(SparkEngine(driver_level=instance.distinct_states))
+    assert figures_of(result) == instance.figures()
+    assert result.counterexample == found_by("local", instance.name).counterexample
+    assert result.jobs == Jobs(0, 0)
+
+
+@asked(FEW, EVERY, orbits=True)
+def test_orbits_have_the_verdict_of_the_full_run(instance: PinnedInstance) -> None:
+    """And its depth and lengths; how many there are is pinned apart."""
+    assert under_symmetry(instance.check(LocalEngine(), symmetry=True)) == claimed_under_symmetry(instance)
+
+
+@asked(set(), MEDIUM, orbits=True)
+def test_the_reference_engine_finds_the_same_orbits(instance: PinnedInstance) -> None:
+    """And the same way through them."""
+    result = instance.check("reference", symmetry=True)
+    assert under_symmetry(result) == claimed_under_symmetry(instance)
+    assert instance.check(LocalEngine(), symmetry=True).counterexample == result.counterexample
+
+
+@rows("instance", {each.name: each for each in instances() if each.orbits is not None})
+def test_nearly_every_orbit_has_as_many_states_as_it_may(instance: PinnedInstance) -> None:
+    """No orbit has more states than there are permutations; those with fewer are rare."""
+    assert instance.orbits is not None
+    permutations = {1: 1, 2: 2, 3: 6}[instance.specification().valuation["brokers"]]
+    assert instance.distinct_states / permutations <= instance.orbits < instance.distinct_states / permutations * 1.1
+
+
+@pytest.mark.long
+def test_kernels_for_their_states_are_compiled_before() -> None:
+    """Else each worker of `make long` compiles them."""
+    assert {Model(each.specification()).layout.words for each in instances()} <= {*NARROW, *WIDE_STATES}
+
+
+def test_names_are_unique() -> None:
+    """A name means one instance."""
+    names = [each.name for each in instances()]
+    assert sorted(set(names)) == sorted(names)

@@ -1,0 +1,108 @@
+"""An interrupt is heard, even where Python drops what is raised."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from threading import Event
+from typing import Any
+
+import pytest
+
+from spec.cli.dropped_interrupts import coming_again
+
+ENOUGH = 30
+"""Seconds in which an interrupt has come."""
+
+
+@pytest.fixture(autouse=True)
+def handled() -> Iterator[None]:
+    handler = signal.signal(signal.SIGUSR1, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGUSR1, handler)
+
+
+def interrupt(*_: Any) -> None:
+    signal.raise_signal(signal.SIGUSR1)
+
+
+class Finalized:
+    __del__ = interrupt
+
+
+def in_a_finalizer() -> None:
+    Finalized()
+
+
+def in_the_callback_of_a_weak_reference() -> None:
+    class Referred: ...
+
+    referred = Referred()
+    reference = weakref.ref(referred, interrupt)
+    del referred
+    assert reference() is None
+
+
+def in_a_callback_of_the_garbage_collector() -> None:
+    gc.callbacks.append(interrupt)
+    try:
+        gc.collect()
+    finally:
+        gc.callbacks.remove(interrupt)
+
+
+@pytest.mark.parametrize(
+    "dropped", [in_a_finalizer, in_the_callback_of_a_weak_reference, in_a_callback_of_the_garbage_collector]
+)
+def test_an_interrupt_that_python_drops_comes_again(dropped: Callable[[], None]) -> None:
+    """At first nothing is raised; then it is, in whatever comes next."""
+    with coming_again(signal.SIGUSR1):
+        dropped()
+        with pytest.raises(KeyboardInterrupt):
+            Event().wait(ENOUGH)
+
+
+def test_what_else_python_drops_is_told_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the hook that was there, which is there again afterwards."""
+
+    class Failing:
+        def __del__(self) -> None:
+            raise LookupError
+
+    told: list[type[BaseException]] = []
+
+    def hook(dropped: Any) -> None:
+        told.append(dropped.exc_type)
+
+    monkeypatch.setattr(sys, "unraisablehook", hook)
+    with coming_again(signal.SIGUSR1):
+        Failing()
+    assert told == [LookupError]
+    assert sys.unraisablehook is hook
+
+
+def test_the_command_is_interrupted_in_a_finalizer() -> None:
+    """It says so, with its exit code; without the hook it would wait to the end."""
+    program = f"""
+import signal
+from threading import Event
+import spec.cli.command
+import spec.cli.main
+
+class Finalized:
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)
+
+def wait():
+    Finalized()
+    Event().wait({ENOUGH})
+
+spec.cli.command._invoke = wait
+spec.cli.main.main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Error: interrupted; nothing was kept\n")

@@ -1,0 +1,42 @@
+"""The command's process ends as soon as its answer is told; what is registered for the end is done first."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+KEPT = """
+import atexit, sys
+import spec.cli.command, spec.cli.main
+
+class Kept:
+    def __del__(self):
+        print("freed")
+
+kept = Kept()
+
+def wait():
+    atexit.register(print, "registered")
+    print("answered")
+    {ends}
+
+spec.cli.command.run = wait
+spec.cli.main.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("ends", "code", "freed"),
+    [
+        ("sys.exit()", 0, ""),
+        ("sys.exit(20)", 20, ""),
+        ("sys.exit('said')", 1, "freed\n"),
+        ("raise ValueError", 1, "freed\n"),
+    ],
+)
+def test_a_process_that_has_answered_frees_nothing_one_by_one(ends: str, code: int, freed: str) -> None:
+    """What it printed is there, what was registered is called, and the exit code is that of the answer."""
+    done = subprocess.run([sys.executable, "-c", KEPT.format(ends=ends)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (code, f"answered\nregistered\n{freed}"), done.stderr

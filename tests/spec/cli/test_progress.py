@@ -1,0 +1,236 @@
+"""Progress is shown at the right time and in the right form."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import threading
+from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
+
+import pytest
+
+from spec.checking import Statistics
+from spec.checking.simulation import SimulationStatistics
+from spec.cli.progress import BAR, QUICK, Progress, bar, line
+
+STATISTICS = Statistics(depth=12, generated=3456789, distinct=1000000, queue=2345, seconds=4.0)
+
+TAKEN = 65_000_000
+"""Bytes of memory."""
+told = partial(line, taken=TAKEN)
+
+Clock = Callable[[float], None]
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is one, and tells when statistics were written on it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown = threading.Event()
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        if "depth" in text:
+            self.shown.set()
+        return written
+
+
+@pytest.fixture(autouse=True)
+def memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What all processes have taken."""
+    monkeypatch.setattr("spec.checking.machine.memory.of_tree", lambda: TAKEN)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time that progress sees; it goes on when it is told to."""
+    now = [100.0]
+    monkeypatch.setattr("spec.cli.progress.time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    def wait(seconds: float) -> None:
+        now[0] += seconds
+
+    return wait
+
+
+def test_a_line_has_all_figures() -> None:
+    """Depth, generated, distinct, queue, rate, memory and time, in numbers that can be read."""
+    said = told(STATISTICS)
+    assert said.startswith("depth 12, 3.5 M generated, 1.0 M distinct, 2,345 queued, 250 k/s, ")
+    assert said.endswith(", 65 MB, 0:04")
+
+
+@pytest.mark.parametrize("width", [80, 67, 40, 20])
+@pytest.mark.parametrize(
+    "statistics",
+    [
+        Statistics(1234, 98_765_432_109, 9_876_543_210, 987_654_321, 98_765.4, 24.5, 0.125),
+        SimulationStatistics(9_876_543, 98_765_432, 98_765_432_109, 98_765.4, 0.125),
+        Statistics(1234, 5, 4, 3, 2.0)._replace(evaluating=f"12 s: go() in the state {'x = 1, ' * 30}"),
+    ],
+    ids=["states", "runs", "an evaluation"],
+)
+def test_a_line_has_room(statistics: Statistics | SimulationStatistics, width: int) -> None:
+    """However large the statistics are; speed, memory and time are among the last that are left out."""
+    said = told(statistics, width=width)
+    assert len(said) <= width
+    if width >= 67 and not statistics.evaluating:
+        assert re.search(r" [\d.]+ [kM](?:/s| steps/s), .*[MG]B, 27:26:05$", said)
+
+
+def test_what_an_engine_knows_beside_them() -> None:
+    """Bytes for each state, and the share of the time in which the specification itself ran."""
+    said = told(STATISTICS._replace(bytes_per_state=22.84, in_python=0.126), width=120)
+    assert ", 250 k/s, 23 bytes/state, 13% in Python, " in said
+    for part, statistics in (("bytes/state", STATISTICS._replace(in_python=0.0)), ("Python", STATISTICS)):
+        assert part not in told(statistics)
+
+
+@pytest.mark.parametrize(("queue", "full"), [(1000000, 0), (500000, BAR // 2), (1, BAR - 1), (0, BAR)])
+def test_a_bar_fills_as_less_is_left_to_do(queue: int, full: int) -> None:
+    """It shows which share of the states found so far is expanded, and is full only if all are."""
+    assert bar(STATISTICS._replace(queue=queue)) == "#" * full + "-" * (BAR - full)
+
+
+def test_a_line_of_a_simulation() -> None:
+    """Runs, of how many, steps, rate, what the specification took, and memory; the bar is of runs."""
+    walked = SimulationStatistics(runs=2_500, asked=10_000, steps=240_000, seconds=0.5, in_python=0.25)
+    assert told(walked).startswith("2,500 of 10 k runs, 240 k steps, 480 k steps/s, 25% in Python, ")
+    assert told(walked).endswith(" 65 MB, 0:00")
+    assert bar(walked) == "#" * (BAR // 4) + "-" * (BAR - BAR // 4)
+    assert "0 steps/s" in told(walked._replace(seconds=0.0))
+
+
+def test_a_bar_of_nothing() -> None:
+    """Before the first state there is no share."""
+    assert bar(STATISTICS._replace(distinct=0, queue=0)) == "-" * BAR
+
+
+def test_no_time_has_passed() -> None:
+    """At the very beginning there is no rate yet."""
+    assert " 0/s" in told(STATISTICS._replace(seconds=0.0))
+
+
+def test_a_plain_line_every_few_seconds(clock: Clock) -> None:
+    """Not on a terminal: nothing at once, then a line whenever the time has come, and one at the end."""
+    stream = io.StringIO()
+    with Progress(stream, every=3.0) as progress:
+        for seconds, lines in ((0.0, 0), (2.9, 0), (0.2, 1), (2.0, 1), (1.5, 2)):
+            clock(seconds)
+            progress(STATISTICS)
+            assert stream.getvalue().count("\n") == lines
+        progress(STATISTICS._replace(depth=13))
+    assert [said.split(",")[0] for said in stream.getvalue().splitlines()] == ["depth 12", "depth 12", "depth 13"]
+
+
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["a terminal", "a file"])
+def test_who_is_quick_sees_nothing(clock: Clock, stream: io.StringIO) -> None:
+    """It stays as it is when the exploration was over before anybody could ask."""
+    with Progress(stream) as progress:
+        progress(STATISTICS)
+        clock(QUICK / 4)
+    assert stream.getvalue() == ""
+
+
+def test_who_had_to_wait_sees_what_it_came_to(clock: Clock) -> None:
+    """A line at the end, whether or not one had been due before."""
+    stream = io.StringIO()
+    with Progress(stream, every=3.0) as progress:
+        progress(STATISTICS)
+        clock(QUICK)
+    assert stream.getvalue() == f"{told(STATISTICS)}\n"
+
+
+def test_who_was_never_told_says_nothing(clock: Clock) -> None:
+    """Nor does one whose exploration came to no end: what went wrong stands there alone."""
+    stream = io.StringIO()
+    with Progress(stream):
+        clock(5.0)
+    with contextlib.suppress(ZeroDivisionError), Progress(stream) as progress:
+        progress(STATISTICS)
+        clock(5.0)
+        raise ZeroDivisionError
+    assert stream.getvalue() == ""
+
+
+def test_a_terminal_is_written_on_in_place(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fits on one line, however narrow the terminal is, and is wiped out at the end, for the last line."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "50")
+    stream = Terminal()
+    with Progress(stream) as progress:
+        clock(1.0)
+        progress(STATISTICS)
+        assert stream.shown.wait(60)
+        during = stream.getvalue()
+    assert f"{bar(STATISTICS)} depth 12, 1.0 M distinct, 0:04" in during
+    assert "\n" not in during
+    assert stream.getvalue().endswith(f"\x1b[2K{told(STATISTICS)}\n")
+
+
+def test_what_is_done_beside_exploring_is_told_at_once(clock: Clock) -> None:
+    """And once, however quick it is; the lines with statistics come as they always do."""
+    stream, doing = io.StringIO(), "compiling for states of 2 words"
+    with Progress(stream, every=3.0) as progress:
+        progress(STATISTICS._replace(doing=doing))
+        clock(1.0)
+        progress(STATISTICS._replace(doing=doing))
+        clock(3.0)
+        progress(STATISTICS._replace(doing=doing))
+        progress(STATISTICS)
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == doing
+    assert lines[1:] == [told(STATISTICS)] * 2
+
+
+def test_before_the_first_state_there_are_no_figures_to_tell(clock: Clock) -> None:
+    """A line says what is done instead."""
+    stream, nothing = io.StringIO(), Statistics(0, 0, 0, 0, 0.0, doing="compiling")
+    with Progress(stream, every=3.0) as progress:
+        progress(nothing)
+        clock(4.0)
+        progress(nothing)
+        progress(STATISTICS)
+    assert [each.partition(",")[0] for each in stream.getvalue().splitlines()] == [
+        "compiling",
+        "compiling",
+        "depth 12",
+    ]
+
+
+def test_a_dumb_terminal_gets_plain_lines(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot move the cursor gets what a file gets."""
+    monkeypatch.setenv("TERM", "dumb")
+    stream = Terminal()
+    with Progress(stream, every=3.0) as progress:
+        clock(4.0)
+        progress(STATISTICS)
+    assert stream.getvalue() == 2 * f"{told(STATISTICS)}\n"
+
+
+def test_an_evaluation_that_takes_long_is_not_what_it_came_to(clock: Clock) -> None:
+    """It has a line of its own, and the last one has the statistics."""
+    stream = io.StringIO()
+    with Progress(stream, every=3.0) as progress:
+        progress(STATISTICS)
+        clock(12.0)
+        progress(STATISTICS._replace(evaluating="10 s: go() in the state x = 1"))
+    first, last = stream.getvalue().splitlines()
+    assert first == "one evaluation takes 10 s: go() in the state x = 1"
+    assert last == told(STATISTICS)
+
+
+def test_stderr_is_where_it_goes(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    """Unless another stream is given."""
+    with Progress() as progress:
+        clock(4.0)
+        progress(STATISTICS)
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 2)

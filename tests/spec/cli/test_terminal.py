@@ -1,0 +1,121 @@
+"""A report fits its terminal, and is left as it is everywhere else."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import click
+import pytest
+
+from spec.cli.terminal import for_stream
+
+REPORT = """\
+system: never_two is violated, in 12 states
+  violated    never_two (12)
+  holds       type_ok
+
+   1  initially
+      * there is no leader, and nobody is in sync but the one broker that leads
+ 2-11  broker 0, 10 steps: start, connect, register, elect, follow, write, fetch
+  12  elect(broker=1)   it is the first
+      ! never_two breaks here
+        leader: none -> 1
+
+  never_two does not hold for broker = 1"""
+
+
+class Terminal(io.StringIO):
+    """A stream that is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of 48 columns, and nothing said of colours."""
+    monkeypatch.setenv("COLUMNS", "48")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+def test_elsewhere_it_is_as_it_is() -> None:
+    """In a file or a pipe, whatever the width of the terminal that it was begun from."""
+    assert for_stream(REPORT, io.StringIO()) == REPORT
+
+
+def test_on_a_terminal_it_is_wrapped_at_words() -> None:
+    """What goes on stands below the words it goes on with."""
+    assert click.unstyle(for_stream(REPORT, Terminal())).splitlines()[4:12] == [
+        "   1  initially",
+        "      * there is no leader, and nobody is in",
+        "        sync but the one broker that leads",
+        " 2-11  broker 0, 10 steps: start, connect,",
+        "       register, elect, follow, write, fetch",
+        "  12  elect(broker=1)   it is the first",
+        "      ! never_two breaks here",
+        "        leader: none -> 1",
+    ]
+
+
+def test_wrapping_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every word is there, and what fits is not touched; a word that does not fit stands alone."""
+    monkeypatch.setenv("COLUMNS", "41")
+    text = REPORT + "\n    " + "x" * 50 + " end"
+    shown = for_stream(text, Terminal(), "never")
+    assert shown.split() == text.split()
+    assert all(len(line) <= 41 or "xxx" in line for line in shown.splitlines())
+    monkeypatch.setenv("COLUMNS", "200")
+    assert for_stream(text, Terminal(), "never") == text
+
+
+def test_a_terminal_that_is_too_narrow_is_not_wrapped_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has its own way to break lines."""
+    monkeypatch.setenv("COLUMNS", "20")
+    assert for_stream(REPORT, Terminal(), "never") == REPORT
+
+
+def looks(report: str) -> dict[str, str]:
+    """How each line begins, by its first word."""
+    found = {}
+    for line in report.splitlines():
+        if words := click.unstyle(line).split():
+            found[words[0]] = "".join(re.findall(r"\x1b\[\d+m", line.rstrip("\x1b[0m")))
+    return found
+
+
+def test_colours_tell_lines_apart() -> None:
+    """What breaks, what views say, steps, and values; what holds and what does not."""
+    found = looks(for_stream(REPORT, Terminal()))
+    assert found["system:"] == ""
+    assert len({found[each] for each in ("!", "*", "12", "leader:", "holds", "violated")}) == 6
+    assert found["2-11"] == found["12"] == found["1"]
+    assert found["never_two"] == found["violated"]
+
+
+def test_colours_change_no_text() -> None:
+    """Without them it is the same."""
+    assert click.unstyle(for_stream(REPORT, Terminal())) == for_stream(REPORT, Terminal(), "never")
+
+
+@pytest.mark.parametrize(
+    ("stream", "colours", "environment", "coloured"),
+    [
+        (Terminal(), "auto", {}, True),
+        (Terminal(), "auto", {"NO_COLOR": "1"}, False),
+        (Terminal(), "auto", {"NO_COLOR": ""}, True),
+        (Terminal(), "auto", {"TERM": "dumb"}, False),
+        (Terminal(), "never", {}, False),
+        (Terminal(), "always", {"NO_COLOR": "1"}, True),
+        (io.StringIO(), "auto", {}, False),
+        (io.StringIO(), "always", {}, True),
+    ],
+)
+def test_where_there_are_colours(
+    stream: io.StringIO, colours: str, environment: dict[str, str], coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal, if nobody has said otherwise."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert ("\x1b[" in for_stream(REPORT, stream, colours)) is coloured  # type: ignore[arg-type]

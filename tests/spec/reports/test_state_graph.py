@@ -1,0 +1,181 @@
+"""State graphs that other tools read: all of a small one, and quotients; each format is read by such a tool."""
+
+from __future__ import annotations
+
+import re
+from io import BytesIO
+from typing import Literal, NamedTuple
+
+import pytest
+from pygraphviz import AGraph
+
+from examples.transaction_commit import TransactionCommit
+from spec.checking import check
+from spec.checking.model import EvaluationFailed
+from spec.language import Specification, State, UsageError, action, initial, left_out, record, require, variable
+from spec.reports.state_graph import StateGraph, aut, dot, graphml, state_graph
+from tests.rows import rows
+
+
+class Lamp(State):
+    """A lamp."""
+
+    lit: bool = variable("Whether it is on.")
+    pressed: int = variable("How often the switch was pressed.", of=lambda self: range(5))
+
+
+class Lamps(Specification[Lamp]):
+    """A lamp is lit "by hand"."""
+
+    @action
+    def press(self, s: Lamp) -> None:
+        """It is pressed."""
+        require(s.pressed < 4)
+        s.lit = not s.lit
+        s.pressed += 1
+
+    @action
+    def burn_out(self, s: Lamp) -> None:
+        """It goes out by itself."""
+        require(s.lit)
+        s.lit = False
+
+
+class Letter(NamedTuple):
+    """A record."""
+
+    number: int = 0
+    weight: int = 9
+    """No rule asks for it."""
+    read: bool = False
+
+
+class Desk(State):
+    """Where a letter lies."""
+
+    letter: Letter = variable(
+        "The last.", of=lambda self: record(Letter, number=range(4), weight=left_out(), read=[False, True])
+    )
+
+
+class Post(Specification[Desk]):
+    """Letters come, and are read."""
+
+    @action
+    def come(self, s: Desk, weight: Literal[5, 9]) -> None:
+        """Another one comes."""
+        require(s.letter.read or not s.letter.number)
+        require(s.letter.number < 3)
+        s.letter = Letter(s.letter.number + 1, weight)
+
+    @action
+    def read(self, s: Desk) -> None:
+        """It is read."""
+        require(s.letter.number and not s.letter.read)
+        s.letter = s.letter._replace(read=True)
+
+
+def quotient() -> StateGraph:
+    """On and off."""
+    return state_graph(Lamps(), ["s.lit"])
+
+
+def test_without_an_expression_each_state_is_a_node() -> None:
+    """As many as a check finds, with all steps."""
+    graph, found = state_graph(TransactionCommit()), check(TransactionCommit)
+    assert len(graph.nodes) == found.distinct_states == 34
+    assert graph.initial == 1
+    assert graph.by == ("s.stage",)
+    assert graph.nodes[0] == ("0: working, 1: working, 2: working",)
+
+
+def test_states_in_which_the_same_holds_are_one_node() -> None:
+    """And an edge has each action that leads from one to another."""
+    assert quotient().nodes == (("false",), ("true",))
+    assert quotient().actions == {(0, 1): ["press"], (1, 0): ["press", "burn_out"]}
+
+
+def test_an_expression_may_be_any() -> None:
+    """Over the state and the specification."""
+    assert state_graph(Lamps(), ["s.pressed // 3", "self.name"]).nodes == (("0", "lamps"), ("1", "lamps"))
+
+
+@pytest.mark.parametrize("by", [[], ["s.letter"]])
+def test_a_record_is_one_node_however_it_came_there(by: list[str]) -> None:
+    """As a state has it: without what is left out, which an action may well have assigned, or as it always begins."""
+    graph = state_graph(Post(), by)
+    assert len(graph.nodes) == check(Post).distinct_states == 7
+    assert graph.nodes[:3] == (("Letter()",), ("Letter(number=1)",), ("Letter(number=1, read=true)",))
+    assert graph.actions[0, 1] == ["come"]
+    assert graph.actions[1, 2] == ["read"]
+
+
+def test_graphviz_reads_dot() -> None:
+    """With quotes in the words."""
+    read = AGraph(string=dot(state_graph(Lamps(), ["s.lit", "'\"' + str(s.lit)"])))
+    assert sorted(each.attr["peripheries"] or "" for each in read.nodes()) == ["", "2"]
+    assert read.get_edge("1", "0").attr["label"] == r"press\nburn_out"
+    assert read.get_node("0").attr["label"].startswith("s.lit = false")
+
+
+def test_networkx_reads_graphml() -> None:
+    """A multigraph, whose nodes know what holds there."""
+    import networkx  # only here: it takes a fifth of a second, and each worker collects all files
+
+    read = networkx.read_graphml(BytesIO(graphml(quotient()).encode()), force_multigraph=True)
+    assert dict(read.nodes(data="s.lit")) == {"0": "false", "1": "true"}
+    assert dict(read.nodes(data="initial")) == {"0": True, "1": False}
+    assert sorted(read.edges(data="action")) == [("0", "1", "press"), ("1", "0", "burn_out"), ("1", "0", "press")]
+
+
+def test_aldebaran_has_a_head_and_a_line_for_each_transition() -> None:
+    """After its grammar: numbers within bounds, labels in quotes."""
+    head, *lines = aut(quotient()).splitlines()
+    assert re.fullmatch(r"des \(0,3,2\)", head)
+    assert lines == ['(0,"press",1)', '(1,"press",0)', '(1,"burn_out",0)']
+
+
+def test_aldebaran_has_one_initial_state() -> None:
+    """So a graph with several is refused."""
+
+    class Begun(Lamps):
+        @initial(lit=[True, False])
+        def somehow(self, s: Lamp, lit: bool) -> None:
+            """On or off."""
+            s.lit = lit
+
+    graph = state_graph(Begun(), ["s.lit"])
+    assert graph.initial == 2
+    with pytest.raises(UsageError, match="--format aut has one initial state, and this graph has 2"):
+        aut(graph)
+
+
+@rows(
+    "by, most, says",
+    [
+        ([], 4, "the graph has more than 4 nodes: say --by, such as --by s.lit, or --nodes N"),
+        (["s.pressed"], 4, "the graph has more than 4 nodes: say fewer --by, or coarser ones, or --nodes N"),
+        (["s.("], 9, r"--by s.\(: it is no expression of Python"),
+        (["s.dark"], 9, "--by s.dark: in the first state: SpecificationError: there is no variable dark"),
+        (["1 // s.lit"], 9, "--by 1 // s.lit: in the first state: ZeroDivisionError"),
+        (["dark"], 9, "--by dark: dark is not known"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_line(by: list[str], most: int, says: str) -> None:
+    """It is said what would help."""
+    with pytest.raises(UsageError, match=f"^{says}"):
+        state_graph(Lamps(), by, most)
+
+
+def test_a_graph_that_is_too_large_is_refused_wherever_that_is_found_out() -> None:
+    """Before a step or behind it, on any engine."""
+    for most in range(1, 7):
+        for by in ([], ["s.letter"]):
+            with pytest.raises(UsageError, match=f"^the graph has more than {most} nodes"):
+                state_graph(Post(), by, most)
+
+
+def test_an_expression_that_raises_in_a_later_state_is_told_with_it() -> None:
+    """As an action that does."""
+    with pytest.raises(EvaluationFailed, match="ZeroDivisionError"):
+        state_graph(Lamps(), ["1 // (s.pressed - 2)"])
