@@ -64,7 +64,7 @@ newest:  ## the same with the newest versions, for another Python than that of m
 lowest newest:
 	$(PYTHON) -m venv --clear $(VENV)-$@
 	$(VENV)-$@/bin/python -m pip install --quiet --disable-pip-version-check uv
-	$(VENV)-$@/bin/uv pip install --quiet --python $(VENV)-$@/bin/python --resolution $(RESOLUTION) --editable '.[dev,zookeeper]'
+	$(VENV)-$@/bin/uv pip install --quiet --python $(VENV)-$@/bin/python --resolution $(RESOLUTION) --editable '.[dev]'
 	NUMBA_CACHE_DIR=$(abspath $(VENV)-$@)/numba $(VENV)-$@/bin/python -m pytest -W default -m 'not long' $(CLAIMED)
 
 long: $(WIDE)  ## every instance, of large ones on the reference engine and on Spark one or two of each system; about an hour

@@ -176,6 +176,8 @@ class _Drawn(GraphMachine):
 
 def _graph(table: Table[Any], direction: Direction, taken: Taken | None) -> Any:
     """The library's graph of a table, with a beginning, ends and the widths of arrows."""
+    import pygraphviz  # noqa: F401 - without it the library's graph is a mock
+
     graph: Any = _Drawn(table, direction, "pygraphviz", lambda row: r"\n".join(_lines(table, row))).get_graph()
     graph.graph_attr["label"] = ""
     graph.add_node(_BEGIN, shape="point", width=BEGIN_SIZE / POINTS_PER_INCH, fillcolor=LINE)

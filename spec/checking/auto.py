@@ -23,6 +23,7 @@ from spec.checking.machine.memory import Budget, written
 from spec.checking.model import Model
 from spec.checking.states.limits import refuse_too_large
 from spec.language.errors import EnvironmentFailed, UsageError
+from spec.language.extras import how_to_install, is_installed
 
 
 class AutoEngine:
@@ -118,6 +119,8 @@ class AutoEngine:
         """The run that Spark resumes where memory is reached, if it may; else what Spark needs, if that is known."""
         if not _may_have_java():
             return None, ""
+        if not is_installed("pyspark"):
+            return None, f"Spark would go on; {how_to_install('pyspark')}"
         from spec.checking.spark.allotment import least
 
         smallest = least(self.workers or 1)

@@ -15,6 +15,7 @@ import click
 from spec.cli.streams import Unwritable
 from spec.language.errors import AssumptionViolated, EnvironmentFailed, SpecificationError, UsageError
 from spec.language.escapes import escaped
+from spec.language.extras import EXTRAS, how_to_install
 
 if TYPE_CHECKING:  # a mistake is to be answered before all that explores is loaded
     from spec.checking.model import EvaluationFailed
@@ -71,6 +72,8 @@ def failure_of(error: BaseException) -> Failure | None:
         return Failure("interrupted; nothing was kept", INTERRUPTED)
     if isinstance(error, UsageError | SpecificationError):
         return Failure(escaped(str(error)), USAGE)
+    if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
+        return Failure(how_to_install(error.name), USAGE)
     if isinstance(error, AssumptionViolated):
         return Failure(escaped(str(error)), ASSUMPTION)
     if isinstance(error, EnvironmentFailed):

@@ -28,6 +28,7 @@ from xml.sax.saxutils import quoteattr
 
 from spec.kafka.java import BRIEFLY, java
 from spec.language.errors import EnvironmentFailed, UsageError
+from spec.language.extras import require
 
 __all__ = ["Artifact", "cache_directory", "class_path", "exclusively", "locked", "releases"]
 
@@ -170,6 +171,7 @@ def _ivy(artifacts: Sequence[Artifact], into: Path, whole: Sequence[Artifact] = 
 
 
 def _ivy_jar() -> Path:
+    require("pyspark")
     pyspark = find_spec("pyspark")
     assert pyspark is not None
     assert pyspark.origin is not None

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from election.ids import BrokerId, ControllerEpoch
 from spec.language.errors import EnvironmentFailed, UsageError, shown
+from spec.language.extras import require
 from spec.what_if.cluster import DescribedPartition, Description
 from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER
@@ -52,11 +53,10 @@ def read_zookeeper(hosts: str) -> Description:
         UsageError: kazoo is not there, these are no hosts, or what stands there is no Kafka's.
         EnvironmentFailed: no server answers.
     """
-    try:
-        from kazoo.client import KazooClient  # type: ignore[import-untyped]
-        from kazoo.exceptions import KazooException  # type: ignore[import-untyped]
-    except ImportError:
-        raise UsageError("to read a ZooKeeper takes kazoo: pip install 'kafkaspec[zookeeper]'") from None
+    require("kazoo")
+    from kazoo.client import KazooClient  # type: ignore[import-untyped]
+    from kazoo.exceptions import KazooException  # type: ignore[import-untyped]
+
     _require_hosts(hosts)
     silent = logging.Logger("kazoo")  # of what went wrong a person is told in one line
     silent.addHandler(logging.NullHandler())

@@ -15,6 +15,7 @@ from spec.checking.runs.run_identity import identity_of
 from spec.checking.runs.rundir import BUCKETS, Commit, LevelFile, RunDirectory, held
 from spec.checking.symmetry.renamings import ComparedSoFar
 from spec.language.errors import EnvironmentFailed, UsageError
+from spec.language.extras import require
 
 
 class Checkpoint(NamedTuple):
@@ -97,8 +98,9 @@ def open_run(
         again: whether this exploration has begun before, and found that it has to begin again.
 
     Raises:
-        UsageError: it is not empty, or what it holds cannot be resumed.
+        UsageError: it is not empty, or what it holds cannot be resumed; or the library of its files is missing.
     """
+    require("pyarrow")
     identity = identity_of(model, options)
     path = path.absolute()
     until_done.enter_context(held(path, make=not resume))

@@ -4,6 +4,10 @@ One noun in each module: `engine` goes from level to level, `work` is what is do
 does it, `session` is where Spark comes from. Levels are kept in a run directory, `spec.checking.runs.rundir`.
 """
 
-from spec.checking.spark.engine import SparkEngine
+from spec.language.extras import require
+
+require("pyspark", "pyarrow", "pandas")
+
+from spec.checking.spark.engine import SparkEngine  # noqa: E402 - where what it needs is there
 
 __all__ = ["SparkEngine"]

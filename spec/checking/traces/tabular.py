@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from spec.checking.traces.trace import Trace
 from spec.checking.values.spelling import PLAIN, Spelling
 from spec.checking.values.text import show
 from spec.language.domains import ABSENT, LEFT_OUT
-from spec.language.errors import UsageError
+from spec.language.extras import require
 
 if TYPE_CHECKING:
     import pandas
@@ -34,15 +33,12 @@ def to_pandas(trace: Trace) -> pandas.DataFrame:
     Raises:
         UsageError: pandas or pyarrow is not installed.
     """
-    frames = _library("pandas")
-    return _library("pyarrow").table(columns(trace)).to_pandas(types_mapper=frames.ArrowDtype)
+    require("pandas", "pyarrow")
+    import pandas
+    import pyarrow
 
-
-def _library(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise UsageError(f"{name} is not installed, and this needs it: pip install {name}") from None
+    frame: pandas.DataFrame = pyarrow.table(columns(trace)).to_pandas(types_mapper=pandas.ArrowDtype)
+    return frame
 
 
 def columns(trace: Trace) -> dict[str, list[Any]]:

@@ -398,6 +398,15 @@ def test_auto_is_local_while_memory_lasts(tmp_path: Path, impatient: None) -> No
         assert engine.name == "local"
 
 
+@pytest.mark.usefixtures("java", "small_memory", "impatient")
+def test_auto_is_bounded_where_spark_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what is missing."""
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    result = check(Walkers(walkers=4, apart=3), engine=AutoEngine(memory=least()), properties=["not_too_far"])
+    assert (result.verdict, result.exit_code, result.engine) == ("bounded", 20, "local")
+    assert "Spark would go on; pyspark is not installed: pip install '.[spark]'" in result.why
+
+
 @pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.usefixtures("java")
 def test_auto_is_bounded_if_spark_does_not_fit(
