@@ -18,6 +18,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/spec/checking/spark/test_engine.py",
         "tests/spec/checking/spark/test_instances.py",
         "tests/spec/checking/spark/test_symmetry.py",
+        "tests/spec/checking/runs/test_frames.py",
         "tests/reliability/test_reliability.py::test_a_run_of_spark_is_broken_off",
         "tests/reliability/test_reliability.py::test_a_run_is_broken_off",
         "tests/reliability/test_reliability.py::test_what_is_to_be_killed_is_there",

@@ -35,7 +35,10 @@ def test_until_3_2_a_follower_joins_while_its_leader_shuts_down(
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_prints_what_it_says(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Line by line."""
+def test_an_example_prints_what_it_says(
+    example: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Line by line; what it draws goes into the working directory."""
+    monkeypatch.chdir(tmp_path)
     runpy.run_path(str(example), run_name="__main__")
     assert capsys.readouterr().out.rstrip() == promised(example.read_text(encoding="utf-8")).rstrip()

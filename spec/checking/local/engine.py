@@ -330,7 +330,7 @@ class _Search:
     def handed_over(self, found: Exploration, overflow: Path, until_done: ExitStack) -> Exploration:
         """Put all levels that are complete into a directory, for another engine; if there is no room, say so."""
         try:
-            directory, _ = open_run(overflow, self.model, self.options, until_done, resume=False, with_figures=False)
+            directory, _ = open_run(overflow, self.model, self.options, until_done, resume=False)
             for level, checkpoint in enumerate(self.checkpoints, 1):
                 self.commit(directory, level, checkpoint)
         except (OSError, UsageError) as full:

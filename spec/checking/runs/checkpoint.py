@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 from spec.checking.exploration import Coverage, Jobs, Options, Statistics
 from spec.checking.model import Model
 from spec.checking.runs.discoveries import PackedDiscovery, as_committed, discovered_in
-from spec.checking.runs.figures import keeping_figures
 from spec.checking.runs.run_identity import identity_of
 from spec.checking.runs.rundir import BUCKETS, Commit, LevelFile, RunDirectory, held
 from spec.checking.symmetry.renamings import ComparedSoFar
@@ -82,7 +81,6 @@ def open_run(
     *,
     resume: bool,
     buckets: int = BUCKETS,
-    with_figures: bool = True,
     again: bool = False,
 ) -> tuple[RunDirectory, list[Commit]]:
     """The run directory in which to explore, locked until the exploration is done, and the commits it has already.
@@ -94,7 +92,6 @@ def open_run(
         until_done: ends with the exploration.
         resume: whether there is a run to go on with.
         buckets: among how many a new run spreads its states.
-        with_figures: whether the tables of figures are written at the end; not where another engine goes on.
         again: whether this exploration has begun before, and found that it has to begin again.
 
     Raises:
@@ -113,8 +110,6 @@ def open_run(
         model.seen_through.update(*(commit.seen_through for commit in commits))
     else:
         directory = RunDirectory.create(path, identity, 8 * model.layout.words, buckets=buckets)
-    if with_figures:
-        until_done.enter_context(keeping_figures(directory))
     return directory, commits
 
 

@@ -3,7 +3,6 @@
     _run.json                                what is explored, in how many buckets
     level=0007/bucket=0003/states.parquet    the states of level 7 that hash to bucket 3, in code order
     _commits/0007.json                       level 7 is complete: its files, all figures up to it, and a digest
-    _figures/levels.parquet                  those figures as tables, see `figures`
 
 A level is committed in four steps. Each bucket's states are written to an attempt, a file with a name of its own
 that begins with `_`. When all are there, the attempts that count get their final names and others are removed.
@@ -171,32 +170,52 @@ class RunDirectory:
             UsageError: there is no run, it is of something else, or a file is not what was committed. Then the
                 directory is as it was.
         """
-        identity = _plain(identity)
-        _require_own_files(path)
-        head = _read_json(path / "_run.json", f"{path} holds no run that could be resumed")
-        if head.get("format") != FORMAT:
-            raise UsageError(
-                f"{path} has format {shown(head.get('format'))}, and only format {FORMAT} can be resumed"
-            )
-        digest = head.pop("digest", None)
-        if digest != digest_of(head):
-            raise UsageError(f"{path / '_run.json'} was changed since the run began: it does not fit its digest")
-        if different := difference({part: head.get(part, {}) for part in identity}, identity):
-            raise UsageError(f"{path} holds another run: {different}")
-        found = cls(path, head["run"], head["width"], head["buckets"], durable, digest)
-        commits = found.commits()
-        distinct = 0
-        for commit in commits:
-            found._verify(commit)
-            distinct += commit.rows
-            if commit.distinct != distinct:
-                raise UsageError(f"{found._place(commit.level)} has {commit.distinct} states, its files {distinct}")
+        found = cls.open(path, identity, durable=durable)
+        commits = found.verified_commits()
         try:
             (path / "_commits").mkdir(exist_ok=True)  # it died while it began again
             found._sweep(commits)
         except OSError as failure:
             raise UsageError(f"{path} cannot be written: {failure.strerror}") from None
         return found, commits
+
+    @classmethod
+    def open(cls, path: Path, identity: Identity | None = None, *, durable: bool = True) -> RunDirectory:
+        """A run that is there, to be read.
+
+        Args:
+            path: its directory.
+            identity: what it must be of, part by part; parts that are not given are not looked at.
+            durable: see the field.
+
+        Raises:
+            UsageError: there is no run, or it is of something else.
+        """
+        identity = _plain(identity or {})
+        _require_own_files(path)
+        head = _read_json(path / "_run.json", f"{path} holds no run")
+        if head.get("format") != FORMAT:
+            raise UsageError(f"{path} has format {shown(head.get('format'))}, and only format {FORMAT} can be read")
+        digest = head.pop("digest", None)
+        if digest != digest_of(head):
+            raise UsageError(f"{path / '_run.json'} was changed since the run began: it does not fit its digest")
+        if different := difference({part: head.get(part, {}) for part in identity}, identity):
+            raise UsageError(f"{path} holds another run: {different}")
+        return cls(path, head["run"], head["width"], head["buckets"], durable, digest)
+
+    def verified_commits(self) -> list[Commit]:
+        """The levels that are committed, once all files proved complete.
+
+        Raises:
+            UsageError: a file is not what was committed.
+        """
+        commits, distinct = self.commits(), 0
+        for commit in commits:
+            self._verify(commit)
+            distinct += commit.rows
+            if commit.distinct != distinct:
+                raise UsageError(f"{self._place(commit.level)} has {commit.distinct} states, its files {distinct}")
+        return commits
 
     # States.
 

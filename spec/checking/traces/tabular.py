@@ -24,7 +24,7 @@ from spec.language.extras import require
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["columns", "to_pandas"]
+__all__ = ["columns", "kind", "plain", "to_pandas"]
 
 
 def to_pandas(trace: Trace) -> pandas.DataFrame:
@@ -73,23 +73,22 @@ def _places(place: str, values: Sequence[Any], spelling: Spelling) -> Iterator[t
 
 def _uniform(values: Sequence[Any], spelling: Spelling) -> list[Any]:
     """The values of a column, which are all of one kind."""
-    plain = [
-        None if each is None or each is ABSENT or each is LEFT_OUT else _plain(each, spelling) for each in values
-    ]
-    kinds = {_kind(each) for each in plain if each is not None}
+    plain = [None if each is None or each is ABSENT or each is LEFT_OUT else plain(each, spelling) for each in values]
+    kinds = {kind(each) for each in plain if each is not None}
     if len(kinds - {"empty"}) > 1 or "other" in kinds:
         return [None if each is None else show(value, spelling) for each, value in zip(plain, values, strict=True)]
     return plain
 
 
-def _plain(value: Any, spelling: Spelling) -> Any:
+def plain(value: Any, spelling: Spelling) -> Any:
+    """A value as it stands in a column: a set or sequence as a list, a member of an enumeration by its name."""
     if isinstance(value, frozenset | tuple) and not hasattr(value, "_fields"):
-        return [_plain(each, spelling) for each in value]
+        return [plain(each, spelling) for each in value]
     word = None if hasattr(value, "_fields") else spelling.word(value)
     return value.name if word is None and isinstance(value, Enum) else word or value
 
 
-def _kind(value: Any) -> str:
+def kind(value: Any) -> str:
     """What a column can be of; `other` if of none, `empty` for a list that may be of anything."""
     if isinstance(value, bool | str):
         return "bool" if isinstance(value, bool) else "text"
@@ -101,8 +100,8 @@ def _kind(value: Any) -> str:
 
 
 def _kind_of_list(values: Collection[Any]) -> str:
-    kinds = {_kind(each) for each in values}
+    kinds = {kind(each) for each in values}
     if not kinds:
         return "empty"
-    (kind, *more) = kinds
-    return "other" if more or kind not in {"bool", "text", "integer"} else f"list of {kind}"
+    (one, *more) = kinds
+    return "other" if more or one not in {"bool", "text", "integer"} else f"list of {one}"

@@ -43,7 +43,13 @@ from spec.language.domains.constructors import (
     subset_of,
     tuple_of,
 )
-from spec.language.domains.optional import ABSENT, OptionalDomain, PossiblyDomain, PossiblyEmptyDomain
+from spec.language.domains.optional import (
+    ABSENT,
+    OptionalDomain,
+    OrNothingDomain,
+    PossiblyDomain,
+    PossiblyEmptyDomain,
+)
 from spec.language.domains.records import RecordDomain, TupleDomain
 
 __all__ = [
@@ -56,6 +62,7 @@ __all__ = [
     "LeftOutDomain",
     "ABSENT",
     "OptionalDomain",
+    "OrNothingDomain",
     "PossiblyDomain",
     "PossiblyEmptyDomain",
     "SequenceDomain",

@@ -1,5 +1,7 @@
 """Domains in which a value may be missing: None, the empty tuple, or an absent key stands before the others."""
 
+# ruff: noqa: D102  (what the methods are for is told once, in Domain)
+
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -12,7 +14,7 @@ from spec.language.permutations import Permutation, Route, routes_behind
 T = TypeVar("T")
 
 
-class _OrNothing(Domain[T]):
+class OrNothingDomain(Domain[T]):
     """Nothing first, then the values of a domain.
 
     What lies in one slot makes room in it for nothing; before several slots stands one that tells whether
@@ -67,7 +69,7 @@ class _OrNothing(Domain[T]):
         yield from routes_behind(1, self.domain.routes(other.domain, permutation), guard=0)
 
 
-class OptionalDomain(_OrNothing[T | None]):
+class OptionalDomain(OrNothingDomain[T | None]):
     """See `optional`."""
 
     nothing, presence = None, " is not None"
@@ -81,7 +83,7 @@ class OptionalDomain(_OrNothing[T | None]):
         return f"None or {self.domain}"
 
 
-class PossiblyEmptyDomain(_OrNothing[tuple[Any, ...]]):
+class PossiblyEmptyDomain(OrNothingDomain[tuple[Any, ...]]):
     """See `possibly_empty`."""
 
     nothing, presence = (), " is not empty"
@@ -102,7 +104,7 @@ ABSENT: Final = type("Absent", (), {"__repr__": lambda _: "absent", "__reduce__"
 """What the cell of a partial mapping holds while its key is not there."""
 
 
-class PossiblyDomain(_OrNothing[Any]):
+class PossiblyDomain(OrNothingDomain[Any]):
     """The cell of a partial mapping: absent first, then the values."""
 
     nothing, presence = ABSENT, " is there"

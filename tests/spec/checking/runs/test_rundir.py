@@ -297,7 +297,7 @@ DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
     ),
     "a file is a link": (_link("_commits/0003.json"), r"0003\.json is a link: "),
     "a folder is a link": (_link("level=0002"), "level=0002 is a link: "),
-    "a file that is to be written is a link": (_link("_figures/levels.unfinished"), "levels.unfinished is a link: "),
+    "a file that is to be written is a link": (_link("_commits/0009.unfinished"), "0009.unfinished is a link: "),
     "a file is a pipe": (lambda run: os.mkfifo(run.path / "_spark.log"), r"_spark\.log is no file: "),
     "rows do not match": (
         _forge("_commits/0002.json", _miscount),
@@ -326,10 +326,10 @@ DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
         _write("_run.json", "[]"),
         r"_run\.json cannot be read",
     ),
-    "the head is gone": (lambda run: (run.path / "_run.json").unlink(), "holds no run that could be resumed"),
+    "the head is gone": (lambda run: (run.path / "_run.json").unlink(), "holds no run"),
     "the format is older": (
         _change_json("_run.json", lambda head: head.update(format=1)),
-        "has format 1, and only format 5 can be resumed",
+        "has format 1, and only format 5 can be read",
     ),
     "the head was edited": (
         _change_json("_run.json", lambda head: head.update(constants={"top": "4", "sides": "2"})),

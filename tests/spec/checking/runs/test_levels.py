@@ -6,16 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyarrow import parquet
 
-from spec.checking import EvaluationFailed, Result, check
+from spec.checking import Result, check
 from spec.checking.local import LocalEngine
 from spec.checking.reference import ReferenceEngine
 from spec.checking.result import LevelResult
-from spec.checking.runs.figures import ACTIONS, FOLDER, LEVELS
+from spec.checking.runs.frames import actions_of_run, levels_of_run
 from spec.checking.spark import SparkEngine
-from spec.language.errors import EnvironmentWarning
-from tests.spec.toys import TOYS, RaisingAction, Walkers
+from tests.spec.toys import TOYS
 
 Keeping = type[LocalEngine | SparkEngine]
 KEEPING: list[Keeping] = [LocalEngine, SparkEngine]
@@ -32,10 +30,8 @@ def untimed(levels: list[dict[str, Any]] | tuple[LevelResult, ...]) -> list[dict
 
 
 def tables(run_dir: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The levels and the actions that are kept there."""
-    levels, actions = (parquet.read_table(run_dir / FOLDER / f"{name}.parquet") for name in ("levels", "actions"))
-    assert (tuple(levels.column_names), tuple(actions.column_names)) == (LEVELS, ACTIONS)
-    return untimed(levels.to_pylist()), actions.to_pylist()
+    """The levels and the actions of the run that is kept there."""
+    return untimed(levels_of_run(run_dir).to_dict("records")), actions_of_run(run_dir).to_dict("records")
 
 
 @pytest.mark.parametrize("name", ["reference", "local"])
@@ -94,23 +90,3 @@ def test_a_resumed_run_has_the_rows_of_an_unbroken_one(begins: Keeping, resumes:
     assert [each["level"] for each in until[1][-1:]] == [3]
     check(TOY, engine=resumes(run_dir=there, resume=True), keep_going=True)
     assert tables(there) == expected
-
-
-def test_a_run_that_fails_keeps_the_figures_of_what_it_keeps(tmp_path: Path) -> None:
-    """As where an action raises."""
-    with pytest.raises(EvaluationFailed, match="ZeroDivisionError"):
-        check(RaisingAction(), engine=LocalEngine(run_dir=tmp_path))
-    levels, _ = tables(tmp_path)
-    assert [each["level"] for each in levels] == list(range(1, len(list((tmp_path / "_commits").iterdir())) + 1))
-
-
-def test_figures_that_cannot_be_written_cost_no_verdict(tmp_path: Path) -> None:
-    """It is told, and the run goes on with what it has."""
-    check(Walkers(), engine=LocalEngine(run_dir=tmp_path), max_depth=2)
-    for each in (tmp_path / FOLDER).iterdir():
-        each.unlink()
-    (tmp_path / FOLDER).rmdir()
-    (tmp_path / FOLDER).write_text("in the way")
-    with pytest.warns(EnvironmentWarning, match=f"^{tmp_path / FOLDER} cannot be written: File exists$"):
-        result = check(Walkers(), engine=LocalEngine(run_dir=tmp_path, resume=True))
-    assert result.verdict == check(Walkers()).verdict
