@@ -73,11 +73,11 @@ def _places(place: str, values: Sequence[Any], spelling: Spelling) -> Iterator[t
 
 def _uniform(values: Sequence[Any], spelling: Spelling) -> list[Any]:
     """The values of a column, which are all of one kind."""
-    plain = [None if each is None or each is ABSENT or each is LEFT_OUT else plain(each, spelling) for each in values]
-    kinds = {kind(each) for each in plain if each is not None}
+    found = [None if each is None or each is ABSENT or each is LEFT_OUT else plain(each, spelling) for each in values]
+    kinds = {kind(each) for each in found if each is not None}
     if len(kinds - {"empty"}) > 1 or "other" in kinds:
-        return [None if each is None else show(value, spelling) for each, value in zip(plain, values, strict=True)]
-    return plain
+        return [None if each is None else show(value, spelling) for each, value in zip(found, values, strict=True)]
+    return found
 
 
 def plain(value: Any, spelling: Spelling) -> Any:
