@@ -12,8 +12,11 @@ import resource
 import sys
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
+
+import psutil
 
 from spec.language.errors import UsageError
 
@@ -100,22 +103,21 @@ def room_to_grow(table: dict[Any, Any], keys: int) -> int:
 
 def own() -> int:
     """Bytes of this process that are in memory: its PSS and, counted in full, what it shares. Takes microseconds."""
-    try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[1]) * PAGE
-    except OSError:  # no Linux: the most there ever was
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return int(peak) * (1 if sys.platform == "darwin" else 1024)
+    rss: int = _process(os.getpid()).memory_info().rss
+    return rss
 
 
 def private() -> int:
     """Bytes of this process that come from no file: a forked process shares less and less of these."""
-    try:
-        with open("/proc/self/statm", "rb") as file:
-            fields = file.read().split()
-            return (int(fields[1]) - int(fields[2])) * PAGE
-    except OSError:
-        return own()
+    taken = _process(os.getpid()).memory_info()
+    found: int = taken.rss - getattr(taken, "shared", 0)
+    return found
+
+
+@cache
+def _process(number: int) -> psutil.Process:
+    """The process with this number; a forked one has another."""
+    return psutil.Process(number)
 
 
 def of_tree(root: int | None = None) -> int:
@@ -123,9 +125,11 @@ def of_tree(root: int | None = None) -> int:
 
     Adding up the pages of a process takes the machine some 15 ms for each gigabyte.
     """
-    if root is not None:
-        return sum(map(of_process, tree(root)))
-    return sum(map(of_process, tree(os.getpid()))) or own()
+    try:
+        first = psutil.Process(root)
+        return sum(map(of_process, (first, *first.children(recursive=True))))
+    except psutil.NoSuchProcess:
+        return 0
 
 
 class MemoryGauge:
@@ -147,33 +151,14 @@ class MemoryGauge:
         return self._last
 
 
-def of_process(process: int) -> int:
-    """The PSS of a process; 0 if there is none any more."""
+def of_process(process: psutil.Process) -> int:
+    """The PSS of a process, or what it alone has where there is no PSS; 0 if there is no such process any more."""
     try:
-        with open(f"/proc/{process}/smaps_rollup", "rb") as file:
-            return next((int(line.split()[1]) * 1024 for line in file if line.startswith(b"Pss:")), 0)
-    except OSError:
+        taken = process.memory_full_info()
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
         return 0
-
-
-def tree(root: int) -> Iterator[int]:
-    """A process and its descendants, as far as they are there now."""
-    yield root
-    for task in _listed(f"/proc/{root}/task"):
-        try:
-            with open(f"/proc/{root}/task/{task}/children", "rb") as file:
-                children = file.read().split()
-        except OSError:
-            continue
-        for child in children:
-            yield from tree(int(child))
-
-
-def _listed(path: str) -> list[str]:
-    try:
-        return os.listdir(path)
-    except OSError:
-        return []
+    found: int = getattr(taken, "pss", taken.uss)
+    return found
 
 
 # Memory that there is.
