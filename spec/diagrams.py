@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final
 
 from spec.atlas.anomalies import anomalies, anomaly_named
-from spec.census import moves_taken, rows_taken
 from spec.checking.check import check, silent
 from spec.checking.exploration import OnProgress
 from spec.language.errors import UsageError
@@ -58,11 +57,10 @@ def drawn(what: str, form: str, release: str | None = None, on_progress: OnProgr
     named = release and release_named(release, dict.fromkeys(RELEASES))
     if what == "controller":
         named = named or RELEASES[-1]
-        found = moves(named, on_progress)
-        life = controller_diagram.picture_of(named, found, moves_taken(named, found))
+        life = controller_diagram.picture_of(named, moves(named, on_progress))
         return controller_diagram.FORMATS[form](life)
     table = diagrams.DIAGRAMS[what]
-    return diagrams.FORMATS[form](table.at(named) if named else table, taken=rows_taken(what))
+    return diagrams.FORMATS[form](table.at(named) if named else table)
 
 
 def _anomaly(what: str, form: str, release: str | None, on_progress: OnProgress) -> str:

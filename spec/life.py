@@ -15,7 +15,7 @@ again; and until 1.0 a request in a session that has ended, which waits for the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from spec.checking.check import silent
@@ -130,30 +130,6 @@ def moves_with(
         return order[at.doing], at.active, at.beside
 
     return tuple(sorted(found, key=lambda move: (place(move.source), place(move.target), move.said)))
-
-
-def counted_systems(
-    release: str,
-) -> Iterator[tuple[ControllerLife, Callable[[Any, Step, tuple[str, ...], Any], Iterator[Move]]]]:
-    """What is explored of a release, each with what is seen of a step: the move that it is, if it is one.
-
-    Raises:
-        UsageError: there is no such release.
-    """
-    switches = {**ControllerLife.releases[RELEASES[-1]], **valuation(ControllerLife.releases, release)}
-    threads = ControllerLife(**switches).design.threads
-    place = _place_of(threads)
-
-    def moves_of(before: Any, step: Step, said: tuple[str, ...], after: Any) -> Iterator[Move]:
-        source = place(before, step)
-        if source is None:
-            return
-        target = place(after, step)
-        if source != target or said:
-            yield _move(Edge(source, step.action, tuple(step.parameters.items()), said, target))
-
-    for constants in BOUNDS[threads]:
-        yield ControllerLife(**{**switches, **constants}), moves_of
 
 
 def _place_of(threads: Threads) -> Abstraction:

@@ -12,11 +12,11 @@ Not shown: an event that changes nothing.
 
 As an SVG it is a page to be read: a panel for each row, in which requests stand below each other, and beside each
 what leads elsewhere, with the name of where that is. One graph of all of it, which DOT and Mermaid draw, is three
-times as wide as a screen, and mostly arrows. The wider an arrow is, the more often it was taken.
+times as wide as a screen, and mostly arrows.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from typing import NamedTuple
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.controller import ELECTION, EXPIRED, MAYBE_RESIGN, STARTUP, Design, Threads, design_of
 from statemachines.controller_event import HANDLING, REGISTER, ControllerEvent
-from statemachines.drawing import FONT_SIZE, FONTS, INITIAL, LINE, NODE_HEIGHT, POINTS_PER_INCH, heat, width_of
+from statemachines.drawing import FONT_SIZE, FONTS, INITIAL, LINE, NODE_HEIGHT, POINTS_PER_INCH, width_of
 from statemachines.panels import Branch, Panel, PanelStep, page
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
     "Picture",
     "dot",
     "mermaid",
-    "names_of_moves",
     "picture_of",
     "svg",
 ]
@@ -90,8 +89,6 @@ class Arrow(NamedTuple):
     target: str
     said: tuple[str, ...]
     from_frame: bool = False
-    taken: tuple[int, ...] = ()
-    """How often it was taken, by what was said; empty if that was not counted."""
 
 
 class Picture(NamedTuple):
@@ -106,23 +103,17 @@ class Picture(NamedTuple):
         """The names of the rows."""
         return tuple(dict.fromkeys(each.frame for each in self.boxes if each.frame))
 
-    @property
-    def most_taken(self) -> int:
-        """How often what is taken most often is taken; 0 if that was not counted."""
-        return max((sum(arrow.taken) for arrow in self.arrows), default=0)
-
     def within(self, frame: str) -> list[Box]:
         """The boxes in a frame."""
         return [each for each in self.boxes if each.frame == frame]
 
 
-def picture_of(release: str, moves: Iterable[Move], taken: Mapping[Move, int] | None = None) -> Picture:
+def picture_of(release: str, moves: Iterable[Move]) -> Picture:
     """The life of a controller of a release, in which there are these moves.
 
     Args:
         release: one of Kafka's.
         moves: what leads from one place to another.
-        taken: how often each was taken, if that was counted; one that is not among them never was.
 
     Raises:
         ValueError: it is no release.
@@ -143,47 +134,35 @@ def picture_of(release: str, moves: Iterable[Move], taken: Mapping[Move, int] | 
     sources: dict[tuple[str, At], set[At]] = defaultdict(set)
     for each in shown:
         sources[each.said, _SELF if each.source == each.target else each.target].add(each.source)
-    said: dict[Arrow, dict[str, int]] = defaultdict(dict)
+    said: dict[Arrow, set[str]] = defaultdict(set)
     requests = {at for at in places if at.doing and at.doing[0] not in (Do.Start, Do.Connect)}
     frames: dict[str, set[At]] = defaultdict(set)
     for at in places:
         frames[boxes[at].frame].add(at)
 
-    def lead(source: str, target: At, words: str, by: Iterable[At], from_frame: bool = False) -> None:
-        """These places lead to that one, by one arrow."""
-        times = sum((taken or {}).get(Move(at, words, at if target == _SELF else target), 0) for at in by)
+    def lead(source: str, target: At, words: str, from_frame: bool = False) -> None:
         to = source if target == _SELF else boxes[target].name
-        its = said[Arrow(source, to, (), from_frame)]
-        its[words] = its.get(words, 0) + times
+        said[Arrow(source, to, (), from_frame)].add(words)
 
     some = ""
     for (words, target), left in sources.items():
         if len(left & requests) > len(requests) / 2:
             some = "any request" if left == requests else "any other request"
-            lead(_ANY, target, words, left)
+            lead(_ANY, target, words)
             continue
         for frame, among in frames.items() if target.doing != IDLE else ():
             if frame and len(among) > 1 and among <= left and target not in among and target != _SELF:
-                lead(frame, target, words, among, from_frame=True)
+                lead(frame, target, words, from_frame=True)
                 left -= among
         for at in left:
-            lead(boxes[at].name, target, words, [at])
+            lead(boxes[at].name, target, words)
     order = {each.name: place for place, each in enumerate(boxes.values())}
-    arrows = []
-    for arrow, its in said.items():
-        answers = _short(its)
-        spoken = [each for each in answers if each]
-        times = tuple(answers[each] for each in spoken or answers) if taken is not None else ()
-        arrows.append(arrow._replace(said=tuple(map(_caused, spoken)), taken=times))
+    arrows = [
+        arrow._replace(said=tuple(_caused(each) for each in _short(its) if each)) for arrow, its in said.items()
+    ]
     arrows.sort(key=lambda arrow: (order.get(arrow.source, -1), arrow.source, order.get(arrow.target, -1)))
     any_request = (Box(_ANY, some, waits=True),) if some else ()
     return Picture(release, (*boxes.values(), *any_request), tuple(arrows))
-
-
-def names_of_moves(release: str, moves: Iterable[Move]) -> dict[Move, str]:
-    """What each move is called: `elect_Elect: it is another broker: to NotController`."""
-    rows = _rows(design_of(release))
-    return {each: f"{_box(each.source, rows).name}: {each.said}: to {_box(each.target, rows).name}" for each in moves}
 
 
 def _with_signs(picture: Picture) -> Picture:
@@ -207,17 +186,14 @@ def _with_signs(picture: Picture) -> Picture:
     return picture._replace(boxes=(*picture.boxes, *signs.values()), arrows=tuple(arrows))
 
 
-def _short(said: Mapping[str, int]) -> dict[str, int]:
+def _short(said: Set[str]) -> Iterator[str]:
     """What is said, in order; what only differs in whether the broker resigns is one answer."""
-    resigns, short = ": it resigns", dict[str, int]()
+    resigns = ": it resigns"
     for words in sorted(said):
-        plain = words.removesuffix(resigns)
-        if plain != words and plain in said:
-            del short[plain]
-            short[f"{plain}{resigns} if it was active"] = said[plain] + said[words]
-        else:
-            short[words] = said[words]
-    return short
+        if words.endswith(resigns) and words.removesuffix(resigns) in said:
+            yield f"{words} if it was active"
+        elif words + resigns not in said:
+            yield words
 
 
 def _caused(said: str) -> str:
@@ -290,19 +266,7 @@ def mermaid(picture: Picture) -> str:
         label = f'|"{words}"|' if words else ""
         source = _framed(arrow.source) if arrow.from_frame else arrow.source
         lines.append(f"    {source} -->{label} {arrow.target}")
-    return "\n".join([*lines, *_link_styles(signed)]) + "\n"
-
-
-def _link_styles(picture: Picture) -> Iterator[str]:
-    """How wide arrows are, by their numbers."""
-    alike: dict[str, list[str]] = defaultdict(list)
-    most = picture.most_taken
-    for number, arrow in enumerate(picture.arrows):
-        if most:
-            width = heat(sum(arrow.taken), most)
-            alike[f"stroke-width:{width}px" if width else "stroke-dasharray:5 3"].append(str(number))
-    for style, numbers in sorted(alike.items()):
-        yield f"    linkStyle {','.join(numbers)} {style}"
+    return "\n".join(lines) + "\n"
 
 
 def _shape(each: Box) -> str:
@@ -324,11 +288,6 @@ def svg(picture: Picture) -> str:
         "A box is a request to ZooKeeper; below it, and beside it, stands what may be answered, and where that leads."
         " In italics: from where else it is come to."
     ]
-    if picture.most_taken:
-        below.append(
-            "The wider an arrow, the more often it was taken where the specification was explored; dashed: not in as"
-            " many states as were counted."
-        )
     title = f"The life of a controller in Kafka {picture.release}"
     return page(title, f"the controller's life in {picture.release}, {_SOURCE}", [first, *panels], below)
 
@@ -341,9 +300,7 @@ def _blocks(picture: Picture, boxes: Sequence[Box], frame: str) -> Iterator[Pane
     for arrow in picture.arrows:
         onward = not arrow.from_frame and after.get(arrow.source) == arrow.target
         target = "" if onward else _place(arrow, box_named, boxes)
-        times = arrow.taken or (None,) * max(1, len(arrow.said))
-        for words, taken in zip(arrow.said or ("",), times, strict=True):
-            answers[arrow.source, arrow.from_frame].append(Branch(words, target, taken))
+        answers[arrow.source, arrow.from_frame] += [Branch(words, target) for words in arrow.said or ("",)]
     if (frame, True) in answers:
         words = "either of them:" if len(boxes) == 2 or frame == _WAITS else "any of these:"
         yield PanelStep(words, tuple(_folded(answers[frame, True])), is_box=False)
@@ -372,8 +329,7 @@ def _folded(answers: Iterable[Branch]) -> Iterator[Branch]:
         if each not in both or len(both) < 2:
             yield each
         elif each == both[0]:
-            taken = None if each.taken is None else sum(other.taken or 0 for other in both)
-            yield Branch(each.words, "controller or not", taken)
+            yield Branch(each.words, "controller or not")
 
 
 def _entered(picture: Picture, box: Box, boxes: Mapping[str, Box]) -> str:
@@ -408,15 +364,11 @@ def _digraph(picture: Picture) -> str:
         lines += [f"        {_node(each)}" for each in picture.within(frame)]
         lines.append("    }")
     lines += [f"    {_node(each)}" for each in picture.within("")]
-    most = picture.most_taken
     for arrow in picture.arrows:
         marks, source = [], arrow.source
         if arrow.from_frame:
             marks += [f'ltail="cluster_{_framed(source)}"']
             source = [each for each in picture.within(source) if not each.sign][-1].name
-        if most:
-            width = heat(sum(arrow.taken), most)
-            marks += [f"penwidth={width}" if width else "style=dashed"]
         if arrow.said:
             marks += ['label="' + r"\n".join(arrow.said) + '"']
         lines.append(f'    "{source}" -> "{arrow.target}"' + (f" [{', '.join(marks)}]" if marks else ""))

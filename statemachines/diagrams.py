@@ -4,9 +4,6 @@ The machine is made of the table's rows. On an arrow stands what asks for the tr
 releases also which of them had it; `table.at("2.2")` draws one release. Text comes in the same order always: states
 from the initial one on as declared, transitions by source and then dest.
 
-With the counts of an exploration an arrow is the wider, the more often its row was taken, and dashed if it never was;
-Mermaid's state diagrams know no width.
-
 Graphviz lays the SVG out. Its text is put in here, so that it is the same bytes on every machine: see
 `statemachines.drawing`.
 """
@@ -34,7 +31,6 @@ from statemachines.drawing import (
     blank,
     box,
     graphviz_version,
-    heat,
     laid_out,
     path,
     text_at,
@@ -50,8 +46,6 @@ Direction = Literal["LR", "TB"]
 """Which way time flows: from left to right, or from top to bottom."""
 GraphEngine = Literal["pygraphviz", "mermaid"]
 """What the library draws with."""
-Taken = Mapping[tuple[str, str], int]
-"""How often a row was taken, by the names of its states; one that never was is not among them."""
 
 DIAGRAMS: Mapping[str, Table[Any]] = MappingProxyType({"partition": PARTITION, "replica": REPLICA})
 """The tables there are pictures of, by name."""
@@ -61,20 +55,20 @@ LONGEST_LINE = 24
 _BEGIN = "begin"  # no state of Kafka's begins with a small letter
 
 
-def mermaid(table: Table[Any], direction: Direction = "TB", taken: Taken | None = None) -> str:
+def mermaid(table: Table[Any], direction: Direction = "TB") -> str:
     """The table as a Mermaid state diagram, for Markdown and for https://mermaid.live."""
     machine = _Drawn(table, direction, "mermaid", lambda row: ", ".join(_label(table, row)))
     return f"{machine.get_graph().draw(None)}\n"
 
 
-def dot(table: Table[Any], direction: Direction = "TB", taken: Taken | None = None) -> str:
+def dot(table: Table[Any], direction: Direction = "TB") -> str:
     """The table as a Graphviz graph: the initial state is filled, terminal ones have a double border."""
-    return f"{_graph(table, direction, taken).string()}\n"
+    return f"{_graph(table, direction).string()}\n"
 
 
-def svg(table: Table[Any], direction: Direction = "TB", taken: Taken | None = None) -> str:
+def svg(table: Table[Any], direction: Direction = "TB") -> str:
     """The table as an SVG image of its own, the same bytes wherever Graphviz has the same version."""
-    graph = _graph(table, direction, taken)
+    graph = _graph(table, direction)
     node_width = _node_width(table)
     size = {"width": node_width / POINTS_PER_INCH, "height": NODE_HEIGHT / POINTS_PER_INCH}
     for node in graph.nodes():
@@ -96,11 +90,9 @@ def svg(table: Table[Any], direction: Direction = "TB", taken: Taken | None = No
         path(layout.curves[_BEGIN, str(table.initial)]),
     ]
     for row in _rows(table):
-        stroke = _stroke(row, taken)
-        looks = "" if stroke is None else f' stroke-width="{stroke}"' if stroke else ' stroke-dasharray="5 3"'
         title = ", ".join([f"{row.source} to {row.dest}", *_label(table, row)])
         curve = path(layout.curves[str(row.source), str(row.dest)])
-        lines.append(f"<g{looks}><title>{escape(title)}</title>{curve}</g>")
+        lines.append(f"<g><title>{escape(title)}</title>{curve}</g>")
     begin = layout.centers[_BEGIN]
     lines += ["</g>", f'<circle cx="{begin.x}" cy="{begin.y}" r="{BEGIN_SIZE // 2}" fill="{LINE}"/>']
     lines.append(f'<g font-family="{FONTS}" font-size="{FONT_SIZE}" text-anchor="middle">')
@@ -121,7 +113,7 @@ def svg(table: Table[Any], direction: Direction = "TB", taken: Taken | None = No
 class Format(Protocol):
     """What a table is drawn by."""
 
-    def __call__(self, table: Table[Any], direction: Direction = "TB", taken: Taken | None = None) -> str:
+    def __call__(self, table: Table[Any], direction: Direction = "TB") -> str:
         """The table, as text."""
 
 
@@ -174,8 +166,8 @@ class _Drawn(GraphMachine):
         )
 
 
-def _graph(table: Table[Any], direction: Direction, taken: Taken | None) -> Any:
-    """The library's graph of a table, with a beginning, ends and the widths of arrows."""
+def _graph(table: Table[Any], direction: Direction) -> Any:
+    """The library's graph of a table, with a beginning and ends."""
     import pygraphviz  # noqa: F401 - without it the library's graph is a mock
 
     graph: Any = _Drawn(table, direction, "pygraphviz", lambda row: r"\n".join(_lines(table, row))).get_graph()
@@ -184,11 +176,6 @@ def _graph(table: Table[Any], direction: Direction, taken: Taken | None) -> Any:
     graph.add_edge(_BEGIN, table.initial)
     for state in _ends(table):
         graph.get_node(state).attr["peripheries"] = 2
-    for row in _rows(table):
-        stroke = _stroke(row, taken)
-        if stroke is not None:
-            looks = {"penwidth": stroke} if stroke else {"style": "dashed"}
-            graph.get_edge(row.source, row.dest).attr.update(looks)
     return graph
 
 
@@ -210,13 +197,6 @@ def _label(table: Table[Any], row: Row[Any]) -> list[str]:
 def _lines(table: Table[Any], row: Row[Any]) -> list[str]:
     """The same, line by line."""
     return [line for each in _label(table, row) for line in wrap(each, LONGEST_LINE)]
-
-
-def _stroke(row: Row[Any], taken: Taken | None) -> float | None:
-    """How wide an arrow is; 0 if its row was never taken, None if that was not counted."""
-    if taken is None:
-        return None
-    return heat(taken.get((str(row.source), str(row.dest)), 0), max(taken.values(), default=0))
 
 
 def _ends(table: Table[Any]) -> list[Any]:

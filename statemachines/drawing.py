@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
-from math import log
 from typing import Any, NamedTuple
 
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
     "blank",
     "box",
     "graphviz_version",
-    "heat",
     "laid_out",
     "path",
     "text_at",
@@ -137,15 +135,6 @@ def blank(*lines: str) -> str:
     width = round(max(map(len, lines)) * FONT_SIZE * LETTER) + 6
     cell = f'<td fixedsize="true" width="{width}" height="{LABEL_HEIGHT * len(lines)}"></td>'
     return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="0"><tr>{cell}</tr></table>>'
-
-
-def heat(taken: int, most: int) -> float:
-    """How wide an arrow is that was taken so often: by the logarithm, in steps of half a point; 0 if it never was.
-
-    >>> heat(0, 1000), heat(1, 1000), heat(30, 1000), heat(1000, 1000)
-    (0.0, 1.0, 2.5, 4.0)
-    """
-    return 0.0 if not taken else 1.0 if most <= 1 else round(2 * (1 + 3 * log(taken) / log(most))) / 2
 
 
 def path(curve: Sequence[Point]) -> str:

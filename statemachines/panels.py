@@ -11,7 +11,7 @@ from html import escape
 from textwrap import wrap
 from typing import NamedTuple
 
-from statemachines.drawing import FONTS, INITIAL, LINE, TIP, Point, heat
+from statemachines.drawing import FONTS, INITIAL, LINE, TIP, Point
 
 __all__ = ["Branch", "PanelStep", "Panel", "page"]
 
@@ -45,8 +45,6 @@ class Branch(NamedTuple):
     words: str
     target: str = ""
     """The name of the place; empty of one that leads to the next step of the panel."""
-    taken: int | None = None
-    """How often it was taken; None if that was not counted."""
 
     @property
     def lines(self) -> list[str]:
@@ -138,7 +136,6 @@ def page(title: str, source: str, panels: Sequence[Panel], below: Sequence[str])
     """
     places, width, bottom = _placed(panels)
     height = bottom + len(below) * LINE_HEIGHT + MARGIN
-    most = max((each.taken or 0 for panel in panels for block in panel.blocks for each in block.answers), default=0)
     lines = [
         f"<!-- {source} -->",
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}"'
@@ -149,7 +146,7 @@ def page(title: str, source: str, panels: Sequence[Panel], below: Sequence[str])
         f'<text x="{MARGIN}" y="24" font-size="16" font-weight="bold">{escape(title)}</text>',
     ]
     for panel, (corner, wide) in zip(panels, places, strict=True):
-        lines += _drawn(panel, corner, wide, most)
+        lines += _drawn(panel, corner, wide)
     for number, sentence in enumerate(below):
         lines.append(_text(MARGIN, bottom + 10 + number * LINE_HEIGHT, sentence, f' fill="{QUIET}"'))
     return "\n".join([*lines, "</svg>"]) + "\n"
@@ -180,7 +177,7 @@ def _placed(panels: Sequence[Panel]) -> tuple[list[tuple[Point, int]], int, int]
     return min(map(columns, range(1, len(panels) + 1)), key=sheet)
 
 
-def _drawn(panel: Panel, corner: Point, width: int, most: int) -> Iterator[str]:
+def _drawn(panel: Panel, corner: Point, width: int) -> Iterator[str]:
     x, y = corner.x + INSET, corner.y + TITLE_HEIGHT
     yield (
         f'<rect x="{corner.x}" y="{corner.y}" width="{width}" height="{panel.height}" rx="7" fill="{PANEL}"'
@@ -188,11 +185,11 @@ def _drawn(panel: Panel, corner: Point, width: int, most: int) -> Iterator[str]:
     )
     yield _text(x, corner.y + 17, panel.title, ' font-weight="bold"')
     for block in panel.blocks:
-        yield from _block(block, Point(x, y), corner.x + panel.targets_at, most)
+        yield from _block(block, Point(x, y), corner.x + panel.targets_at)
         y += block.height
 
 
-def _block(block: PanelStep, corner: Point, targets_at: int, most: int) -> Iterator[str]:
+def _block(block: PanelStep, corner: Point, targets_at: int) -> Iterator[str]:
     x, top = corner
     y = top + (BOX_HEIGHT if block.is_box else LINE_HEIGHT)
     aside, onward = block.aside, block.onward
@@ -201,16 +198,14 @@ def _block(block: PanelStep, corner: Point, targets_at: int, most: int) -> Itera
         yield f'<path d="M{x + BRANCHES},{y} V{last}" fill="none" stroke="{LINE}"/>'
     line = y
     for each in aside:
-        yield from _leads(each, Point(x, line), targets_at, most)
+        yield from _leads(each, Point(x, line), targets_at)
         line += len(each.lines) * LINE_HEIGHT
     if onward:
-        counts = [each.taken for each in onward if each.taken is not None]
-        looks = _looks(sum(counts) if counts else None, most)
         end = top + block.height
-        yield f'<path d="M{x + STEM},{y} V{end}" fill="none" stroke="{LINE}"{looks} marker-end="url(#tip)"/>'
+        yield f'<path d="M{x + STEM},{y} V{end}" fill="none" stroke="{LINE}" marker-end="url(#tip)"/>'
         for each in onward:
             for words in each.lines:
-                yield _text(x + STEM + 10, line + 12, words, _told(each))
+                yield _text(x + STEM + 10, line + 12, words)
                 line += LINE_HEIGHT
     if not block.is_box:
         yield _text(x, top + 11, block.words, ' font-style="italic"')
@@ -225,28 +220,16 @@ def _block(block: PanelStep, corner: Point, targets_at: int, most: int) -> Itera
         yield _text(x + block.box_width + 10, top + 16, block.entered, f' font-style="italic" fill="{QUIET}"')
 
 
-def _leads(answer: Branch, at: Point, targets_at: int, most: int) -> Iterator[str]:
+def _leads(answer: Branch, at: Point, targets_at: int) -> Iterator[str]:
     """A branch to the words, and from the end of the words an arrow to the name of the place."""
     x, y = at.x, at.y + 8
-    words, looks = answer.lines, _looks(answer.taken, most)
-    yield f'<path d="M{x + BRANCHES},{y} H{x + WORDS - 4}" fill="none" stroke="{LINE}"{looks}/>'
+    words = answer.lines
+    yield f'<path d="M{x + BRANCHES},{y} H{x + WORDS - 4}" fill="none" stroke="{LINE}"/>'
     for number, line in enumerate(words):
-        yield _text(x + WORDS, y + 4 + number * LINE_HEIGHT, line, _told(answer))
+        yield _text(x + WORDS, y + 4 + number * LINE_HEIGHT, line)
     after = x + WORDS + width_of(words[0]) + 11  # capitals are wider than other letters
-    yield f'<path d="M{after},{y} H{targets_at - 5}" fill="none" stroke="{LINE}"{looks} marker-end="url(#tip)"/>'
+    yield f'<path d="M{after},{y} H{targets_at - 5}" fill="none" stroke="{LINE}" marker-end="url(#tip)"/>'
     yield _text(targets_at, y + 4, answer.target, ' font-weight="bold"')
-
-
-def _looks(taken: int | None, most: int) -> str:
-    """How wide an arrow is; dashed is one that was never taken."""
-    if taken is None:
-        return ""
-    width = heat(taken, most)
-    return f' stroke-width="{width}"' if width else ' stroke-dasharray="4 3"'
-
-
-def _told(answer: Branch) -> str:
-    return f' data-taken="{answer.taken}"' if answer.taken is not None else ""
 
 
 def _text(x: int, y: int, words: str, looks: str = "") -> str:

@@ -27,7 +27,6 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
     "Kafka": ("tests/kafka/",),
     "controller's moves": (
         "tests/spec/test_diagrams.py",
-        "tests/spec/test_census.py",
         "tests/spec/test_life.py",
         "tests/statemachines/test_controller_diagram.py",
     ),

@@ -153,18 +153,6 @@ def test_nothing_on_a_page_overlaps(release: str) -> None:
             assert all(x + 6 * len(words) <= next_x for (x, words), (next_x, _) in pairwise(along))
 
 
-def test_a_page_is_the_wider_drawn_the_more_often_it_was_taken() -> None:
-    """Dashed is what never was, and what was not counted is plain."""
-    idle, elect = At(IDLE), At(Agenda((Do.Elect,)))
-    moves = [Move(elect, "it is another broker", idle), Move(elect, "it is this broker", At(IDLE, active=True))]
-    counted = controller_diagram.picture_of("3.9", moves, {moves[0]: 7})
-    assert [arrow.taken for arrow in counted.arrows] == [(7,), (0,)]
-    assert svg(counted).count("stroke-dasharray") == 2, "before the words and behind them"
-    assert "linkStyle 1 stroke-dasharray:5 3" in mermaid(counted)
-    assert FORMATS["dot"](counted).count("style=dashed") == 1
-    assert "stroke-dasharray" not in svg(controller_diagram.picture_of("3.9", moves))
-
-
 def test_only_what_is_handed_in_is_drawn() -> None:
     """A box for each place, an arrow for each way with all that leads along it, and none for what changes nothing."""
     idle, elect, watch = At(IDLE), At(Agenda((Do.Elect,))), At(Agenda((Do.WatchController, Do.Elect)))

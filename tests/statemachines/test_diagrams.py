@@ -82,23 +82,6 @@ def test_every_row_says_what_asks_for_it(table: Table[Any]) -> None:
     assert all(row.cause for row in table.rows)
 
 
-def test_an_arrow_is_the_wider_the_more_often_it_was_taken() -> None:
-    """And dashed if it never was; without counts all are alike."""
-    taken = {("Red", "Green"): 1000, ("Green", "Red"): 1}
-    graph = AGraph(string=dot(TRAFFIC, taken=taken))
-    looks = {edge: (edge.attr["penwidth"], edge.attr["style"]) for edge in graph.edges() if edge[0] != "begin"}
-    assert looks == {
-        ("Red", "Green"): ("4.0", ""),
-        ("Green", "Red"): ("1.0", ""),
-        ("Green", "Broken"): ("", "dashed"),
-    }
-    picture = svg(TRAFFIC, taken=taken)
-    assert picture.count("stroke-dasharray") == 1
-    assert '<g stroke-dasharray="5 3"><title>Green to Broken' in picture
-    assert '<g stroke-width="4.0"><title>Red to Green' in picture
-    assert "stroke-dasharray" not in svg(TRAFFIC)
-
-
 def test_mermaid_marks_the_beginning_and_goes_where_it_is_sent() -> None:
     lines = [line.strip() for line in mermaid(TRAFFIC, "LR").splitlines()]
     assert lines[:3] == ["---", "title: the states of a traffic light", "---"]

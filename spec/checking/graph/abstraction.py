@@ -4,17 +4,15 @@ States in which the same is seen become one abstract state. There is an edge fro
 reached leads from a state of the first to a state of the second. So every edge is a step that there is; a path along
 several of them need not be. [existential abstraction; Clarke, Grumberg, Long 1994]
 
-How often an edge is taken, `tally` counts, step by step; that takes longer. To find which there are, `edges` has the
-actions themselves note them, whenever an engine evaluates one. An engine that remembers what comes of what
-an action has read evaluates it once for all states that agree in that; what is seen is among what is read, so it
+`edges` has the actions themselves note them, whenever an engine evaluates one. An engine that remembers what comes of
+what an action has read evaluates it once for all states that agree in that; what is seen is among what is read, so it
 misses none. So does `quotient`, by a property of steps: it sees values as states have them, where an action sees
 what it has assigned, such as a field that the specification leaves out.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -140,44 +138,6 @@ def _explore(
             raise EnvironmentFailed(f"{model.specification.name}: the memory was reached", "nothing was kept")
         case "found":
             raise SpecificationError(f"{model.specification.name}: a step leads outside its domains; check it")
-
-
-def tally(
-    specification: Given, see: Callable[[State, Step, tuple[str, ...], State], Iterable[Hashable]], *, max_states: int
-) -> Counter[Hashable]:
-    """Count what is seen of every step from each of the first states, breadth first.
-
-    Args:
-        specification: the system, under its constants, or its class, as in `check`.
-        see: what is seen of a step: of the state before, the step, what its action says, and the state after it.
-        max_states: the steps of so many states are counted.
-
-    Raises:
-        EvaluationFailed: an action raised, or did what it must not.
-        SpecificationError: the specification is not well made.
-    """
-    model, counted = Model(specification), Counter[Hashable]()
-    before, after = model.window(), model.window()
-    queue = deque(model.first_states())
-    met = set(queue)
-    for _ in range(max_states):
-        if not queue:
-            break
-        state = queue.popleft()
-        for taken in model.expand(state).steps:
-            if taken.after is None:
-                continue
-            action, said = model.actions[taken.action], list[str]()
-            window = after.load(state)
-            after.writable(action.name)
-            with listening(said.append):
-                action.instances[taken.instance](window)
-            after.writable(None)
-            counted.update(see(before.load(state), action.step(taken.instance), tuple(said), after.load(taken.after)))
-            if taken.after not in met:
-                met.add(taken.after)
-                queue.append(taken.after)
-    return counted
 
 
 def _noting(found: set[Edge], step: Step, instance: Instance, abstraction: Abstraction) -> Instance:
