@@ -10,22 +10,36 @@ Which moves there are is found elsewhere, and handed in. Here is only decided wh
 
 Not shown: an event that changes nothing.
 
-As an SVG it is a page to be read: a panel for each row, in which requests stand below each other, and beside each
-what leads elsewhere, with the name of where that is. One graph of all of it, which DOT and Mermaid draw, is three
+As an SVG it is a page to be read: a panel for each row, in which requests stand below each other, and below each its
+answers, with the name of the place where they lead. One graph of all of it, which DOT and Mermaid draw, is three
 times as wide as a screen, and mostly arrows.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from html import escape
 from itertools import pairwise
+from textwrap import wrap
 from types import MappingProxyType
 from typing import NamedTuple
 
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.controller import ELECTION, EXPIRED, MAYBE_RESIGN, STARTUP, Design, Threads, design_of
 from statemachines.controller_event import HANDLING, REGISTER, ControllerEvent
-from statemachines.drawing import FONT_SIZE, FONTS, INITIAL, LINE, NODE_HEIGHT, POINTS_PER_INCH, width_of
-from statemachines.panels import Branch, Panel, PanelStep, page
+from statemachines.drawing import (
+    FONT_SIZE,
+    FONTS,
+    INITIAL,
+    LINE,
+    NODE_HEIGHT,
+    POINTS_PER_INCH,
+    cell,
+    quiet,
+    strong,
+    svg_of,
+    table,
+    width_of,
+)
 
 __all__ = [
     "FORMATS",
@@ -44,6 +58,15 @@ _SOURCE = "drawn from its moves by statemachines.controller_diagram"
 _WAITS = "waiting for an event"
 _BESIDE = "ZkEventThread"
 _ANY = "any"
+COLUMNS = 3
+"""How many panels stand beside each other on a page."""
+LONGEST_LINE = 52
+"""How many letters a line of an answer has."""
+PANEL = 'border="1" style="rounded" color="#b5b5ab" bgcolor="#f6f6f2" cellspacing="3"'
+LEGEND = (
+    "A box is a request to ZooKeeper. Below it stand its answers: ↓ leads to the next box, → to the place named.",
+    "Above a box stand the other rows that lead to it.",
+)
 
 
 class At(NamedTuple):
@@ -89,6 +112,13 @@ class Arrow(NamedTuple):
     target: str
     said: tuple[str, ...]
     from_frame: bool = False
+
+
+class _Answer(NamedTuple):
+    """What may come of a request, and the name of the place where that leads; empty of one to the next box."""
+
+    words: str
+    target: str
 
 
 class Picture(NamedTuple):
@@ -280,33 +310,59 @@ def dot(picture: Picture) -> str:
 
 def svg(picture: Picture) -> str:
     """A page with a panel for each row, the same bytes everywhere."""
-    own = tuple(each for each in picture.boxes if not each.frame)
-    first = Panel(_WAITS, tuple(_blocks(picture, (*picture.within(_WAITS), *own), _WAITS)))
-    rows = [frame for frame in picture.frames if frame != _WAITS]
-    panels = [Panel(frame, tuple(_blocks(picture, picture.within(frame), frame))) for frame in rows]
-    below = [
-        "A box is a request to ZooKeeper; below it, and beside it, stands what may be answered, and where that leads."
-        " In italics: from where else it is come to."
-    ]
+    from pygraphviz import AGraph  # no other format needs Graphviz
+
+    own = [each for each in picture.boxes if not each.frame]
+    panels = {_WAITS: [*picture.within(_WAITS), *own]}
+    panels |= {frame: picture.within(frame) for frame in picture.frames if frame != _WAITS}
+    columns: list[list[str]] = [[] for _ in range(COLUMNS)]
+    heights = [0] * COLUMNS
+    for place, (frame, boxes) in enumerate(panels.items()):
+        rows = [cell(strong(frame)), *_panel(picture, boxes, frame)]
+        column = heights.index(min(heights))
+        heights[column] += len(rows)
+        columns[column].append(f'"{frame}" [label={table(rows, PANEL)}, sortv={place}]')
     title = f"The life of a controller in Kafka {picture.release}"
-    return page(title, f"the controller's life in {picture.release}, {_SOURCE}", [first, *panels], below)
+    heading = table([cell(strong(title)), *(cell(quiet(line)) for line in LEGEND)])
+    lines = [
+        f'graph "{title}" {{',
+        f"graph [label={heading}, labelloc=t, labeljust=l, packmode=array_ut{COLUMNS}, pack=8, pad=0.1]",
+        "node [shape=plain]",
+    ]
+    for number, nodes in enumerate(columns):
+        shape = f"packmode=array_ul1, pack=8, peripheries=0, margin=0, sortv={number}"
+        lines += [f'subgraph cluster_{number} {{ graph [label="", {shape}]', *nodes, "}"]
+    return svg_of(AGraph(string="\n".join([*lines, "}"])), "osage", "start")
 
 
-def _blocks(picture: Picture, boxes: Sequence[Box], frame: str) -> Iterator[PanelStep]:
-    """What a panel shows: what leads away from each box in it, and before that from all of them."""
-    answers: dict[tuple[str, bool], list[Branch]] = defaultdict(list)  # a frame may be called as a box is
+def _panel(picture: Picture, boxes: Sequence[Box], frame: str) -> Iterator[str]:
+    """The rows of a panel: what leads away from all of its boxes, then each box, and what leads away from that."""
+    answers: dict[tuple[str, bool], list[_Answer]] = defaultdict(list)  # a frame may be called as a box is
     box_named = {each.name: each for each in picture.boxes}
     after = {each.name: following.name for each, following in pairwise(boxes)}
     for arrow in picture.arrows:
         onward = not arrow.from_frame and after.get(arrow.source) == arrow.target
         target = "" if onward else _place(arrow, box_named, boxes)
-        answers[arrow.source, arrow.from_frame] += [Branch(words, target) for words in arrow.said or ("",)]
+        answers[arrow.source, arrow.from_frame] += [_Answer(words, target) for words in arrow.said or ("",)]
+    whole = 'colspan="2"'
     if (frame, True) in answers:
-        words = "either of them:" if len(boxes) == 2 or frame == _WAITS else "any of these:"
-        yield PanelStep(words, tuple(_folded(answers[frame, True])), is_box=False)
+        yield cell(quiet("either of them:" if len(boxes) == 2 or frame == _WAITS else "any of these:"), whole)
+        yield from _leads(answers[frame, True])
     for each in boxes:
-        its = tuple(_folded(answers[each.name, False]))
-        yield PanelStep(each.words, its, each.title, _entered(picture, each, box_named), each.waits)
+        if entered := _entered(picture, each, box_named):
+            yield cell(quiet(entered), whole)
+        fill = INITIAL if each.waits else "white"
+        words = f"{escape(each.words)} {quiet(each.title)}" if each.title else escape(each.words)
+        yield cell(words, f'{whole} border="1" style="rounded" color="{LINE}"', fill)
+        yield from _leads(answers[each.name, False])
+
+
+def _leads(answers: Iterable[_Answer]) -> Iterator[str]:
+    """A row for each answer, with where it leads; last those that lead to the next box."""
+    for each in sorted(_folded(answers), key=lambda answer: not answer.target):
+        *lines, last = wrap(each.words, LONGEST_LINE) or [""]
+        yield from (cell(escape(line), 'colspan="2"') for line in lines)
+        yield cell(escape(last)) + cell(strong(f"→ {each.target}" if each.target else "↓"))
 
 
 def _place(arrow: Arrow, boxes: Mapping[str, Box], here: Sequence[Box]) -> str:
@@ -320,7 +376,7 @@ def _place(arrow: Arrow, boxes: Mapping[str, Box], here: Sequence[Box]) -> str:
     return target.frame if target == first else f"{target.frame}, {target.words}"
 
 
-def _folded(answers: Iterable[Branch]) -> Iterator[Branch]:
+def _folded(answers: Iterable[_Answer]) -> Iterator[_Answer]:
     """An answer that leaves a broker what it was, controller or not, stands there once."""
     answers = list(answers)
     waiting = {"controller", "not controller"}
@@ -329,7 +385,7 @@ def _folded(answers: Iterable[Branch]) -> Iterator[Branch]:
         if each not in both or len(both) < 2:
             yield each
         elif each == both[0]:
-            yield Branch(each.words, "controller or not")
+            yield _Answer(each.words, "controller or not")
 
 
 def _entered(picture: Picture, box: Box, boxes: Mapping[str, Box]) -> str:

@@ -1,16 +1,16 @@
-"""How pictures come to be the same bytes on every machine: what Graphviz is asked for, and what is drawn here.
+"""How pictures come to be the same bytes on every machine: Graphviz draws all but the words.
 
-The widths of text come from the fonts that fontconfig happens to find. So Graphviz is asked for a layout only, of
-boxes whose size is fixed and whose text is taken away; it loads no font at all. The text is put in afterwards.
-Coordinates are whole points, so that the last bits of floating-point arithmetic do not show. What remains is the
-version of Graphviz, whose layout may differ: each SVG names the one that laid it out.
+The widths of text come from the fonts that fontconfig happens to find. So Graphviz is given a cell without text for
+each line, as wide as the line is by our reckoning; it loads no font at all. The line travels through it as the
+cell's tooltip, and `svg_of` writes it where the cell has come to be. What remains is the version of Graphviz, whose
+layout may differ: each SVG names the one that drew it.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from html import escape
-from typing import Any, NamedTuple
+from html import escape, unescape
+from typing import Any, Literal, NamedTuple
 
 __all__ = [
     "BEGIN_SIZE",
@@ -29,9 +29,14 @@ __all__ = [
     "Point",
     "blank",
     "box",
+    "cell",
     "graphviz_version",
     "laid_out",
     "path",
+    "quiet",
+    "strong",
+    "svg_of",
+    "table",
     "text_at",
     "width_of",
 ]
@@ -43,11 +48,16 @@ FONTS = "Helvetica, Arial, sans-serif"
 LETTER = 0.6
 NODE_HEIGHT = 34
 NODE_PADDING = 22
+NARROW_LETTER = 0.52
+"""The same of sentences, which have more narrow letters than names."""
+PADDING = 6
+"""What is left free before and behind a line in a cell."""
 LABEL_HEIGHT = 18
 BEGIN_SIZE = 12
 MARGIN = 8
 LINE = "#444444"
 INITIAL = "#dfe7ef"
+QUIET = "#666666"
 TIP = (
     '<marker id="tip" viewBox="0 0 10 8" refX="10" refY="4" markerWidth="10" markerHeight="8"'
     f' markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 L10,4 L0,8 z" fill="{LINE}"/></marker>'
@@ -154,3 +164,65 @@ def box(center: Point, width: int, height: int, fill: str) -> str:
 def text_at(center: Point, words: str) -> str:
     """A name or a label."""
     return f'<text x="{center.x}" y="{center.y}" dy=".35em">{escape(words)}</text>'
+
+
+def cell(markup: str, looks: str = "", fill: str = "transparent") -> str:
+    """A cell of one of Graphviz' tables, with room for a line of text: words, some of them `strong` or `quiet`.
+
+    Args:
+        markup: the line as SVG has it.
+        looks: further attributes of the cell, such as `colspan="2"`.
+        fill: its colour.
+    """
+    letters = len(unescape(_TAG.sub("", markup))) * (1.15 if "bold" in markup else 1)
+    size = f'width="{round(letters * FONT_SIZE * NARROW_LETTER) + 2 * PADDING}" height="{LABEL_HEIGHT}"'
+    return f'<td {size} bgcolor="{fill}" href="." title="{escape(markup)}" {looks}></td>'
+
+
+def table(rows: Iterable[str], looks: str = 'border="0" cellspacing="0"') -> str:
+    """A table of Graphviz, as the label of a node, an edge or a graph: each row is one cell or several."""
+    inner = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f'<<table cellborder="0" cellpadding="0" {looks}>{inner}</table>>'
+
+
+def strong(words: str) -> str:
+    """Words in bold letters, for a cell."""
+    return f'<tspan font-weight="bold">{escape(words)}</tspan>'
+
+
+def quiet(words: str) -> str:
+    """Words that stand back, for a cell."""
+    return f'<tspan font-style="italic" fill="{QUIET}">{escape(words)}</tspan>'
+
+
+def svg_of(graph: Any, engine: str, anchor: Literal["start", "middle"]) -> str:
+    """An SVG of a graph whose labels are tables of cells.
+
+    Args:
+        graph: an `AGraph` of pygraphviz.
+        engine: which of Graphviz' engines lays it out.
+        anchor: where in its cell a line stands.
+    """
+    drawn = graph.draw(format="svg", prog=engine).decode()
+
+    def written(found: re.Match[str]) -> str:
+        numbers = [float(number) for number in re.findall(r"-?[\d.]+", found["points"])]
+        left, right, middle = min(numbers[::2]), max(numbers[::2]), (min(numbers[1::2]) + max(numbers[1::2])) / 2
+        x = left + PADDING if anchor == "start" else (left + right) / 2
+        shapes = _INVISIBLE.sub("", found["shapes"])
+        return f'{shapes}<text x="{x:.2f}" y="{middle:.2f}" dy=".35em">{unescape(found["markup"])}</text>'
+
+    looks = f'role="img" font-family="{FONTS}" font-size="{FONT_SIZE}" text-anchor="{anchor}"'
+    head, image = f"<!-- drawn by Graphviz {graphviz_version()} -->\n", drawn[drawn.index("<svg ") :]
+    image = _POINTS.sub('"', image, count=2).replace("<svg ", f"<svg {looks} ", 1)
+    return head + _CELL.sub(written, image)
+
+
+_TAG = re.compile("<[^>]*>")
+_POINTS = re.compile(r'(?<=\d)pt"')
+_INVISIBLE = re.compile(r'<polygon fill="none" stroke="none"[^>]*/>\n')
+_CELL = re.compile(
+    r'<g id="[^"]*"><a xlink:href="\." xlink:title="(?P<markup>[^"]*)">\n'
+    r'(?P<shapes><\w+ [^>]*?(?:points|d)="(?P<points>[^"]*)"[^>]*/>\n(?:<[^/a][^>]*/>\n)*)</a>\n</g>'
+)
+"""A cell in an SVG of Graphviz: its tooltip, and in it whatever of it is to be seen."""
