@@ -34,10 +34,10 @@ from statemachines.drawing import (
     NODE_HEIGHT,
     POINTS_PER_INCH,
     cell,
+    label,
     quiet,
     strong,
     svg_of,
-    table,
     width_of,
 )
 
@@ -310,8 +310,6 @@ def dot(picture: Picture) -> str:
 
 def svg(picture: Picture) -> str:
     """A page with a panel for each row, the same bytes everywhere."""
-    from pygraphviz import AGraph  # no other format needs Graphviz
-
     own = [each for each in picture.boxes if not each.frame]
     panels = {_WAITS: [*picture.within(_WAITS), *own]}
     panels |= {frame: picture.within(frame) for frame in picture.frames if frame != _WAITS}
@@ -321,18 +319,18 @@ def svg(picture: Picture) -> str:
         rows = [cell(strong(frame)), *_panel(picture, boxes, frame)]
         column = heights.index(min(heights))
         heights[column] += len(rows)
-        columns[column].append(f'"{frame}" [label={table(rows, PANEL)}, sortv={place}]')
+        columns[column].append(f'"{frame}" [label={label(rows, PANEL)}, sortv={place}]')
     title = f"The life of a controller in Kafka {picture.release}"
-    heading = table([cell(strong(title)), *(cell(quiet(line)) for line in LEGEND)])
+    heading = label([cell(strong(title)), *(cell(quiet(line)) for line in LEGEND)])
     lines = [
-        f'graph "{title}" {{',
+        "graph {",
         f"graph [label={heading}, labelloc=t, labeljust=l, packmode=array_ut{COLUMNS}, pack=8, pad=0.1]",
         "node [shape=plain]",
     ]
     for number, nodes in enumerate(columns):
         shape = f"packmode=array_ul1, pack=8, peripheries=0, margin=0, sortv={number}"
         lines += [f'subgraph cluster_{number} {{ graph [label="", {shape}]', *nodes, "}"]
-    return svg_of(AGraph(string="\n".join([*lines, "}"])), "osage", "start")
+    return svg_of("\n".join([*lines, "}"]), title, "osage", "start")
 
 
 def _panel(picture: Picture, boxes: Sequence[Box], frame: str) -> Iterator[str]:

@@ -4,8 +4,7 @@ The machine is made of the table's rows. On an arrow stands what asks for the tr
 releases also which of them had it; `table.at("2.2")` draws one release. Text comes in the same order always: states
 from the initial one on as declared, transitions by source and then dest.
 
-Graphviz lays the SVG out. Its text is put in here, so that it is the same bytes on every machine: see
-`statemachines.drawing`.
+Graphviz draws the SVG, the same bytes on every machine: see `statemachines.drawing`.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,19 +20,12 @@ from statemachines.drawing import (
     FONT_SIZE,
     FONTS,
     INITIAL,
-    LABEL_HEIGHT,
     LINE,
-    MARGIN,
     NODE_HEIGHT,
     POINTS_PER_INCH,
-    TIP,
-    Point,
-    blank,
-    box,
-    graphviz_version,
-    laid_out,
-    path,
-    text_at,
+    cell,
+    label,
+    svg_of,
     width_of,
 )
 from statemachines.partition import PARTITION
@@ -69,45 +61,12 @@ def dot(table: Table[Any], direction: Direction = "TB") -> str:
 def svg(table: Table[Any], direction: Direction = "TB") -> str:
     """The table as an SVG image of its own, the same bytes wherever Graphviz has the same version."""
     graph = _graph(table, direction)
-    node_width = _node_width(table)
-    size = {"width": node_width / POINTS_PER_INCH, "height": NODE_HEIGHT / POINTS_PER_INCH}
-    for node in graph.nodes():
-        node.attr["label"] = blank("")
-        if node != _BEGIN:
-            node.attr.update(fixedsize="true", **size)
+    size = {"width": _node_width(table) / POINTS_PER_INCH, "height": NODE_HEIGHT / POINTS_PER_INCH}
+    for state in table.states:
+        graph.get_node(state).attr.update(label=label([cell(str(state))]), fixedsize="true", **size)
     for row in _rows(table):
-        graph.get_edge(row.source, row.dest).attr["label"] = blank(*_lines(table, row))
-    layout = laid_out(graph.string())
-    width, height = layout.width + 2 * MARGIN, layout.height + 2 * MARGIN
-    lines = [
-        f"<!-- {table}: the GraphMachine of its rows, laid out by Graphviz {graphviz_version()} -->",
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}"'
-        f' viewBox="{-MARGIN} {-MARGIN} {width} {height}">',
-        f"<title>The states of a {table}</title>",
-        TIP,
-        f'<rect x="{-MARGIN}" y="{-MARGIN}" width="{width}" height="{height}" fill="white"/>',
-        f'<g fill="none" stroke="{LINE}" stroke-width="1.2" marker-end="url(#tip)">',
-        path(layout.curves[_BEGIN, str(table.initial)]),
-    ]
-    for row in _rows(table):
-        title = ", ".join([f"{row.source} to {row.dest}", *_label(table, row)])
-        curve = path(layout.curves[str(row.source), str(row.dest)])
-        lines.append(f"<g><title>{escape(title)}</title>{curve}</g>")
-    begin = layout.centers[_BEGIN]
-    lines += ["</g>", f'<circle cx="{begin.x}" cy="{begin.y}" r="{BEGIN_SIZE // 2}" fill="{LINE}"/>']
-    lines.append(f'<g font-family="{FONTS}" font-size="{FONT_SIZE}" text-anchor="middle">')
-    for row in _rows(table):
-        label = _lines(table, row)
-        for number, words in enumerate(label):
-            x, y = layout.labels[str(row.source), str(row.dest)]
-            lines.append(text_at(Point(x, y + LABEL_HEIGHT * (2 * number - len(label) + 1) // 2), words))
-    for state in _states(table):
-        center = layout.centers[str(state)]
-        fill = INITIAL if state is table.initial else "white"
-        if state in _ends(table):
-            lines.append(box(center, node_width + 8, NODE_HEIGHT + 8, fill))
-        lines += [box(center, node_width, NODE_HEIGHT, fill), text_at(center, str(state))]
-    return "\n".join([*lines, "</g>", "</svg>"]) + "\n"
+        graph.get_edge(row.source, row.dest).attr["label"] = label(cell(escape(line)) for line in _lines(table, row))
+    return svg_of(graph.string(), f"The states of a {table}", "dot", "middle")
 
 
 class Format(Protocol):
@@ -145,18 +104,18 @@ class _Drawn(GraphMachine):
         table: the rows.
         direction: which way time flows.
         engine: what the graph is made for.
-        label: what stands on the arrow of a row.
+        words: what stands on the arrow of a row.
     """
 
     def __init__(
-        self, table: Table[Any], direction: Direction, engine: GraphEngine, label: Callable[[Row[Any]], str]
+        self, table: Table[Any], direction: Direction, engine: GraphEngine, words: Callable[[Row[Any]], str]
     ) -> None:
         self.machine_attributes = {"directed": "true", "strict": "false", "rankdir": direction}
         self.style_attributes = _LOOKS[engine]
         super().__init__(
             states=_states(table),
             transitions=[
-                {"trigger": row.trigger, "source": row.source, "dest": row.dest, "label": label(row)}
+                {"trigger": row.trigger, "source": row.source, "dest": row.dest, "label": words(row)}
                 for row in _rows(table)
             ],
             initial=table.initial,
@@ -172,7 +131,7 @@ def _graph(table: Table[Any], direction: Direction) -> Any:
 
     graph: Any = _Drawn(table, direction, "pygraphviz", lambda row: r"\n".join(_lines(table, row))).get_graph()
     graph.graph_attr["label"] = ""
-    graph.add_node(_BEGIN, shape="point", width=BEGIN_SIZE / POINTS_PER_INCH, fillcolor=LINE)
+    graph.add_node(_BEGIN, shape="point", label="", width=BEGIN_SIZE / POINTS_PER_INCH, fillcolor=LINE)
     graph.add_edge(_BEGIN, table.initial)
     for state in _ends(table):
         graph.get_node(state).attr["peripheries"] = 2
