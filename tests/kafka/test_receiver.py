@@ -62,9 +62,10 @@ from tests.kafka.receiver_comparison import (
     with_other,
 )
 from tests.kafka.receiver_sequences import Drawing
+from tests.mutants import mutated
 from tests.statemachines.control import T0, T1
 from tests.statemachines.receiving import EPOCH, Kinds, told
-from tests.statemachines.test_kafka_apis import MUTANTS, mutated
+from tests.statemachines.test_kafka_apis import MUTANTS
 
 LENGTH = 15
 CHOICES = 512

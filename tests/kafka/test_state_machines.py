@@ -40,7 +40,8 @@ from statemachines.table import Table, TableState
 from tests.kafka.conftest import RELEASE, ControlPlanes
 from tests.kafka.control_comparison import EVERY_PAIR, HAPPENS, Seen, Tally, compare, missing, report, rows
 from tests.kafka.control_sequences import BROKERS, Drawing
-from tests.statemachines.test_control_mutants import MUTANTS, SendsStopsFirst, mutated
+from tests.mutants import mutated
+from tests.statemachines.test_control_mutants import MUTANTS, SendsStopsFirst
 from tests.statemachines.test_control_mutants import Kinds as MutantKinds
 
 LENGTH = 20

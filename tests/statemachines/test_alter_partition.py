@@ -25,6 +25,7 @@ from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_
 from statemachines.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.topic_partition import TopicPartition
 from statemachines.znode import Code
+from tests.mutants import mutant_tests
 from tests.statemachines.control import CONTROLLER, EPOCH, T0, T1, Cluster
 
 Kind = type[AlterPartitionProcessor]
@@ -190,22 +191,6 @@ def judges_each_partition(kind: Kind) -> None:
     assert [(state.partitionIndex, state.isr) for state in told] == [(0, (1, 2)), (1, (1,))]
 
 
-BATTERY: list[Callable[[Kind], None]] = [
-    writes_the_isr,
-    answers_as_controller_only,
-    knows_the_registration,
-    fences_older_leaders,
-    sends_on_who_is_ahead,
-    answers_a_repeated_request_like_the_first,
-    refuses_a_stale_one,
-    admits_the_living,
-    looks_at_recovery,
-    gives_way_to_other_writers,
-    is_fenced,
-    judges_each_partition,
-]
-
-
 class Differently(AlterPartitionProcessor):
     """A controller that takes what it should have refused with this error."""
 
@@ -338,22 +323,7 @@ MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
 ]
 
 
-@pytest.mark.parametrize("scenario", BATTERY, ids=lambda scenario: scenario.__name__)
-def test_the_controller_passes(scenario: Callable[[Kind], None]) -> None:
-    """All of the battery."""
-    scenario(AlterPartitionProcessor)
-
-
-@pytest.mark.parametrize(("kind", "scenario"), MUTANTS, ids=[kind.__name__ for kind, _ in MUTANTS])
-def test_each_mutant_is_caught(kind: Kind, scenario: Callable[[Kind], None]) -> None:
-    """By the scenario that is named beside it."""
-    with pytest.raises(AssertionError):
-        scenario(kind)
-
-
-def test_each_scenario_catches_a_mutant() -> None:
-    """One that catches none would guard nothing."""
-    assert {scenario for _, scenario in MUTANTS} == set(BATTERY)
+test_the_controller_passes, test_each_mutant_is_caught = mutant_tests(AlterPartitionProcessor, MUTANTS)
 
 
 def test_a_partition_without_leader_is_unknown() -> None:

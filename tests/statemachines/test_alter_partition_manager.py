@@ -16,6 +16,7 @@ from statemachines.errors import Errors
 from statemachines.hosted_partition import CommittedPartitionState, HostedPartition, PendingPartitionChange
 from statemachines.leader_and_isr import LeaderAndIsr
 from statemachines.topic_partition import TopicPartition
+from tests.mutants import mutant_tests
 from tests.statemachines.control import T0, T1
 from tests.statemachines.receiving import BROKER_EPOCH, Broker
 from tests.statemachines.test_alter_partition import Altering
@@ -174,20 +175,6 @@ def ignores_older_answers(kind: Kind) -> None:
         assert leader.hosted().state.isr == (1, 2)
 
 
-BATTERY: list[Callable[[Kind], None]] = [
-    commits_what_is_answered,
-    has_one_change_under_way,
-    has_one_request_under_way,
-    goes_back_to_what_was_committed,
-    waits_for_leader_and_isr,
-    asks_again_after_an_error,
-    looks_for_the_controller,
-    ignores_what_has_been_overtaken,
-    keeps_the_place_of_an_unanswered_one,
-    ignores_older_answers,
-]
-
-
 class CommitsBeforeTheAnswer(AlterPartitionManager):
     """The leader has its ISR when it has asked for it."""
 
@@ -298,22 +285,7 @@ MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
 ]
 
 
-@pytest.mark.parametrize("scenario", BATTERY, ids=lambda scenario: scenario.__name__)
-def test_the_manager_passes(scenario: Callable[[Kind], None]) -> None:
-    """All of the battery."""
-    scenario(AlterPartitionManager)
-
-
-@pytest.mark.parametrize(("kind", "scenario"), MUTANTS, ids=[kind.__name__ for kind, _ in MUTANTS])
-def test_each_mutant_is_caught(kind: Kind, scenario: Callable[[Kind], None]) -> None:
-    """By the scenario that is named beside it."""
-    with pytest.raises(AssertionError):
-        scenario(kind)
-
-
-def test_each_scenario_catches_a_mutant() -> None:
-    """One that catches none would guard nothing."""
-    assert {scenario for _, scenario in MUTANTS} == set(BATTERY)
+test_the_manager_passes, test_each_mutant_is_caught = mutant_tests(AlterPartitionManager, MUTANTS)
 
 
 def test_since_3_3_who_is_not_alive_does_not_join() -> None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-import pytest
-
 from election.ids import BrokerId
 from statemachines.control_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from statemachines.controller import CONTROLLER_EPOCH
@@ -32,6 +30,7 @@ from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.zk_state_machine import PartitionUpdate, StateChange
 from statemachines.znode import Check, Code
 from statemachines.zookeeper import Multi
+from tests.mutants import mutant_tests
 from tests.statemachines.control import EPOCH, T0, T1, Cluster
 
 
@@ -220,28 +219,6 @@ def does_not_make_a_leader_new(kinds: Kinds) -> None:
     cluster.context.remove_replica_state(PartitionAndReplica(T0, 1))
     cluster.replicas_become(NewReplica, (T0, 1))
     assert cluster.leader_and_isr() == {}
-
-
-BATTERY: list[Callable[[Kinds], None]] = [
-    keeps_the_last_member,
-    takes_the_dead_follower_out,
-    elects_without_the_dead,
-    elects_no_one_who_leaves,
-    begins_each_change_with_an_empty_batch,
-    stays_new,
-    stays_deleted,
-    tells_replicas_before_metadata,
-    stops_replicas_last,
-    tells_who_is_leaving,
-    says_which_broker_is_meant,
-    is_fenced,
-    leaves_what_it_had_added,
-    looks_again_after_a_conflict,
-    does_not_touch_a_newer_one,
-    goes_offline_only_out_of_the_isr,
-    goes_by_the_table,
-    does_not_make_a_leader_new,
-]
 
 
 # The mutants: batches
@@ -491,24 +468,4 @@ MUTANTS: list[tuple[Kinds, Callable[[Kinds], None]]] = [
 ]
 
 
-def mutated(kinds: Kinds) -> str:
-    """The name of the mutant."""
-    return next(kind.__name__ for kind, right in zip(kinds, Kinds(), strict=True) if kind is not right)
-
-
-@pytest.mark.parametrize("scenario", BATTERY, ids=lambda scenario: scenario.__name__)
-def test_the_classes_pass(scenario: Callable[[Kinds], None]) -> None:
-    """All of the battery."""
-    scenario(Kinds())
-
-
-@pytest.mark.parametrize(("kinds", "scenario"), MUTANTS, ids=[mutated(kinds) for kinds, _ in MUTANTS])
-def test_each_mutant_is_caught(kinds: Kinds, scenario: Callable[[Kinds], None]) -> None:
-    """By the scenario that is named beside it."""
-    with pytest.raises(AssertionError):
-        scenario(kinds)
-
-
-def test_each_scenario_catches_a_mutant() -> None:
-    """One that catches none would guard nothing."""
-    assert {scenario for _, scenario in MUTANTS} == set(BATTERY)
+test_the_classes_pass, test_each_mutant_is_caught = mutant_tests(Kinds(), MUTANTS)

@@ -27,6 +27,7 @@ from statemachines.controller_channel_manager import (
 )
 from statemachines.controller_context import ControllerContext
 from statemachines.errors import Errors
+from tests.mutants import mutant_tests
 from tests.rows import rows
 
 Kind = type[ControllerChannelManager]
@@ -142,17 +143,6 @@ def ends_with_the_controller(kind: Kind) -> None:
     assert channels.manager.state == InMemoryChannels({1: ()}, {1: RequestSendThread(started=True)})
 
 
-BATTERY: list[Callable[[Kind], None]] = [
-    goes_in_order,
-    sends_again,
-    does_not_wait_for_others,
-    forgets_with_the_channel,
-    keeps_the_channel_that_is_there,
-    drops_without_channel,
-    ends_with_the_controller,
-]
-
-
 class QueueIsNotFifo(ControllerChannelManager):
     """The last request goes first."""
 
@@ -248,22 +238,7 @@ MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
 ]
 
 
-@pytest.mark.parametrize("scenario", BATTERY, ids=lambda scenario: scenario.__name__)
-def test_the_channels_pass(scenario: Callable[[Kind], None]) -> None:
-    """All of the battery."""
-    scenario(ControllerChannelManager)
-
-
-@pytest.mark.parametrize(("kind", "scenario"), MUTANTS, ids=[kind.__name__ for kind, _ in MUTANTS])
-def test_each_mutant_is_caught(kind: Kind, scenario: Callable[[Kind], None]) -> None:
-    """By the scenario that is named beside it."""
-    with pytest.raises(AssertionError):
-        scenario(kind)
-
-
-def test_each_scenario_catches_a_mutant() -> None:
-    """One that catches none would guard nothing."""
-    assert {scenario for _, scenario in MUTANTS} == set(BATTERY)
+test_the_channels_pass, test_each_mutant_is_caught = mutant_tests(ControllerChannelManager, MUTANTS)
 
 
 @given(st.lists(st.tuples(st.sampled_from([1, 2]), st.sampled_from([None, *Delivery])), max_size=40))

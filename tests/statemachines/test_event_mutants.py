@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import pytest
-
 from election.ids import BrokerEpoch, BrokerId
 from statemachines.controller_calls import Call, Callback, Calls, EventFailure, call
 from statemachines.controller_event_processor import ControllerEventProcessor
@@ -26,6 +24,7 @@ from statemachines.zk_data import (
     topic_path,
 )
 from statemachines.znode import Code
+from tests.mutants import mutant_tests
 from tests.statemachines.control import T0, T1
 from tests.statemachines.processing import EventCluster
 
@@ -435,17 +434,6 @@ MUTANTS: list[tuple[Processor, Callable[[Processor], None]]] = [
     (ExpectsNoOtherElection, expects_another_election),
     (RebalancesAlways, leaves_small_imbalances),
 ]
-BATTERY = tuple(dict.fromkeys(scenario for _, scenario in MUTANTS))
 
 
-@pytest.mark.parametrize("scenario", BATTERY, ids=lambda scenario: scenario.__name__)
-def test_the_class_passes(scenario: Callable[[Processor], None]) -> None:
-    """All of the battery."""
-    scenario(ControllerEventProcessor)
-
-
-@pytest.mark.parametrize(("mutant", "scenario"), MUTANTS, ids=[mutant.__name__ for mutant, _ in MUTANTS])
-def test_each_mutant_is_caught(mutant: Processor, scenario: Callable[[Processor], None]) -> None:
-    """By the scenario that is named beside it."""
-    with pytest.raises(AssertionError):
-        scenario(mutant)
+test_the_class_passes, test_each_mutant_is_caught = mutant_tests(ControllerEventProcessor, MUTANTS)

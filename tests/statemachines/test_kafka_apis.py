@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +23,7 @@ from statemachines.kafka_apis import KafkaApis
 from statemachines.metadata_cache import MetadataCache
 from statemachines.replica_manager import NO_FAILURES, LeadershipChange, LogFailure, ReplicaManager
 from statemachines.topic_partition import TopicPartition
+from tests.mutants import mutant_tests
 from tests.statemachines.control import T0, T1
 from tests.statemachines.receiving import BROKER_EPOCH, EPOCH, Broker, Kinds
 
@@ -184,27 +184,6 @@ def keeps_what_has_opened_no_log(kinds: Kinds) -> None:
     broker.lead(2, 1, replicas=(2, 3))
     assert broker.manager.handle_log_dir_failure([T0]) == ()
     assert broker.hosted().online
-
-
-BATTERY: list[Callable[[Kinds], None]] = [
-    refuses_an_earlier_registration,
-    takes_any_other_registration,
-    fails_at_a_later_registration_until_2_5_0,
-    refuses_an_older_controller,
-    learns_of_a_newer_controller,
-    refuses_an_older_leader_epoch,
-    fences_a_late_stop,
-    follows_the_living,
-    forgets_the_dead,
-    ends_what_it_fetched,
-    begins_anew_in_each_epoch,
-    goes_on_with_the_others,
-    makes_logs_of_new_replicas_only,
-    refuses_all_beside_half_a_follower,
-    deletes_no_log_without_fail,
-    starts_no_fetcher_when_it_shuts_down,
-    keeps_what_has_opened_no_log,
-]
 
 
 class IgnoresTheBrokerEpoch(KafkaApis):
@@ -415,27 +394,7 @@ MUTANTS: list[tuple[Kinds, Callable[[Kinds], None]]] = [
 ]
 
 
-def mutated(kinds: Kinds) -> str:
-    """The name of the mutant."""
-    return next(kind.__name__ for kind, right in zip(kinds, Kinds(), strict=True) if kind is not right)
-
-
-@pytest.mark.parametrize("scenario", BATTERY, ids=lambda scenario: scenario.__name__)
-def test_the_classes_pass(scenario: Callable[[Kinds], None]) -> None:
-    """All of the battery."""
-    scenario(Kinds())
-
-
-@pytest.mark.parametrize(("kinds", "scenario"), MUTANTS, ids=[mutated(kinds) for kinds, _ in MUTANTS])
-def test_each_mutant_is_caught(kinds: Kinds, scenario: Callable[[Kinds], None]) -> None:
-    """By the scenario that is named beside it."""
-    with pytest.raises(AssertionError):
-        scenario(kinds)
-
-
-def test_each_scenario_catches_a_mutant() -> None:
-    """One that catches none would guard nothing."""
-    assert {scenario for _, scenario in MUTANTS} == set(BATTERY)
+test_the_classes_pass, test_each_mutant_is_caught = mutant_tests(Kinds(), MUTANTS)
 
 
 @given(st.integers(-1, EPOCH - 1), st.integers(0, BROKER_EPOCH + 1), st.sampled_from([1, 2]), st.integers(-2, 9))

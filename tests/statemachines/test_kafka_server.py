@@ -35,6 +35,7 @@ from statemachines.kafka_server import (
 from statemachines.kafka_zk_client import ZkResponse, retry_requests_until_connected
 from statemachines.metadata_cache import MetadataCache
 from statemachines.znode import Code
+from tests.mutants import mutant_tests
 from tests.rows import rows
 from tests.statemachines.control import T0, T1
 from tests.statemachines.processing import EventCluster
@@ -193,21 +194,6 @@ def says_its_registration_of_today(kind: Server) -> None:
     assert leaving.asks() == (2, 202)
 
 
-BATTERY: list[Callable[[Server], None]] = [
-    is_let_go,
-    asks_again_for_what_remains,
-    asks_again_after_an_error,
-    asks_again_where_no_answer_came,
-    gives_up_after_three,
-    waits_between_attempts,
-    gives_up_at_what_it_does_not_expect,
-    asks_the_controller_of_today,
-    asks_whom_it_asked_where_none_is_known,
-    an_attempt_without_controller_counts,
-    says_its_registration_of_today,
-]
-
-
 class NeverBelievesIt(KafkaServer):
     """It asks as often as it may, whatever the answer."""
 
@@ -302,22 +288,7 @@ MUTANTS: list[tuple[Server, Callable[[Server], None]]] = [
 ]
 
 
-@pytest.mark.parametrize("scenario", BATTERY, ids=lambda scenario: scenario.__name__)
-def test_the_class_passes(scenario: Callable[[Server], None]) -> None:
-    """All of the battery."""
-    scenario(KafkaServer)
-
-
-@pytest.mark.parametrize(("kind", "scenario"), MUTANTS, ids=[kind.__name__ for kind, _ in MUTANTS])
-def test_each_mutant_is_caught(kind: Server, scenario: Callable[[Server], None]) -> None:
-    """By the scenario that is named beside it."""
-    with pytest.raises(AssertionError):
-        scenario(kind)
-
-
-def test_each_scenario_catches_a_mutant() -> None:
-    """One that catches none would guard nothing."""
-    assert {scenario for _, scenario in MUTANTS} == set(BATTERY)
+test_the_class_passes, test_each_mutant_is_caught = mutant_tests(KafkaServer, MUTANTS)
 
 
 @pytest.mark.parametrize("module", [kafka_server, controlled_shutdown])

@@ -16,6 +16,7 @@ from statemachines.leader_and_isr import LeaderAndIsr
 from statemachines.zk_alter_partition_manager import IsrUpdate, ZkAlterPartitionManager
 from statemachines.znode import Code, Create
 from statemachines.zookeeper import ZooKeeper
+from tests.mutants import mutant_tests
 from tests.statemachines.control import T0, T1, Cluster
 from tests.statemachines.processing import EventCluster
 from tests.statemachines.receiving import Broker
@@ -84,9 +85,6 @@ def gives_way_to_other_writers(kind: Kind) -> None:
     assert leader.knows() == ((1, 3), 3)
 
 
-BATTERY: list[Callable[[Kind], None]] = [writes_its_isr, finds_its_own_write, gives_way_to_other_writers]
-
-
 class DoesNotReadBack(ZkAlterPartitionManager):
     """A conflict is another's. [B36, until 0.8.1]"""
 
@@ -131,22 +129,7 @@ MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
 ]
 
 
-@pytest.mark.parametrize("scenario", BATTERY, ids=lambda scenario: scenario.__name__)
-def test_the_manager_passes(scenario: Callable[[Kind], None]) -> None:
-    """All of the battery."""
-    scenario(ZkAlterPartitionManager)
-
-
-@pytest.mark.parametrize(("kind", "scenario"), MUTANTS, ids=[kind.__name__ for kind, _ in MUTANTS])
-def test_each_mutant_is_caught(kind: Kind, scenario: Callable[[Kind], None]) -> None:
-    """By the scenario that is named beside it."""
-    with pytest.raises(AssertionError):
-        scenario(kind)
-
-
-def test_each_scenario_catches_a_mutant() -> None:
-    """One that catches none would guard nothing."""
-    assert {scenario for _, scenario in MUTANTS} == set(BATTERY)
+test_the_manager_passes, test_each_mutant_is_caught = mutant_tests(ZkAlterPartitionManager, MUTANTS)
 
 
 @pytest.mark.parametrize("code", [Code.NONODE, Code.SESSIONEXPIRED])

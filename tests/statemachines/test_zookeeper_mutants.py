@@ -30,7 +30,7 @@ from statemachines.zookeeper import (
     ZooKeeper,
     ZooKeeperError,
 )
-from tests.rows import rows
+from tests.mutants import mutant_tests
 from tests.statemachines.test_zookeeper import C, W, code_of, inbox, stat
 from tests.statemachines.test_zookeeper import server as server_of_kind
 
@@ -244,36 +244,6 @@ def forgets_what_was_deleted(kind: Kind) -> None:
     zk.create(C, "/e")
     zk.expire(W)
     assert zk.exists(C, "/e") is not None
-
-
-BATTERY: list[Callable[[Kind], None]] = [
-    counts_children,
-    numbers_children,
-    dates_changes,
-    counts_versions,
-    spends_zxids,
-    tells_creation,
-    tells_deletion_once,
-    tells_each_change_once,
-    tells_before_it_answers,
-    watches_nothing_that_failed,
-    keeps_all_or_nothing,
-    builds_on_itself,
-    ends_sessions,
-    ends_sessions_with_their_own_events,
-    guards_ephemerals,
-    guards_parents,
-    forgets_with_the_connection,
-    welcomes_back,
-    drops_a_suffix,
-    forgets_what_was_deleted,
-]
-
-
-@rows("scenario", BATTERY)
-def test_the_server_passes(scenario: Callable[[Kind], None]) -> None:
-    """The class as it is passes every scenario."""
-    scenario(ZooKeeper)
 
 
 # The mutants. First those whose tree is wrong.
@@ -587,14 +557,4 @@ def mutate(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(zookeeper, "stat_of", lambda node: right(node)._replace(cversion=node.created))
 
 
-@pytest.mark.parametrize(("kind", "scenario"), MUTANTS, ids=[kind.__name__ for kind, _ in MUTANTS])
-def test_a_mutant_is_caught(kind: Kind, scenario: Callable[[Kind], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The scenario beside the mutant fails on it, by an assertion and not by accident."""
-    mutate(kind, monkeypatch)
-    with pytest.raises(AssertionError):
-        scenario(kind)
-
-
-def test_every_scenario_catches_somebody() -> None:
-    """No scenario is there in vain."""
-    assert {scenario for _, scenario in MUTANTS} == set(BATTERY)
+test_the_server_passes, test_a_mutant_is_caught = mutant_tests(ZooKeeper, MUTANTS, mutate)
