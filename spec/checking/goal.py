@@ -15,7 +15,7 @@ from typing import Any
 from spec.checking.values.expression import NotKnown, function_of
 from spec.checking.values.steps_meant import parameters_in, steps_meant
 from spec.language.errors import UsageError
-from spec.language.part import Instance, Property
+from spec.language.rules import Instance, Property
 from spec.language.specification import Specification
 from spec.language.state import State
 from spec.language.words import Step

@@ -21,12 +21,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property, partial, wraps
 from itertools import product
-from string import Formatter
 from types import SimpleNamespace
-from typing import Any, ClassVar, Final, Generic, NamedTuple, NoReturn, Self, get_args, get_origin, overload
+from typing import Any, ClassVar, Final, Generic, NoReturn, Self, get_args, get_origin, overload
 
 from typing_extensions import TypeVar
 
@@ -34,146 +33,19 @@ from spec.language.domains import (
     TOO_DEEP,
     Domain,
     MappingDomain,
-    PossiblyDomain,
-    SequenceDomain,
-    SubsetDomain,
     as_domain,
     choices_of,
     not_too_deep,
 )
 from spec.language.errors import NotThere, OutOfDomain, SpecificationError, shown
+from spec.language.members import Members, MembersOfMapping, MembersOfSome
+from spec.language.rules import Action, Instance, Property, View, sort_of
 from spec.language.sizes import AtMost, Size, Sizes, name_of, types_in, types_of_fields
-from spec.language.state import State, no_variable
+from spec.language.state import State
 from spec.language.words import MARK, Body, Declaration, Declared, Each, Mark, OfState, Step, kind_of
 
 S = TypeVar("S", bound=State, covariant=True, default=State)
 P = TypeVar("P")
-
-
-@dataclass(frozen=True)
-class Instance:
-    """A marked method with values for its parameters."""
-
-    parameters: Mapping[str, Any]
-    run: Callable[..., Any]
-    part: tuple[str, ...] = ()
-    """Of which part it is: the names from the whole inwards."""
-
-    def __call__(self, *given: Any) -> Any:
-        """What it does with, or says of, a state of the whole, or a step."""
-        seen = within(self.part, given) if self.part else given
-        return self.run(*seen, **self.parameters)
-
-    def on(self, *given: Any) -> Callable[[], Any]:
-        """The same as a function of nothing, for a state that stays the same object, as that of a window does."""
-        return partial(self.run, *within(self.part, given), **self.parameters)
-
-    def named(self, part: str) -> Instance:
-        """The same in a system that holds its part by this name."""
-        return replace(self, part=(part, *self.part))
-
-
-class Lanes(NamedTuple):
-    """Who takes a step, and to whom it is done: lanes of a sequence diagram."""
-
-    actor: str = ""
-    """The lane that does it; empty: the system itself."""
-    receiver: str = ""
-    """The lane that it is done to; empty: no other."""
-    parameters: tuple[str, ...] = ()
-    """The parameters that these lanes stand for."""
-    unsaid: tuple[str, str] = ("", "")
-    """Of the two, what neither the name of the action nor a parameter says; where they do, empty."""
-
-
-@dataclass(frozen=True)
-class Action:
-    """An action with all its instances, in the order of its parameters' domains."""
-
-    name: str
-    doc: str
-    domains: Mapping[str, Domain[Any]]
-    instances: tuple[Instance, ...]
-    rule: str
-    """The name of the method that describes it, which may describe several."""
-    actor: str = ""
-    """The lane of a sequence diagram that does it: a parameter, or in words, with parameters in braces; empty: the
-    system itself."""
-    receiver: str = ""
-    """The lane that it is done to; empty: nobody else's."""
-    is_of_its_part: bool = False
-    """Whether it is done by the part that it is of, whose name stands before its own."""
-
-    def step(self, number: int) -> Step:
-        """The step that its instance of this number takes."""
-        return Step(self.name, self.instances[number].parameters)
-
-    def lanes(self, number: int) -> Lanes:
-        """Who takes the step of its instance of this number."""
-        actor, receiver = (self._lane(lane, number) for lane in (self.actor, self.receiver))
-        return Lanes(actor, receiver, *self._said_by_lanes)
-
-    @cached_property
-    def _said_by_lanes(self) -> tuple[tuple[str, ...], tuple[str, str]]:
-        """The parameters that its lanes stand for; and of the lanes, what nothing else says."""
-        named = dict.fromkeys(name for lane in (self.actor, self.receiver) for name in self.parameters_in(lane))
-        return tuple(named), ("" if self.is_of_its_part else self._unsaid(self.actor), self._unsaid(self.receiver))
-
-    def _lane(self, lane: str, number: int) -> str:
-        values = self.instances[number].parameters
-        return lane_of(lane, self.domains[lane], values[lane]) if lane in values else lane.format_map(values)
-
-    def parameters_in(self, lane: str) -> list[str]:
-        """The parameters that a lane stands for.
-
-        Raises:
-            SpecificationError: something else stands in its braces.
-        """
-        if lane in self.domains:
-            return [lane]
-        try:
-            named = [name for _, name, _, _ in Formatter().parse(lane) if name is not None]
-        except ValueError as wrong:
-            raise SpecificationError(f"action {self.name}: lane {lane!r}: {wrong}") from None
-        for name in named:
-            if name not in self.domains:
-                known = ", ".join(self.domains) or "none"
-                raise SpecificationError(
-                    f"action {self.name}: lane {lane!r}: no parameter is {name!r}; there are {known}"
-                )
-        return named
-
-    def _unsaid(self, lane: str) -> str:
-        """A lane in words that neither a parameter says nor the name of the action."""
-        said = {*lane.lower().split()} <= {*re.split(r"[._]", self.name.lower())}
-        return "" if said or self.parameters_in(lane) else lane
-
-
-@dataclass(frozen=True)
-class Property:
-    """An invariant, transition invariant or witness, with all its instances."""
-
-    name: str
-    kind: str
-    doc: str
-    over_steps: bool
-    instances: tuple[Instance, ...]
-    domains: Mapping[str, Domain[Any]] = field(default_factory=dict)
-    """Of its parameters."""
-
-    @cached_property
-    def part(self) -> tuple[str, ...]:
-        """Of which part it is, with all its instances."""
-        return self.instances[0].part if self.instances else ()
-
-
-@dataclass(frozen=True)
-class View:
-    """What is said of a state in words, or drawn of it, with all its instances."""
-
-    name: str
-    doc: str
-    instances: tuple[Instance, ...]
 
 
 class part(Declaration, Generic[P]):  # noqa: N801 - it is a word
@@ -325,13 +197,13 @@ class Part(Generic[S], metaclass=Body):
             SpecificationError: there is no such variable.
         """
         try:
-            found = given.given(self, _Members(self.states, self.variables))
+            found = given.given(self, Members(self.states, self.variables))
         except SpecificationError:
             raise
         except Exception:
             return None
-        found = found.keys() if isinstance(found, _MembersOfMapping) else found
-        return found.domain if isinstance(found, _MembersOfSome) else None
+        found = found.keys() if isinstance(found, MembersOfMapping) else found
+        return found.domain if isinstance(found, MembersOfSome) else None
 
     def _instances(self, name: str, mark: Mark, domains: Mapping[str, Domain[Any]]) -> tuple[Instance, ...]:
         method = getattr(self, name)
@@ -612,25 +484,6 @@ class Part(Generic[S], metaclass=Body):
                 yield replace(each, **_named(name, each))
 
 
-# Who does it, in a sequence diagram.
-
-
-def _actor_of(mark: Mark, domains: Mapping[str, Domain[Any]]) -> str:
-    """As an action says; else the first parameter whose values are interchangeable."""
-    return mark.actor or next((name for name, domain in domains.items() if sort_of(domain)), "")
-
-
-def sort_of(domain: Domain[Any]) -> str:
-    """What one of these values is called, if the domain is one of interchangeable values; else empty."""
-    sorts = domain.moving.sorts if domain.moving is not None else {}
-    return next((sort for sort, values in sorts.items() if values == tuple(domain)), "")
-
-
-def lane_of(parameter: str, domain: Domain[Any], value: Any) -> str:
-    """How the lane of a value is called: broker 2."""
-    return f"{sort_of(domain) or parameter} {value}"
-
-
 # What is of a part, in the whole.
 
 
@@ -638,29 +491,9 @@ def begin(s: State) -> None:
     """How a part begins that says nothing of it: nothing is assigned."""
 
 
-def within(part: tuple[str, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a part sees of a state of the whole, or of a step and the states around it."""
-    for name in part:
-        given = tuple([getattr(each, name) if isinstance(each, State) else _OwnStep(name, each) for each in given])
-    return given
-
-
-class _OwnStep:
-    """A step as a part sees it: one that another takes has no name. It is read only if the part reads it."""
-
-    __slots__ = ("_part", "_step")
-
-    def __init__(self, part: str, step: Step):
-        self._part, self._step = part, step
-
-    @property
-    def action(self) -> str:
-        name, own = self._step.action, f"{self._part}."
-        return name.removeprefix(own) if name.startswith(own) else ""
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return self._step.parameters
+def _actor_of(mark: Mark, domains: Mapping[str, Domain[Any]]) -> str:
+    """As an action says; else the first parameter whose values are interchangeable."""
+    return mark.actor or next((name for name, domain in domains.items() if sort_of(domain)), "")
 
 
 def _named(part: str, one: Action | Property | View) -> dict[str, Any]:
@@ -704,78 +537,6 @@ SILENT: Final = {"invariant": True, "transition_invariant": True, "sometimes": F
 """What each says of a state or a step that it is not about."""
 OF_THE_WHOLE: Final = ("constant", "switch", "switches", "assumption")
 """What a specification has, and no part of one."""
-
-
-class _Members:
-    """A state in which a set, a tuple or a mapping is the domain of what may be in it."""
-
-    def __init__(
-        self,
-        states: type[State],
-        variables: Mapping[str, tuple[str, Domain[Any] | MappingDomain]],
-        part: str = "",
-    ):
-        self._states, self._variables, self._part = states, variables, part
-
-    def __getattr__(self, name: str) -> Any:
-        if f"{self._part}{name}" in self._variables:
-            return _members_of(self._variables[f"{self._part}{name}"][1])
-        member = self._states.members().get(name)
-        if isinstance(member, type):
-            return _Members(member, self._variables, f"{self._part}{name}.")
-        if member is None and hasattr(self._states, name):
-            raise AttributeError(name)
-        own = [it.removeprefix(self._part) for it in self._variables if it.startswith(self._part)]
-        raise SpecificationError(no_variable(name, own))
-
-
-class _NotAsked:
-    """What code may hand on as it is. Code that asks anything of it chooses among several."""
-
-    def _refuse(self, *_: object) -> bool:
-        raise TypeError
-
-    __bool__ = __contains__ = __iter__ = __len__ = _refuse
-
-
-class _MembersOfSome(_NotAsked):
-    """A set or a tuple of a state, of which only is known what may be in it."""
-
-    def __init__(self, domain: Domain[Any]):
-        self.domain = domain
-
-
-class _MembersOfMapping(_NotAsked):
-    """A mapping of a state in which what it holds is the domain of that."""
-
-    def __init__(self, mapping: MappingDomain):
-        self._mapping = mapping
-
-    def keys(self) -> _MembersOfSome:
-        return _MembersOfSome(self._mapping.keys)
-
-    def values(self) -> _MembersOfSome:
-        first, *others = map(_there, self._mapping.cells.values())
-        if any(other is not first for other in others):
-            raise AttributeError("values")
-        return _MembersOfSome(first)
-
-    def __getitem__(self, key: Any) -> Any:
-        return _members_of(_there(self._mapping.cells[key]))
-
-
-def _members_of(domain: Domain[Any] | MappingDomain) -> Any:
-    match domain:
-        case MappingDomain():
-            return _MembersOfMapping(domain)
-        case SubsetDomain(elements=elements) | SequenceDomain(elements=elements):
-            return _MembersOfSome(elements)
-    raise AttributeError(str(domain))
-
-
-def _there(cell: Domain[Any]) -> Domain[Any]:
-    """What a cell of a mapping holds if its key is there."""
-    return cell.domain if isinstance(cell, PossiblyDomain) else cell
 
 
 def _is_in(value: Any, held: Any, parameter: str) -> bool:

@@ -24,7 +24,8 @@ from warnings import catch_warnings
 
 from spec.checking.code.source import classes_of, is_the_authors, modules_of
 from spec.language.domains import Domain, EnumerationDomain, MappingDomain
-from spec.language.part import Instance, Part
+from spec.language.part import Part
+from spec.language.rules import Instance
 from spec.language.specification import Specification
 
 _LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]

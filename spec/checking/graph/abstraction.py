@@ -23,7 +23,7 @@ from spec.checking.exploration import Engine, OnProgress, Options
 from spec.checking.goal import Goal
 from spec.checking.model import TYPE_OK, Model
 from spec.language.errors import EnvironmentFailed, SpecificationError
-from spec.language.part import Instance, Property
+from spec.language.rules import Instance, Property
 from spec.language.specification import Specification
 from spec.language.state import State
 from spec.language.words import Step, listening

@@ -30,7 +30,7 @@ from spec.checking.local.transparency import opaque
 from spec.checking.model import EvaluationFailed, Model, SeenThrough
 from spec.checking.states.packed_state import PackedState, number_of
 from spec.language.errors import OutOfDomain, told
-from spec.language.part import Action, Instance
+from spec.language.rules import Action, Instance
 from spec.language.state import Cell, CellRow, Values
 from spec.language.words import Step
 

@@ -30,7 +30,7 @@ from spec.checking.model import DEADLOCK, EvaluationFailed, Model
 from spec.checking.states.packed_state import PackedState, number_of
 from spec.checking.symmetry.reduction import Symmetry
 from spec.checking.symmetry.renamings import OF_STEP, Evaluation
-from spec.language.part import Instance
+from spec.language.rules import Instance
 
 
 @dataclass(frozen=True)

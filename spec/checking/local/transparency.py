@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from spec.checking.code.reachable import Named, Reachable, codes_of
 from spec.checking.model import Model
-from spec.language.part import Action, Property
+from spec.language.rules import Action, Property
 
 ASKS_WHAT_IT_IS: Final = (type, id, eval, exec, compile, memoryview)
 """Of the functions of Python itself those to which a lazy value is no plain one."""

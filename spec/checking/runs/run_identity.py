@@ -21,7 +21,7 @@ from spec.checking.model import Model
 from spec.checking.runs.rundir import Identity
 from spec.checking.values.fingerprint import Fingerprints, NoFingerprint, fingerprint
 from spec.language.errors import EnvironmentWarning
-from spec.language.part import Action, Property
+from spec.language.rules import Action, Property
 from spec.language.words import Declaration
 
 

@@ -17,7 +17,7 @@ from spec.checking.traces.views import news, sentences
 from spec.language.domains import ABSENT, LEFT_OUT
 from spec.language.errors import Disabled, NothingToSay
 from spec.language.identity import same
-from spec.language.part import Instance
+from spec.language.rules import Instance
 from spec.language.state import Misplaced, Values
 from spec.language.words import Step, listening
 

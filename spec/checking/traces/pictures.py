@@ -13,8 +13,8 @@ from spec.checking.model import Model
 from spec.checking.traces.views import asked_of, failing
 from spec.checking.values.text import show
 from spec.language.errors import Disabled
-from spec.language.part import Instance
 from spec.language.pictures import Cells, Drawing, Grid, Look, Queue, Tag, Tags, Tree
+from spec.language.rules import Instance
 from spec.language.state import State, Values
 
 __all__ = ["Caption", "captions", "drawings"]

@@ -15,7 +15,7 @@ from spec.checking.values.spelling import PLAIN, Spelling
 from spec.checking.values.text import change, jsonable, jsonable_change, jsonable_state, show
 from spec.language.domains import LEFT_OUT
 from spec.language.escapes import escaped
-from spec.language.part import Lanes
+from spec.language.rules import Lanes
 from spec.language.words import Step
 
 EMPTY: Final = ((), frozenset[Any]())

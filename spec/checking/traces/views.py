@@ -10,7 +10,7 @@ from typing import Any
 
 from spec.checking.model import Model
 from spec.language.errors import Disabled, NothingToSay
-from spec.language.part import Instance
+from spec.language.rules import Instance
 from spec.language.state import State, Values
 from spec.language.words import Step
 

@@ -11,7 +11,7 @@ from typing import Any
 from spec.checking.values.literals import literal
 from spec.checking.values.text import show
 from spec.language.errors import UsageError, printed, represented, shown
-from spec.language.part import Action
+from spec.language.rules import Action
 from spec.language.words import Step
 
 __all__ = ["parameters_in", "steps_meant", "together"]

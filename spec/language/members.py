@@ -1,0 +1,87 @@
+"""A state of which is known only what its sets, tuples and mappings may hold.
+
+A parameter that ranges over part of a state is asked of such a one: what it gives is the parameter's domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from spec.language.domains import Domain, MappingDomain, PossiblyDomain, SequenceDomain, SubsetDomain
+from spec.language.errors import SpecificationError
+from spec.language.state import State, no_variable
+
+
+class Members:
+    """A state in which a set, a tuple or a mapping is the domain of what may be in it."""
+
+    def __init__(
+        self,
+        states: type[State],
+        variables: Mapping[str, tuple[str, Domain[Any] | MappingDomain]],
+        part: str = "",
+    ):
+        self._states, self._variables, self._part = states, variables, part
+
+    def __getattr__(self, name: str) -> Any:
+        if f"{self._part}{name}" in self._variables:
+            return _members_of(self._variables[f"{self._part}{name}"][1])
+        member = self._states.members().get(name)
+        if isinstance(member, type):
+            return Members(member, self._variables, f"{self._part}{name}.")
+        if member is None and hasattr(self._states, name):
+            raise AttributeError(name)
+        own = [it.removeprefix(self._part) for it in self._variables if it.startswith(self._part)]
+        raise SpecificationError(no_variable(name, own))
+
+
+class _NotAsked:
+    """What code may hand on as it is. Code that asks anything of it chooses among several."""
+
+    def _refuse(self, *_: object) -> bool:
+        raise TypeError
+
+    __bool__ = __contains__ = __iter__ = __len__ = _refuse
+
+
+class MembersOfSome(_NotAsked):
+    """A set or a tuple of a state, of which only is known what may be in it."""
+
+    def __init__(self, domain: Domain[Any]):
+        self.domain = domain
+
+
+class MembersOfMapping(_NotAsked):
+    """A mapping of a state in which what it holds is the domain of that."""
+
+    def __init__(self, mapping: MappingDomain):
+        self._mapping = mapping
+
+    def keys(self) -> MembersOfSome:
+        """Its keys."""
+        return MembersOfSome(self._mapping.keys)
+
+    def values(self) -> MembersOfSome:
+        """What it holds, if that is the same for all of its keys."""
+        first, *others = map(there, self._mapping.cells.values())
+        if any(other is not first for other in others):
+            raise AttributeError("values")
+        return MembersOfSome(first)
+
+    def __getitem__(self, key: Any) -> Any:
+        return _members_of(there(self._mapping.cells[key]))
+
+
+def _members_of(domain: Domain[Any] | MappingDomain) -> Any:
+    match domain:
+        case MappingDomain():
+            return MembersOfMapping(domain)
+        case SubsetDomain(elements=elements) | SequenceDomain(elements=elements):
+            return MembersOfSome(elements)
+    raise AttributeError(str(domain))
+
+
+def there(cell: Domain[Any]) -> Domain[Any]:
+    """What a cell of a mapping holds if its key is there."""
+    return cell.domain if isinstance(cell, PossiblyDomain) else cell

@@ -1,0 +1,180 @@
+"""The rules of a system, each with all its instances: actions, properties, views.
+
+A rule may be one of a part: then its instances see the part's own state.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from string import Formatter
+from typing import Any, NamedTuple
+
+from spec.language.domains import Domain
+from spec.language.errors import SpecificationError
+from spec.language.state import State
+from spec.language.words import Step
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A marked method with values for its parameters."""
+
+    parameters: Mapping[str, Any]
+    run: Callable[..., Any]
+    part: tuple[str, ...] = ()
+    """Of which part it is: the names from the whole inwards."""
+
+    def __call__(self, *given: Any) -> Any:
+        """What it does with, or says of, a state of the whole, or a step."""
+        seen = within(self.part, given) if self.part else given
+        return self.run(*seen, **self.parameters)
+
+    def on(self, *given: Any) -> Callable[[], Any]:
+        """The same as a function of nothing, for a state that stays the same object, as that of a window does."""
+        return partial(self.run, *within(self.part, given), **self.parameters)
+
+    def named(self, part: str) -> Instance:
+        """The same in a system that holds its part by this name."""
+        return replace(self, part=(part, *self.part))
+
+
+class Lanes(NamedTuple):
+    """Who takes a step, and to whom it is done: lanes of a sequence diagram."""
+
+    actor: str = ""
+    """The lane that does it; empty: the system itself."""
+    receiver: str = ""
+    """The lane that it is done to; empty: no other."""
+    parameters: tuple[str, ...] = ()
+    """The parameters that these lanes stand for."""
+    unsaid: tuple[str, str] = ("", "")
+    """Of the two, what neither the name of the action nor a parameter says; where they do, empty."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """An action with all its instances, in the order of its parameters' domains."""
+
+    name: str
+    doc: str
+    domains: Mapping[str, Domain[Any]]
+    instances: tuple[Instance, ...]
+    rule: str
+    """The name of the method that describes it, which may describe several."""
+    actor: str = ""
+    """The lane of a sequence diagram that does it: a parameter, or in words, with parameters in braces; empty: the
+    system itself."""
+    receiver: str = ""
+    """The lane that it is done to; empty: nobody else's."""
+    is_of_its_part: bool = False
+    """Whether it is done by the part that it is of, whose name stands before its own."""
+
+    def step(self, number: int) -> Step:
+        """The step that its instance of this number takes."""
+        return Step(self.name, self.instances[number].parameters)
+
+    def lanes(self, number: int) -> Lanes:
+        """Who takes the step of its instance of this number."""
+        actor, receiver = (self._lane(lane, number) for lane in (self.actor, self.receiver))
+        return Lanes(actor, receiver, *self._said_by_lanes)
+
+    @cached_property
+    def _said_by_lanes(self) -> tuple[tuple[str, ...], tuple[str, str]]:
+        """The parameters that its lanes stand for; and of the lanes, what nothing else says."""
+        named = dict.fromkeys(name for lane in (self.actor, self.receiver) for name in self.parameters_in(lane))
+        return tuple(named), ("" if self.is_of_its_part else self._unsaid(self.actor), self._unsaid(self.receiver))
+
+    def _lane(self, lane: str, number: int) -> str:
+        values = self.instances[number].parameters
+        return lane_of(lane, self.domains[lane], values[lane]) if lane in values else lane.format_map(values)
+
+    def parameters_in(self, lane: str) -> list[str]:
+        """The parameters that a lane stands for.
+
+        Raises:
+            SpecificationError: something else stands in its braces.
+        """
+        if lane in self.domains:
+            return [lane]
+        try:
+            named = [name for _, name, _, _ in Formatter().parse(lane) if name is not None]
+        except ValueError as wrong:
+            raise SpecificationError(f"action {self.name}: lane {lane!r}: {wrong}") from None
+        for name in named:
+            if name not in self.domains:
+                known = ", ".join(self.domains) or "none"
+                raise SpecificationError(
+                    f"action {self.name}: lane {lane!r}: no parameter is {name!r}; there are {known}"
+                )
+        return named
+
+    def _unsaid(self, lane: str) -> str:
+        """A lane in words that neither a parameter says nor the name of the action."""
+        said = {*lane.lower().split()} <= {*re.split(r"[._]", self.name.lower())}
+        return "" if said or self.parameters_in(lane) else lane
+
+
+@dataclass(frozen=True)
+class Property:
+    """An invariant, transition invariant or witness, with all its instances."""
+
+    name: str
+    kind: str
+    doc: str
+    over_steps: bool
+    instances: tuple[Instance, ...]
+    domains: Mapping[str, Domain[Any]] = field(default_factory=dict)
+    """Of its parameters."""
+
+    @cached_property
+    def part(self) -> tuple[str, ...]:
+        """Of which part it is, with all its instances."""
+        return self.instances[0].part if self.instances else ()
+
+
+@dataclass(frozen=True)
+class View:
+    """What is said of a state in words, or drawn of it, with all its instances."""
+
+    name: str
+    doc: str
+    instances: tuple[Instance, ...]
+
+
+def sort_of(domain: Domain[Any]) -> str:
+    """What one of these values is called, if the domain is one of interchangeable values; else empty."""
+    sorts = domain.moving.sorts if domain.moving is not None else {}
+    return next((sort for sort, values in sorts.items() if values == tuple(domain)), "")
+
+
+def lane_of(parameter: str, domain: Domain[Any], value: Any) -> str:
+    """How the lane of a value is called: broker 2."""
+    return f"{sort_of(domain) or parameter} {value}"
+
+
+def within(part: tuple[str, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a part sees of a state of the whole, or of a step and the states around it."""
+    for name in part:
+        given = tuple([getattr(each, name) if isinstance(each, State) else _OwnStep(name, each) for each in given])
+    return given
+
+
+class _OwnStep:
+    """A step as a part sees it: one that another takes has no name. It is read only if the part reads it."""
+
+    __slots__ = ("_part", "_step")
+
+    def __init__(self, part: str, step: Step):
+        self._part, self._step = part, step
+
+    @property
+    def action(self) -> str:
+        name, own = self._step.action, f"{self._part}."
+        return name.removeprefix(own) if name.startswith(own) else ""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return self._step.parameters
