@@ -26,6 +26,8 @@ class Size(NamedTuple):
     max_states: int | None = None
 
 
+KIP_320: Final = {"truncation": "kip-320"}
+"""The version of replication that is published."""
 SYSTEMS: Final[dict[str, type[Specification]]] = {
     "controller-election": ControllerElection,
     "replication": Replication,
@@ -36,11 +38,11 @@ SIZES: Final = (
     Size("controller-election", {"elections": 1, "crashes": False, "operator": False}, 7.4e5),
     Size("controller-election", {}, 4.8e7),
     Size("controller-election", {"elections": 3}, 5e7, 50_000_000),
-    Size("replication", {"brokers": 2, "max_leader_epoch": 2}, 6e3),
-    Size("replication", {}, 4e4),
-    Size("replication", {"max_leader_epoch": 2}, 7.4e5),
-    Size("replication", {"log_size": 3, "max_records": 3, "max_leader_epoch": 2}, 4.1e6),
-    Size("replication", {"log_size": 4, "max_records": 4, "max_leader_epoch": 3}, 5e7, 50_000_000),
+    Size("replication", {**KIP_320, "brokers": 2, "max_leader_epoch": 2}, 6e3),
+    Size("replication", KIP_320, 4e4),
+    Size("replication", {**KIP_320, "max_leader_epoch": 2}, 7.4e5),
+    Size("replication", {**KIP_320, "log_size": 3, "max_records": 3, "max_leader_epoch": 2}, 4.1e6),
+    Size("replication", {**KIP_320, "log_size": 4, "max_records": 4, "max_leader_epoch": 3}, 5e7, 50_000_000),
 )
 
 

@@ -7,8 +7,8 @@ for ever; and it must not cut what was committed, or it is lost if this replica 
     0.10         `to_high_watermark`                            cuts what is committed, and not yet known to be
     0.11 to 1.1  `kip_101`: the end of my last epoch, at yours  takes the end of another epoch for it
     2.0          `kip_279`: the same, with the epoch it means   asks a broker that has not heard of the election
-    2.1 to 2.6   `check_leader_epoch`, then the same            (KIP-320)
-    2.7 to 3.9   `diverging_epoch`: the leader looks at each fetch, and there is no question any more (KIP-595)
+    2.1 to 2.7   `check_leader_epoch`, then the same            (KIP-320)
+    2.8 to 3.9   `diverging_epoch`: the leader looks at each fetch, and there is no question any more (KAFKA-10554)
 
 The rule of KIP-279 may need several rounds: `in_rounds` asks until it is done. Offsets are offsets of the log; where
 Kafka's protocol has -1 for none, so has this.
@@ -115,20 +115,39 @@ def check_leader_epoch(current: LeaderEpoch, leader_epoch: LeaderEpoch) -> Error
 
 
 def diverging_epoch(
-    leader: LeaderEpochs, leader_end_offset: Offset, fetch_offset: Offset, last_fetched_epoch: LeaderEpoch
+    leader: LeaderEpochs,
+    leader_end_offset: Offset,
+    fetch_offset: Offset,
+    last_fetched_epoch: LeaderEpoch,
+    leader_start_offset: Offset = 0,
+    log_start_first: bool = True,
 ) -> EpochEndOffset | Errors | None:
     """What a leader says to a fetch at `fetch_offset` by a log whose last record has `last_fetched_epoch`.
 
     None if the log is a beginning of its own, as far as epochs tell; otherwise where the logs part, to which the
-    follower applies `kip_279`, and fetches again. OFFSET_OUT_OF_RANGE if that epoch is beyond all it knows.
-    [Partition.readRecords, 2.7]
+    follower applies `kip_279`, and fetches again. OFFSET_OUT_OF_RANGE if that epoch is beyond all it knows, or if its
+    log begins after `fetch_offset`. Leaders answer so since 2.7, followers tell the epoch since 2.8 (KAFKA-10554).
+
+    Args:
+        leader: the leader's epochs.
+        leader_end_offset: its log end.
+        fetch_offset: where the follower's log ends.
+        last_fetched_epoch: that of the follower's last record.
+        leader_start_offset: where the leader's log begins.
+        log_start_first: a fetch below the log start is out of range even where the logs part (KAFKA-12996, 2.7.2
+            and 2.8.1). Until 2.8.0 it is told where they part. The follower cannot take the leader's log start, which
+            is beyond its high watermark, and stops fetching until it hears of another leader epoch
+            [ReplicaFetcherThread.processPartitionData, 2.8.0].
+
+    [Partition.readRecords, 2.7 to 3.9]
     """
     found = leader.end_offset_for(last_fetched_epoch, leader_end_offset)
     if found.end_offset == UNDEFINED_EPOCH_OFFSET:
         return Errors.OFFSET_OUT_OF_RANGE
-    if found.epoch < last_fetched_epoch or found.end_offset < fetch_offset:
-        return found
-    return None
+    parts = found.epoch < last_fetched_epoch or found.end_offset < fetch_offset
+    if fetch_offset < leader_start_offset and (log_start_first or not parts):
+        return Errors.OFFSET_OUT_OF_RANGE
+    return found if parts else None
 
 
 # The published models' offsets. [hachikuji/kafka-specification: Kip101.tla, Kip279.tla]

@@ -56,8 +56,8 @@ T = TypeVar("T", bound=Task)
 
 
 def driven_releases() -> tuple[str, ...]:
-    """The releases that are run, oldest first."""
-    return tuple(release for release in releases() if _family(release))
+    """The releases that are run, oldest first: of each line the newest whose jars are written down."""
+    return tuple({line_of(release): release for release in releases() if _family(release)}.values())
 
 
 def release_run(name: str) -> str:

@@ -50,11 +50,13 @@ from statemachines.changes.truncating import (
     JOIN_AT_EPOCH_START,
     PERSIST_EPOCH_ON_LEAD,
     REFUSE_SAME_EPOCH,
+    SKIP_DIVERGING_FETCH,
     TRUNCATION,
 )
+from statemachines.errors import Errors
 from statemachines.hosted_partition import goes_by
 from statemachines.in_sync_replicas import UNKNOWN_OFFSET
-from statemachines.leader_epochs import EpochEndOffset, Offset
+from statemachines.leader_epochs import EpochEndOffset, LeaderEpochs, Offset
 from statemachines.replica_log import Record, RecordId, ReplicaLog
 
 
@@ -135,7 +137,12 @@ class Replication(Specification[Replicas]):
 
     name = "replication"
     leaves_out = "crashes, lost flushes, fetches on their way, unclean elections, retention"
-    releases = ByRelease(lambda release: {"truncation": TRUNCATION.at(release)})
+    releases = ByRelease(
+        lambda release: {
+            "truncation": TRUNCATION.at(release),
+            "skip_diverging_fetch": SKIP_DIVERGING_FETCH.at(release),
+        }
+    )
 
     brokers: int = constant(3, "Brokers, each with a replica of the partition.", at_least=1, at_most=5)
     log_size: int = constant(2, "Bound: records in a log.", at_least=1, at_most=9)
@@ -146,7 +153,14 @@ class Replication(Specification[Replicas]):
     truncation: str = switch(
         TRUNCATION.now,
         str(TRUNCATION),
-        among=["truncate-to-high-watermark", "kip-101", "kip-279", "kip-320-first-try", "kip-320"],
+        among=[
+            "truncate-to-high-watermark",
+            "kip-101",
+            "kip-279",
+            "kip-320-first-try",
+            "kip-320",
+            "truncate-on-fetch",
+        ],
     )
     adopt_leaderless: bool = switch(
         False, "A broker acts on a request that names no leader, and follows none; real ones keep their old role."
@@ -156,7 +170,7 @@ class Replication(Specification[Replicas]):
     @assumption
     def is_a_version(self) -> bool:
         """Replication itself is only what the versions share: `Replication.of(truncation=...)` is one of them."""
-        return self.__class__ is not Replication
+        return self.__class__ not in (Replication, UnderOneEpoch)
 
     def sizes(self) -> Mapping[Any, Size]:
         """Offsets and ids of records as far as there are records."""
@@ -677,20 +691,20 @@ class Kip320FirstTry(Kip279, truncation="kip-320-first-try"):
         s.log[follower] = log.truncate_to(self.truncation_offset(s, follower, leader))
 
 
-class Kip320(Kip279, truncation="kip-320"):
-    """2.1 and later: leader and follower deal with each other only while they go by the same leader epoch. [KIP-320]
+class UnderOneEpoch(Replication):
+    """What versions since 2.1 share: leader and follower deal with each other only under the same leader epoch.
 
     In Kafka each fetch, and each question where an epoch ends, carries the asker's leader epoch, and the leader
-    refuses what is not its own [Partition.checkCurrentLeaderEpoch, 2.1]. Here what a leader makes of a fetch, a high
-    watermark or an ISR, is a step of its own later on, and so each has its fence.
+    refuses what is not its own [KIP-320; Partition.checkCurrentLeaderEpoch, 2.1]. Here what a leader makes of a
+    fetch, a high watermark or an ISR, is a step of its own later on, and so each has its fence.
     """
 
-    fence_truncation: bool = switch(FENCE_TRUNCATION.now, str(FENCE_TRUNCATION))
+    name = Replication.name
+
     fence_fetch: bool = switch(FENCE_FETCH.now, str(FENCE_FETCH))
     fence_high_watermark: bool = switch(FENCE_HIGH_WATERMARK.now, str(FENCE_HIGH_WATERMARK))
     fence_join: bool = switch(FENCE_JOIN.now, str(FENCE_JOIN))
     join_at_epoch_start: bool = switch(JOIN_AT_EPOCH_START.now, str(JOIN_AT_EPOCH_START))
-    truncate_every_epoch: bool = switch(TRUNCATE_EVERY_EPOCH.now, str(TRUNCATE_EVERY_EPOCH))
     persist_epoch_on_lead: bool = switch(PERSIST_EPOCH_ON_LEAD.now, str(PERSIST_EPOCH_ON_LEAD))
 
     def same_epoch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
@@ -704,22 +718,12 @@ class Kip320(Kip279, truncation="kip-320"):
             return False
         return truncation.check_leader_epoch(mine.leader_epoch, its.leader_epoch) is None
 
-    def truncate(self, s: Replicas, follower: BrokerId, request: Leadership) -> None:
-        """Only when the leader has accepted the same request."""
-        leader = request.leader
-        if self.fence_truncation:
-            assert leader is not None
-            require(self.may_ask(s, request, leader))
-        if self.truncate_every_epoch or s.replica[follower].leader != leader:
-            super().truncate(s, follower, request)
-
-    def end_offset_for(self, s: Replicas, leader: BrokerId, epoch: LeaderEpoch) -> EpochEndOffset:
-        """The answer of a leader that knows where its own epoch began."""
-        its = s.log[leader]
-        epochs = its.epochs
+    def epochs_of(self, s: Replicas, leader: BrokerId) -> LeaderEpochs:
+        """The leader-epoch cache of a leader, which may know where its own epoch began before it has written."""
+        epochs = s.log[leader].epochs
         if self.persist_epoch_on_lead and self.presumes_leadership(s, leader):
-            epochs = epochs.assign(s.replica[leader].leader_epoch, its.end_offset)
-        return epochs.end_offset_for(epoch, its.end_offset)
+            return epochs.assign(s.replica[leader].leader_epoch, s.log[leader].end_offset)
+        return epochs
 
     def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Only under the leader's own epoch."""
@@ -747,3 +751,81 @@ class Kip320(Kip279, truncation="kip-320"):
         if self.join_at_epoch_start and not has_committed_in_its_epoch(s, leader):
             return False
         return super().may_join(s, follower, leader)
+
+
+class Kip320(UnderOneEpoch, Kip279, truncation="kip-320"):
+    """2.1 to 2.7: the question where an epoch ends is fenced as a fetch is. [KIP-320]"""
+
+    fence_truncation: bool = switch(FENCE_TRUNCATION.now, str(FENCE_TRUNCATION))
+    truncate_every_epoch: bool = switch(TRUNCATE_EVERY_EPOCH.now, str(TRUNCATE_EVERY_EPOCH))
+
+    def truncate(self, s: Replicas, follower: BrokerId, request: Leadership) -> None:
+        """Only when the leader has accepted the same request."""
+        leader = request.leader
+        if self.fence_truncation:
+            assert leader is not None
+            require(self.may_ask(s, request, leader))
+        if self.truncate_every_epoch or s.replica[follower].leader != leader:
+            super().truncate(s, follower, request)
+
+    def end_offset_for(self, s: Replicas, leader: BrokerId, epoch: LeaderEpoch) -> EpochEndOffset:
+        """The answer of a leader that knows where its own epoch began."""
+        return self.epochs_of(s, leader).end_offset_for(epoch, s.log[leader].end_offset)
+
+
+class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"):
+    """2.8 and later: a follower asks nothing, since the answer to its fetch says where the logs part. [KAFKA-10554]
+
+    It fetches at the end of its log, and names the epoch of its last record. If the leader's log does not go on from
+    there, it answers with an epoch and an offset in place of records. The follower truncates and fetches again, round
+    by round. Until the last round its log may be anything, so the leader must not count it (KAFKA-13141).
+
+    Left out: an epoch that a former leader noted and never wrote in, which costs one more round; and that until 3.4.0
+    a follower takes the leader's high watermark before it truncates, which only its own consumers see (KAFKA-14704).
+
+    `Replication` is a base once more so that `of` finds this version: it passes over classes that fix nothing.
+    """
+
+    skip_diverging_fetch: bool = switch(SKIP_DIVERGING_FETCH.now, str(SKIP_DIVERGING_FETCH))
+
+    def answer(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> EpochEndOffset | Errors | None:
+        """What the leader says to a fetch at the end of the follower's log; None if the logs do not part before."""
+        log = s.log[follower]
+        if log.latest_epoch is None:
+            return None
+        epochs, end_offset = self.epochs_of(s, leader), s.log[leader].end_offset
+        return truncation.diverging_epoch(epochs, end_offset, log.end_offset, log.latest_epoch)
+
+    def truncate(self, s: Replicas, follower: BrokerId, request: Leadership) -> None:
+        """Not yet."""
+
+    def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
+        """One round. A leader that cannot tell refuses the fetch, and the follower asks for its log end instead.
+
+        [AbstractFetcherThread.truncateOnFetchResponse, fetchOffsetAndTruncate, 2.8 to 3.9]
+        """
+        log, answer = s.log[follower], self.answer(s, follower, leader)
+        if answer is None:
+            return log.end_offset
+        if isinstance(answer, Errors):
+            return min(log.end_offset, s.log[leader].end_offset)
+        return truncation.kip_279(log, answer).offset
+
+    @action(when=several_epochs, receiver="leader")
+    def follower_truncate(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
+        """A follower fetches, is told that the logs part before the end of its own, and truncates its log."""
+        require(follower != leader and super().may_fetch(s, follower, leader))
+        offset = self.truncation_offset(s, follower, leader)
+        require(offset < s.log[follower].end_offset)
+        s.log[follower] = s.log[follower].truncate_to(offset)
+
+    def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
+        """Only from where the logs do not part."""
+        return super().may_fetch(s, follower, leader) and self.answer(s, follower, leader) is None
+
+    def known_end_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> Offset:
+        """Nothing from a fetch that is refused; nor, since KAFKA-13141, from one that finds that the logs part."""
+        answer = self.answer(s, follower, leader)
+        if isinstance(answer, Errors) or (answer is not None and self.skip_diverging_fetch):
+            return UNKNOWN_OFFSET
+        return super().known_end_offset(s, follower, leader, offset)

@@ -12,8 +12,8 @@ How it is known:
     proposed   no release of Kafka has it
 
 Whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1 run beside ours, and of 2.8.2 and 3.9.1 a broker that gets
-their requests. So it is by source how a controller did what changed before 1.1, how such a broker did it in older
-releases, all that a leader does about its ISR, or a broker that stops, and whether an answer to UpdateMetadata is
+their requests, and of 2.8.0 as well one that leads. So it is by source how a controller did what changed before 1.1,
+how such a broker did it in older releases, what a broker does that stops, and whether an answer to UpdateMetadata is
 heard of, which no comparison gives.
 """
 
@@ -29,6 +29,7 @@ __all__ = [
     "BOTH",
     "BY_TICKET",
     "CONTROLLER",
+    "LEADER",
     "RECEIVER",
     "STATE_MACHINES",
     "KafkaChange",
@@ -55,6 +56,8 @@ class Compared(Enum):
     """KafkaController, with all that is its own."""
     Receiver = "tests/kafka/receiver_comparison.py"
     """KafkaApis, ReplicaManager and MetadataCache, of 2.8.2 and 3.9.1."""
+    Leader = "tests/kafka/test_leaders.py"
+    """ReplicaManager and Partition that lead, over real logs, of 2.8.0, 2.8.2 and 3.9.1."""
 
 
 class Line(NamedTuple):
@@ -93,6 +96,7 @@ STATE_MACHINES: Final = (Compared.StateMachines,)
 CONTROLLER: Final = (Compared.WholeController,)
 BOTH: Final = (*STATE_MACHINES, *CONTROLLER)
 RECEIVER: Final = (Compared.Receiver,)
+LEADER: Final = (Compared.Leader,)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -5,7 +5,7 @@ The tickets of 2.0.1 were mended in the line of KIP-279, which this system explo
 
 from typing import Final
 
-from statemachines.changes.change import KafkaChange, Line, Provenance, always, since
+from statemachines.changes.change import LEADER, KafkaChange, Line, Provenance, always, since
 
 __all__ = [
     "FENCE_FETCH",
@@ -13,17 +13,29 @@ __all__ = [
     "FENCE_JOIN",
     "FENCE_TRUNCATION",
     "JOIN_AT_EPOCH_START",
+    "LOG_START_FIRST",
     "PERSIST_EPOCH_ON_LEAD",
     "REFUSE_SAME_EPOCH",
+    "SKIP_DIVERGING_FETCH",
     "TRUNCATION",
 ]
 
 TRUNCATION: Final = KafkaChange(
-    sentence="What a follower cuts off before it fetches, and what is fenced: as 0.10 (to its high watermark), 0.11 "
-    "(KIP-101), 2.0 (KIP-279) or 2.1 (KIP-320) had it, or as KIP-320 was designed first",
+    sentence="What a follower cuts off, and what is fenced: as 0.10 (to its high watermark), 0.11 (KIP-101), 2.0 "
+    "(KIP-279), 2.1 (KIP-320) or 2.8 (where a fetch finds that logs part) had it, or as KIP-320 was designed first",
     before="truncate-to-high-watermark",
-    since={"0.11.0.0": "kip-101", "2.0.0": "kip-279", "2.1.0": "kip-320"},
-    tickets=("KIP-101", "KIP-279", "KIP-320"),
+    since={"0.11.0.0": "kip-101", "2.0.0": "kip-279", "2.1.0": "kip-320", "2.8.0": "truncate-on-fetch"},
+    tickets=("KIP-101", "KIP-279", "KIP-320", "KAFKA-10554"),
+    provenance=Provenance(
+        by_source=(
+            Line("0.10.2.0", "ReplicaManager.scala", "makeFollowers", 856),
+            Line("0.11.0.0", "ReplicaFetcherThread.scala", "maybeTruncate", 257),
+            Line("2.0.0", "AbstractFetcherThread.scala", "getOffsetTruncationState", 321),
+            Line("2.1.0", "Partition.scala", "checkCurrentLeaderEpoch", 212),
+            Line("2.7.2", "AbstractFetcherThread.scala", "addPartitions", 442),
+            Line("2.8.0", "AbstractFetcherThread.scala", "partitionFetchState", 468),
+        )
+    ),
 )
 FENCE_TRUNCATION: Final = since(
     "2.1.0", "The question where an epoch ends carries the asker's leader epoch", "KIP-320"
@@ -58,3 +70,29 @@ PERSIST_EPOCH_ON_LEAD: Final = since(
     ),
 )
 REFUSE_SAME_EPOCH: Final = always("A broker accepts only requests of a later leader epoch than its own")
+SKIP_DIVERGING_FETCH: Final = since(
+    "2.8.1",
+    "A leader learns nothing of a follower from a fetch that it answers with a diverging epoch",
+    "KAFKA-13141",
+    provenance=Provenance(
+        compared=LEADER,
+        by_source=(
+            Line("2.8.0", "ReplicaManager.scala", "updateFollowerFetchState", 1758),
+            Line("2.8.1", "ReplicaManager.scala", "updateFollowerFetchState", 1766),
+        ),
+    ),
+    note="2.7.2 has it as well, and no follower of 2.7 tells the epoch of its last record",
+)
+LOG_START_FIRST: Final = since(
+    "2.8.1",
+    "A fetch below the leader's log start is out of range even where the logs part; before, the follower fails",
+    "KAFKA-12996",
+    provenance=Provenance(
+        compared=LEADER,
+        by_source=(
+            Line("2.8.0", "Partition.scala", "readRecords", 1112),
+            Line("2.8.1", "Partition.scala", "readRecords", 1112),
+        ),
+    ),
+    note="2.7.2 has it as well, and no follower of 2.7 tells the epoch of its last record",
+)

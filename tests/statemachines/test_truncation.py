@@ -20,6 +20,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from statemachines import truncation
+from statemachines.changes.truncating import LOG_START_FIRST
 from statemachines.errors import Errors
 from statemachines.leader_epochs import (
     UNDEFINED,
@@ -618,6 +619,28 @@ class TestDivergingEpoch:
         self, fetch_offset: int, last_fetched_epoch: int, answer: EpochEndOffset | Errors | None
     ) -> None:
         assert diverging_epoch(self.LEADER, 4, fetch_offset, last_fetched_epoch) == answer
+
+    @rows(
+        "fetch_offset, last_fetched_epoch, answer, until_2_8_0",
+        [
+            (2, 0, None, None),
+            (1, 0, Errors.OFFSET_OUT_OF_RANGE, Errors.OFFSET_OUT_OF_RANGE),
+            (1, 1, Errors.OFFSET_OUT_OF_RANGE, EpochEndOffset(0, 3)),  # the logs part, too
+            (2, 1, EpochEndOffset(0, 3), EpochEndOffset(0, 3)),
+        ],
+    )
+    def test_a_fetch_below_the_log_start_is_out_of_range(
+        self,
+        fetch_offset: int,
+        last_fetched_epoch: int,
+        answer: EpochEndOffset | Errors | None,
+        until_2_8_0: EpochEndOffset | Errors | None,
+    ) -> None:
+        """Whether the logs part or not, since KAFKA-12996; before, a log that parts was told so."""
+        leader = LeaderEpochs.of([0, 0, 0, 2, 2]).truncate_from_start(2)
+        assert diverging_epoch(leader, 5, fetch_offset, last_fetched_epoch, 2) == answer
+        first = LOG_START_FIRST.at("2.8.0")
+        assert diverging_epoch(leader, 5, fetch_offset, last_fetched_epoch, 2, first) == until_2_8_0
 
     def test_an_epoch_is_out_of_range_when_all_that_is_known_is_lower(self) -> None:
         """And for no other reason; a leader that knows nothing answers no follower."""

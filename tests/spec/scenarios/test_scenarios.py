@@ -117,7 +117,8 @@ def test_one_fence_makes_the_difference(story: str, other: str, fence: str, tmp_
     without, with_it = ((HERE / f"{name}.txt").read_text(encoding="utf-8") for name in (story, other))
     assert without.count(f" {fence} ") == with_it.count(" truncation=kip-320 ") == 1
     path = tmp_path / "changed.txt"
-    for text in (without.replace(f" {fence} ", " "), with_it.replace(" truncation=kip-320 ", f" {fence} ")):
+    version = " truncation=kip-320 "
+    for text in (without.replace(f" {fence} ", " "), with_it.replace(version, f"{version}{fence} ")):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(TranscriptError):
             run(path)

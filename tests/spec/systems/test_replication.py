@@ -23,7 +23,9 @@ from spec.systems.replication import (
     Kip320FirstTry,
     Replicas,
     Replication,
+    TruncateOnFetch,
     TruncateToHighWatermark,
+    UnderOneEpoch,
 )
 from tests.rows import rows
 
@@ -33,7 +35,11 @@ VERSIONS = {
     "kip-279": Kip279,
     "kip-320-first-try": Kip320FirstTry,
     "kip-320": Kip320,
+    "truncate-on-fetch": TruncateOnFetch,
 }
+
+
+OLDEST, *_, NEWEST = VERSIONS
 
 
 def bounds(short: str) -> dict[str, int]:
@@ -64,9 +70,9 @@ def test_the_constant_names_the_version(truncation: str) -> None:
 
 
 def test_the_newest_version_is_the_default() -> None:
-    """KIP-320, all fences up."""
+    """Truncation on fetch, all fences up."""
     default = Replication.of()
-    assert type(default) is Kip320
+    assert type(default) is TruncateOnFetch
     switches = {name for name, constant in default.constants().items() if constant.switch and constant.type is bool}
     assert {name for name in switches if not getattr(default, name)} == {"adopt_leaderless"}
 
@@ -81,14 +87,28 @@ def test_every_release_is_mapped() -> None:
         "truncate-to-high-watermark": ("0.10.1", "0.10.2"),
         "kip-101": ("0.11", "1.1"),
         "kip-279": ("2.0", "2.0"),
-        "kip-320": ("2.1", "3.9"),
+        "kip-320": ("2.1", "2.7"),
+        "truncate-on-fetch": ("2.8", "3.9"),
     }
 
 
-def test_what_the_versions_share_is_no_version() -> None:
+def test_releases_since_2_7_differ_as_kafka_does() -> None:
+    """2.7 asks where an epoch ends; 2.8.0 truncates on fetch, and counts what will be cut off (KAFKA-13141)."""
+    releases, constants = ("2.7", "2.8.0", "2.8.1"), {**bounds("2-2-2-2"), "history": True}
+    found = {each: Replication.of_release(each, **constants) for each in releases}
+    assert [type(each) for each in found.values()] == [Kip320, TruncateOnFetch, TruncateOnFetch]
+    assert {each: broken(check(its, keep_going=True)) for each, its in found.items()} == {
+        "2.7": {},
+        "2.8.0": {"weak_isr": 9, "strong_isr": 9, "leader_completeness": 11, "committed_once": 13},
+        "2.8.1": {},
+    }
+
+
+@pytest.mark.parametrize("shared", [Replication, UnderOneEpoch])
+def test_what_the_versions_share_is_no_version(shared: type[Replication]) -> None:
     """The base class alone would be a system in which followers do not know where to truncate."""
     with pytest.raises(AssumptionViolated, match=r"Replication\.of"):
-        Replication()
+        shared()
 
 
 @rows("constants", [{"brokers": 0}, {"log_size": 0}, {"max_records": 0}, {"max_leader_epoch": -1}, {"brokers": 9}])
@@ -101,10 +121,7 @@ def test_bounds_that_make_no_sense_are_refused(constants: dict[str, int]) -> Non
 
 @pytest.mark.parametrize(
     "truncation",
-    [
-        pytest.param(each, marks=() if each in {"truncate-to-high-watermark", "kip-320"} else pytest.mark.long)
-        for each in VERSIONS
-    ],
+    [pytest.param(each, marks=() if each in {OLDEST, NEWEST} else pytest.mark.long) for each in VERSIONS],
 )
 def test_under_the_smallest_bounds_nothing_is_missing(truncation: str) -> None:
     """An action or witness that the bounds rule out is absent: no run is called vacuous for it."""
@@ -173,9 +190,15 @@ def test_with_kafkas_answers_kip_279_still_diverges() -> None:
 
 def test_kip_320_needs_a_leader_that_can_answer_for_its_epoch() -> None:
     """And with one, Kafka's answers are as good as the published offsets."""
-    unable = replication("2-2-2-2", answers="kafka", persist_epoch_on_lead=False)
+    constants = {"truncation": "kip-320", "answers": "kafka"}
+    unable = replication("2-2-2-2", **constants, persist_epoch_on_lead=False)
     assert broken(check(unable, keep_going=True)) == {"weak_isr": 13, "strong_isr": 13}
-    assert check(replication("2-2-2-2", answers="kafka", history=True)).verdict == "holds"
+    assert check(replication("2-2-2-2", **constants, history=True)).verdict == "holds"
+
+
+def test_on_fetch_a_leader_that_cannot_answer_is_no_danger() -> None:
+    """It refuses the fetch, where the answer to a question had sent the follower back to its high watermark."""
+    assert check(replication("2-2-2-2", persist_epoch_on_lead=False, history=True)).verdict == "holds"
 
 
 # Every guard that matters: the system without it, and the property that sees it.
@@ -219,6 +242,13 @@ class CommitsBeyond(Kip320):
         s.log[leader] = log._replace(high_watermark=log.high_watermark + 1)
 
 
+class FetchesFromAnywhere(TruncateOnFetch):
+    """A leader answers a fetch whatever the follower has before it."""
+
+    def may_fetch(self, s: Replicas, follower: int, leader: int) -> bool:
+        return self.same_epoch(s, follower, leader)
+
+
 MUTANTS: list[tuple[Specification, str]] = [
     (CommitsBeyond(**bounds("1-1-1-0")), "type_ok"),
     (Kip320(**bounds("1-1-1-0"), refuse_same_epoch=False), "no_hw_regression"),
@@ -229,6 +259,7 @@ MUTANTS: list[tuple[Specification, str]] = [
     (CommitsAlone(**bounds("2-1-2-1"), history=True), "committed_once"),
     (JoinsBehind(**bounds("2-1-1-0")), "weak_isr"),
     (NeverTruncates(**bounds("2-1-2-1")), "weak_isr"),
+    (FetchesFromAnywhere(**bounds("2-2-3-1")), "weak_isr"),
 ]
 
 

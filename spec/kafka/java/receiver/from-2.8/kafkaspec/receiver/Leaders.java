@@ -1,0 +1,119 @@
+package kafkaspec.receiver;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import kafka.cluster.Partition;
+import kafka.server.HostedPartition;
+import kafka.server.KafkaConfig;
+import kafka.server.ReplicaManager;
+import kafkaspec.Configuration;
+import kafkaspec.Fields;
+import kafkaspec.Json;
+import kafkaspec.pure.Call;
+import org.apache.kafka.common.TopicPartition;
+import scala.collection.JavaConverters;
+
+/**
+ * What a leader answers to fetches and learns from them, and whom it takes out of its ISRs. Its logs are real files.
+ *
+ * <p>A case: `commands` to one broker that starts with nothing, registered under `broker_epoch`. A command is to `do`
+ * one of these:
+ *
+ * <ul>
+ * <li>`receive`: a request, as Receivers has it
+ * <li>`append`: it appends so many (`count`) records to the log of a `partition` that it leads
+ * <li>`start_at`: the records below an `offset` are deleted
+ * <li>`fetch`: `follower` asks for a partition from an `offset` on, its last record being of `last_fetched_epoch`
+ * <li>`expire`: the scheduled task that shrinks ISRs runs; whoever is behind has been for too long
+ * </ul>
+ *
+ * <p>Its answer: after each command what is to be seen of the partitions that it leads, in Kafka's order. Of a
+ * request also its `error`; of a fetch an `error`, where the logs are `diverging` (epoch, end offset), or the `bytes`
+ * of records; of the task how it has `failed`, if it has, and the `asked` ISRs.
+ */
+public final class Leaders implements Call {
+    private static final int BROKER = 1;
+    private static final long AT_ONCE = -1;
+
+    private final KafkaConfig config = Configuration.of(BROKER);
+    private final Apis apis = new Apis(config);
+    private final Map<String, List<Integer>> asked = new HashMap<>();
+
+    @Override
+    public JsonNode answer(JsonNode given) throws Exception {
+        apis.register(Json.field(given, "broker_epoch").asLong());
+        ArrayNode seen = Json.array();
+        try (LogDirectories directories = new LogDirectories(config)) {
+            ReceivingBroker broker = new ReceivingBroker(directories);
+            Led.ask(broker, asked);
+            apis.serve(broker);
+            for (JsonNode command : Json.field(given, "commands")) {
+                asked.clear();
+                seen.add(observe(broker, does(broker, command)));
+            }
+        }
+        return seen;
+    }
+
+    private ObjectNode does(ReceivingBroker broker, JsonNode command) throws Exception {
+        ObjectNode answered = Json.object();
+        String does = Json.field(command, "do").asText();
+        switch (does) {
+            case "receive" -> answered.put("error", Receivers.error(apis.handle(ControlRequests.of(command))).name());
+            case "append" -> Led.append(led(broker, command), Json.field(command, "count").asInt());
+            case "start_at" -> Led.startAt(led(broker, command), Json.field(command, "offset").asLong());
+            case "fetch" -> Led.fetch(broker, led(broker, command), command, answered);
+            case "expire" -> expire(broker, answered);
+            default -> throw new Json.Malformed("nothing to do as " + does);
+        }
+        return answered;
+    }
+
+    private static Partition led(ReplicaManager broker, JsonNode command) {
+        TopicPartition partition = new TopicPartition("t", Json.field(command, "partition").asInt());
+        return ((HostedPartition.Online) broker.getPartition(partition)).partition();
+    }
+
+    private static List<Partition> all(ReplicaManager broker) {
+        List<Partition> all = new ArrayList<>();
+        JavaConverters.asJavaIterable(broker.allPartitions()).forEach(
+            each -> all.add(((HostedPartition.Online) each._2()).partition()));
+        return all;
+    }
+
+    private void expire(ReplicaManager broker, ObjectNode answered) throws IllegalAccessException {
+        all(broker).forEach(partition -> Fields.set(partition, "replicaLagTimeMaxMs", AT_ONCE));
+        Method task = Arrays.stream(ReplicaManager.class.getDeclaredMethods())
+            .filter(method -> method.getName().endsWith("maybeShrinkIsr") && method.getParameterCount() == 0)
+            .findAny().orElseThrow();
+        task.setAccessible(true);
+        try {
+            task.invoke(broker);
+        } catch (InvocationTargetException failed) {
+            answered.put("failed", failed.getCause().getClass().getSimpleName());
+        }
+        ObjectNode isrs = answered.putObject("asked");
+        asked.forEach((partition, isr) -> isr.forEach(isrs.putArray(partition)::add));
+    }
+
+    private static ObjectNode observe(ReplicaManager broker, ObjectNode seen) {
+        ObjectNode led = seen.putObject("led");
+        for (Partition partition : all(broker)) {
+            var log = partition.localLogOrException();
+            ObjectNode its = led.putObject(partition.topicPartition().toString())
+                .put("log_start", log.logStartOffset())
+                .put("high_watermark", log.highWatermark())
+                .put("log_end", log.logEndOffset());
+            Led.putFollowers(partition, its.putObject("followers"));
+        }
+        return seen;
+    }
+}
