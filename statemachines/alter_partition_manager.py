@@ -40,6 +40,7 @@ from statemachines.alter_partition import (
 )
 from statemachines.errors import Errors
 from statemachines.hosted_partition import CommittedPartitionState, HostedPartition, PendingPartitionChange
+from statemachines.in_sync_replicas import may_expire
 from statemachines.leader_and_isr import LeaderAndIsr
 from statemachines.replica_manager import ReplicaManager
 from statemachines.topic_partition import TopicPartition
@@ -128,7 +129,8 @@ class AlterPartitionManager:
     def maybe_shrink_isr(self, partition: TopicPartition, out_of_sync: Collection[BrokerId]) -> bool:
         """Followers have fallen behind: propose that they leave the ISR.
 
-        Returns whether that is proposed: not if a change is under way, nor if none of them is in the ISR.
+        Returns whether that is proposed: not if a change is under way, nor if none of them is in the ISR, nor if the
+        leader cannot look for them (`in_sync_replicas.may_expire`).
 
         Raises:
             ValueError: this broker does not lead, or is one of them; nothing has changed.
@@ -139,6 +141,9 @@ class AlterPartitionManager:
         state = hosted.state
         leaving = [each for each in out_of_sync if each in state.isr]
         if not isinstance(state, CommittedPartitionState) or not leaving:
+            return False
+        expire_unassigned = self.replica_manager.design.expire_unassigned
+        if not may_expire(state.isr, broker, hosted.assignment.replicas, expire_unassigned):
             return False
         self._propose(partition, hosted.prepare_isr_shrink(broker, leaving))
         return True

@@ -82,6 +82,7 @@ class ControlDesign(NamedTuple):
         receiving.RETRY_WITHOUT_CONTROLLER.now
     )
     stop_after_last: Annotated[bool, receiving.STOP_AFTER_LAST] = receiving.STOP_AFTER_LAST.now
+    expire_unassigned: Annotated[bool, receiving.EXPIRE_UNASSIGNED] = receiving.EXPIRE_UNASSIGNED.now
     elect_if_created: Annotated[bool, control.ELECT_IF_CREATED] = control.ELECT_IF_CREATED.now
     read_back_alteration: Annotated[bool, control.READ_BACK_ALTERATION] = control.READ_BACK_ALTERATION.now
     clear_batch: Annotated[bool, control.CLEAR_BATCH] = control.CLEAR_BATCH.now

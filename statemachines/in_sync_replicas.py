@@ -14,6 +14,9 @@ Consumers read up to there.
 2.0.1 has the epoch's start as well. Since 2.7 the ISR is the maximal one: replicas that the leader has asked the
 controller to take in are members, and replicas that it has asked to take out still are (KIP-497).
 
+A member that is none of the leader's replicas leaves as others do until 2.3, and at once since 3.0. From 2.4 to 2.8
+the leader cannot look who has lagged while there is one (`may_expire`, KAFKA-9672).
+
 Left out: clocks (a caller says which replicas have lagged), and so which replicas outside the ISR are caught up;
 min.insync.replicas; and that a broker must be alive to join, since 3.3.
 Offsets count from 0; `UNKNOWN_OFFSET` is the LEO of a replica that has not fetched from this leader yet.
@@ -22,12 +25,13 @@ Offsets count from 0; `UNKNOWN_OFFSET` is the LEO of a replica that has not fetc
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
+from election.ids import BrokerId
 from statemachines.leader_epochs import Offset
 
-__all__ = ["UNKNOWN_OFFSET", "high_watermark", "may_join", "must_leave"]
+__all__ = ["UNKNOWN_OFFSET", "high_watermark", "may_expire", "may_join", "must_leave"]
 
 UNKNOWN_OFFSET: Final = -1
 """The LEO of a replica of which the leader knows none; it holds the high watermark back. [LogOffsetMetadata, 3.9]"""
@@ -86,3 +90,24 @@ def must_leave(end_offset: Offset, leader_end_offset: Offset, lagged: bool, may_
     (True, False, True)
     """
     return lagged and not (may_idle and end_offset == leader_end_offset)
+
+
+def may_expire(
+    isr: Iterable[BrokerId], leader: BrokerId, replicas: Collection[BrokerId], expire_unassigned: bool = True
+) -> bool:
+    """Whether a leader can look which members of its ISR have fallen behind.
+
+    Args:
+        isr: the ISR.
+        leader: the leader, which is not looked at.
+        replicas: the assignment that the leader was told of in LeaderAndIsr. A controller takes a replica out of it
+            before it takes it out of the ISR, in each reassignment.
+        expire_unassigned: False from 2.4 to 2.8: the look fails at a member that is none of the replicas. With it
+            ends the scheduled task, for the partitions after this one as well (KAFKA-9672).
+
+    [Partition.isFollowerOutOfSync, ReplicaManager.maybeShrinkIsr, 2.4 to 3.9]
+
+    >>> may_expire([1, 2], 1, [1, 2], False), may_expire([1, 3], 1, [1, 2], False), may_expire([1, 3], 1, [1, 2])
+    (True, False, True)
+    """
+    return expire_unassigned or all(member == leader or member in replicas for member in isr)

@@ -30,6 +30,7 @@ from typing import NamedTuple, Protocol
 from election.brokers import in_order
 from election.ids import BrokerId
 from statemachines.hosted_partition import HostedPartition
+from statemachines.in_sync_replicas import may_expire
 from statemachines.kafka_zk_client import (
     ZkBatch,
     ZkRequest,
@@ -94,14 +95,19 @@ class ZkAlterPartitionManager:
         return None if replica in hosted.state.isr else self._update(partition, (*hosted.state.isr, replica))
 
     def maybe_shrink_isr(self, partition: TopicPartition, out_of_sync: Collection[BrokerId]) -> IsrUpdate | None:
-        """Followers have fallen behind, and are to leave the ISR; None: none of them is in it.
+        """Followers have fallen behind, and are to leave the ISR.
+
+        None: none of them is in it, or the leader cannot look for them (`in_sync_replicas.may_expire`).
 
         Raises:
             ValueError: this broker does not lead, or is one of them; nothing has changed.
         """
-        isr, broker = self.replica_manager.led(partition).state.isr, self.replica_manager.broker
+        hosted, broker = self.replica_manager.led(partition), self.replica_manager.broker
         if broker in out_of_sync:
             raise ValueError(f"broker {broker} leads {partition}, and does not leave its ISR")
+        isr, expire_unassigned = hosted.state.isr, self.replica_manager.design.expire_unassigned
+        if not may_expire(isr, broker, hosted.assignment.replicas, expire_unassigned):
+            return None
         left = tuple(each for each in isr if each not in out_of_sync)
         return None if left == isr else self._update(partition, left)
 

@@ -41,6 +41,7 @@ from spec.parts.controlled_cluster import (
     ClusterUnderControl,
     ControlledCluster,
     ControllerOfCluster,
+    Role,
     isr_may_change,
     leaders_write,
 )
@@ -49,7 +50,7 @@ from spec.parts.zookeeper import Znodes
 from spec.releases import ByRelease
 from statemachines.alter_partition import AlteringPartitions
 from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.control_requests import ControlRequest, StopReplicaRequest
+from statemachines.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_calls import (
     Await,
@@ -64,6 +65,7 @@ from statemachines.controller_calls import (
     then,
 )
 from statemachines.controller_zk_client import Assignments
+from statemachines.in_sync_replicas import may_expire
 from statemachines.kafka_zk_client import ZkResponse
 from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderRecoveryState
 from statemachines.partition_state_machine import OFFLINE, REASSIGN
@@ -115,6 +117,10 @@ class ReassignedCluster(ControlledCluster):
     reassignment_targets: Partial[TopicPartition, tuple[BrokerId, ...]] = variable(
         "Where partitions move to by the node, as the controller remembers it until 2.3.",
         of=lambda self, partition: () if self.design.kip_455 else self.targets,
+    )
+    leaders_replicas: frozenset[BrokerId] = variable(
+        "The replicas that the leader was told of with its leader epoch. Left out where it does not look at them.",
+        when=lambda self: not self.design.expire_unassigned,
     )
 
     @property
@@ -308,6 +314,7 @@ class Reassignment(ClusterUnderControl[R]):
             "remember_epoch",
             "leave_reassignment",
             "alter_partition",
+            "expire_unassigned",
             "clear_batch",
             "keep_in_sync",
             "keep_leader",
@@ -567,7 +574,12 @@ class Reassignment(ClusterUnderControl[R]):
 
     def receive(self, s: R, broker: BrokerId, request: ControlRequest) -> None:
         """A replica that is to be deleted has no log any more, if its broker runs."""
+        role = s.roles[PartitionAndReplica(PARTITION, broker)]
         super().receive(s, broker, request)
+        if isinstance(request, LeaderAndIsrRequest) and not self.design.expire_unassigned:
+            (told,) = request.partitionStates
+            if told.leader == broker and s.roles[PartitionAndReplica(PARTITION, broker)] != role:
+                s.leaders_replicas = frozenset(told.replicas)
         if not isinstance(request, StopReplicaRequest) or broker not in s.registered:
             return
         if any(each.deletePartition or request.deletePartitions for each in request.partitionStates):
@@ -648,7 +660,15 @@ class Reassignment(ClusterUnderControl[R]):
     @action(when=may_shrink, actor="leader", receiver="{self.isr_receiver}")
     def shrink_isr(self, s: R, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr]"""
+        require(self.leader_may_expire(s))
         super().shrink_isr(s, partition, broker)
+
+    def leader_may_expire(self, s: R) -> bool:
+        """Whether the leader can look for members that have fallen behind."""
+        state = s.state(PARTITION)
+        if state is None or self.design.expire_unassigned:
+            return True
+        return may_expire(state.isr, state.leader, s.leaders_replicas, expire_unassigned=False)
 
     def change_isr(self, s: R, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
         """Who joins has as much as the leader."""
@@ -742,6 +762,15 @@ class Reassignment(ClusterUnderControl[R]):
         """And it has read what it is asked for."""
         return super().quiet(s) and (s.asked_for is None or PARTITION in s.context.partitions_being_reassigned)
 
+    @invariant(where=ClusterUnderControl.quiet, when=isr_may_change)
+    def behind_may_leave(self, s: R) -> bool:
+        """P17: when all is quiet, a leader that knows that it leads can take out whoever is dead or behind."""
+        state = s.state(PARTITION)
+        if state is None or state.leader not in s.registered:
+            return True
+        role = s.roles[PartitionAndReplica(PARTITION, state.leader)]
+        return role != Role(state.leader, state.leader_epoch) or self.leader_may_expire(s)
+
     # What must be able to happen: every row of the tables by which replicas come and are deleted.
 
     def a_replica_becomes(self, before: R, after: R, source: object, target: object) -> bool:
@@ -828,7 +857,7 @@ class Reassignment(ClusterUnderControl[R]):
 
         The next controller does not know of it: it neither stops it nor deletes its log, and does not take it out of
         the ISR when its broker dies. So P3 is no rule there, and P13 only of replicas that are assigned. Its leader
-        takes it out after a while.
+        takes it out after a while; from 2.4 to 2.8 it may not be able to, see behind_may_leave.
         """
         state = s.state(PARTITION)
         return state is not None and not {*state.isr} <= {*s.assignment.replicas}

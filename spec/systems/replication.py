@@ -780,8 +780,9 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
     there, it answers with an epoch and an offset in place of records. The follower truncates and fetches again, round
     by round. Until the last round its log may be anything, so the leader must not count it (KAFKA-13141).
 
-    Left out: an epoch that a former leader noted and never wrote in, which costs one more round; and that until 3.4.0
-    a follower takes the leader's high watermark before it truncates, which only its own consumers see (KAFKA-14704).
+    Left out: an epoch that a former leader noted and never wrote in, which costs one more round; that until 3.4.0 a
+    follower takes the leader's high watermark before it truncates, which only its own consumers see (KAFKA-14704);
+    and an answer that arrives in a later leader epoch, which is obeyed until 3.9.0 (KAFKA-18991).
 
     `Replication` is a base once more so that `of` finds this version: it passes over classes that fix nothing.
     """

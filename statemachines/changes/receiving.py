@@ -5,6 +5,7 @@ from typing import Final
 from statemachines.changes.change import (
     BOTH,
     CONTROLLER,
+    LEADER,
     RECEIVER,
     KafkaChange,
     Line,
@@ -18,6 +19,7 @@ __all__ = [
     "CHECK_PARTITION_EPOCH",
     "CONTROLLER_OF_CACHE",
     "EPOCH_AFTER_LOG",
+    "EXPIRE_UNASSIGNED",
     "FENCE_STOP",
     "LIVE_ISR_CHECK",
     "LOG_DIR_FAILURE",
@@ -208,6 +210,21 @@ STOP_AFTER_LAST: Final = since(
         by_source=(
             Line("3.0.2", "KafkaServer.scala", "doControlledShutdown", 618),
             Line("3.1.0", "KafkaServer.scala", "doControlledShutdown", 660),
+        ),
+    ),
+)
+EXPIRE_UNASSIGNED: Final = KafkaChange(
+    sentence="A leader whose ISR has a member that is none of its replicas can shrink its ISRs",
+    before=True,
+    since={"2.4.0": False, "3.0.0": True},
+    tickets=("KAFKA-9672",),
+    provenance=Provenance(
+        compared=LEADER,
+        by_source=(
+            Line("2.3.1", "Partition.scala", "getOutOfSyncReplicas", 705),
+            Line("2.4.0", "Partition.scala", "isFollowerOutOfSync", 875),
+            Line("2.8.2", "Partition.scala", "isFollowerOutOfSync", 980),
+            Line("3.0.0", "Partition.scala", "isFollowerOutOfSync", 952),
         ),
     ),
 )

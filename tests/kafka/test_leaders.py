@@ -1,4 +1,4 @@
-"""What a leader says to a fetch and learns from it, beside ReplicaManager and Partition over real logs.
+"""What leaders answer and learn, and whom they take out of their ISRs, beside ReplicaManager and Partition.
 
 2.8.0 is run for what was mended after it: KAFKA-12996 and KAFKA-13141.
 """
@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from statemachines.changes.receiving import EXPIRE_UNASSIGNED
 from statemachines.changes.truncating import LOG_START_FIRST, SKIP_DIVERGING_FETCH
 from statemachines.control_requests import LeaderAndIsrPartitionState, LeaderAndIsrRequest
 from statemachines.errors import Errors
-from statemachines.in_sync_replicas import UNKNOWN_OFFSET
+from statemachines.in_sync_replicas import UNKNOWN_OFFSET, may_expire
 from statemachines.leader_epochs import EpochEndOffset, LeaderEpochs
 from statemachines.truncation import diverging_epoch
 from tests.kafka.conftest import RELEASE, Receivers
@@ -147,3 +148,21 @@ def test_what_a_follower_is_about_to_cut_off_is_committed(
     ((*_, last),) = seen(receivers(release), [case])
     assert last["diverging"] == [0, 1]
     assert last["led"]["t-0"]["high_watermark"] == high_watermark
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_member_that_is_none_of_its_replicas(receivers: Receivers, release: str) -> None:
+    """KAFKA-9672: until 2.8 the task that shrinks ISRs fails there, and comes to no partition after it."""
+    replicas, members, stranger = (BROKER, FOLLOWER), [BROKER, FOLLOWER], 7
+    for its in (None, *range(4)):
+        isrs = {f"t-{each}": [*members, stranger] if each == its else members for each in range(4)}
+        led = [lead(0, isr, partition) for partition, isr in enumerate(isrs.values())]
+        case = [*led, *(append(partition=partition) for partition in range(4)), {"do": "expire"}]
+        ((*_, after),) = seen(receivers(release), [case])
+        looked_at = []
+        for name in after["led"]:
+            if not may_expire(isrs[name], BROKER, replicas, EXPIRE_UNASSIGNED.at(release)):
+                break
+            looked_at.append(name)
+        assert after["asked"] == {name: [BROKER] for name in looked_at}
+        assert ("failed" in after) == (its is not None and release != RELEASE)

@@ -99,9 +99,14 @@ def told(
     replicas: tuple[int, ...] = (1, 2, 3),
     partition_epoch: int | None = None,
     is_new: bool = False,
+    isr: tuple[int, ...] | None = None,
 ) -> LeaderAndIsrPartitionState:
-    """What LeaderAndIsr says of a partition; its partition epoch is its leader epoch if it is not given."""
+    """What LeaderAndIsr says of a partition.
+
+    If they are not given, its partition epoch is its leader epoch, and its ISR all of its replicas.
+    """
     version = leader_epoch if partition_epoch is None else partition_epoch
+    in_sync = replicas if isr is None else isr
     return LeaderAndIsrPartitionState(
-        *partition, epoch, leader, leader_epoch, replicas, version, replicas, isNew=is_new
+        *partition, epoch, leader, leader_epoch, in_sync, version, replicas, isNew=is_new
     )

@@ -294,6 +294,16 @@ def test_since_3_3_who_is_not_alive_does_not_join() -> None:
     assert proposed == [True, False]
 
 
+@pytest.mark.parametrize(("release", "proposed"), [("2.7", False), ("2.8", False), ("3.0", True)])
+def test_who_is_behind_leaves_though_another_member_is_not_assigned(release: str, proposed: bool) -> None:
+    """Broker 3 is none of the replicas of the leader, which cannot look until 2.8. [KAFKA-9672]"""
+    leader = Leader(release=release)
+    assert leader.manager.maybe_expand_isr(T0, 3)
+    leader.send()
+    leader.hear(altered(1, 2, 3))
+    assert leader.manager.maybe_shrink_isr(T0, [2]) is proposed
+
+
 def test_what_changes_nothing_is_not_proposed() -> None:
     """A member that joins, and one that leaves without having been in it."""
     leader = Leader()

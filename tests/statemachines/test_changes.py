@@ -34,6 +34,7 @@ RUN = {
     Compared.StateMachines: control_plane.RELEASES,
     Compared.WholeController: event_plane.RELEASES,
     Compared.Receiver: ("3.9.1",),
+    Compared.Leader: ("2.8.0", "2.8.2", "3.9.1"),
 }
 """The releases whose classes run beside ours."""
 EVERY = [release for releases in EXACT.values() for release in releases]

@@ -27,11 +27,13 @@ Kind = type[ZkAlterPartitionManager]
 class Leader:
     """Broker 1 of release 2.6, which leads t-0 in epoch 3, with 1 and 2 in the ISR, at version 1."""
 
-    def __init__(self, kind: Kind = ZkAlterPartitionManager) -> None:
+    def __init__(
+        self, kind: Kind = ZkAlterPartitionManager, release: str = "2.6", replicas: tuple[int, ...] = (1, 2, 3)
+    ) -> None:
         self.cluster = Cluster((1, 2, 3))
         self.cluster.lead(T0, 1, (1, 2), 3)
-        self.broker = Broker(control_design_of("2.6"))
-        told = self.broker.lead(1, 3, replicas=(1, 2), partition_epoch=1, epoch=4)
+        self.broker = Broker(control_design_of(release))
+        told = self.broker.lead(1, 3, replicas=replicas, isr=(1, 2), partition_epoch=1, epoch=4)
         assert told == [Errors.NONE]
         self.manager = kind(self.broker.manager)
 
@@ -144,6 +146,14 @@ def test_what_else_zookeeper_answers_ends_the_change(code: Code) -> None:
     assert leader.manager.answered(reading, [ZkResponse(code)]) is None
     assert leader.knows() == ((1, 2), 1)
     assert leader.manager.isr_change_notification() is None
+
+
+@pytest.mark.parametrize(("release", "written"), [("2.3", True), ("2.4", False), ("2.6", False)])
+def test_who_is_behind_leaves_though_another_member_is_not_assigned(release: str, written: bool) -> None:
+    """Broker 3 is none of the replicas of the leader, which cannot look since 2.4. [KAFKA-9672]"""
+    leader = Leader(release=release, replicas=(1, 2))
+    leader.drive(leader.manager.maybe_expand_isr(T0, 3))
+    assert (leader.manager.maybe_shrink_isr(T0, [2]) is not None) is written
 
 
 def test_what_changes_nothing_is_not_written() -> None:

@@ -33,6 +33,16 @@ THERE: Mapping[str, Any] = {"brokers": 2, "most_replicas": 1, "requests": 1, "ma
 """From one broker to another, once."""
 BY_NODE: Mapping[str, Any] = {"kip_455": False, "alter_partition": False}
 """As until 2.3."""
+OUTSIDE: Mapping[str, Any] = {
+    "brokers": 3,
+    "most_replicas": 2,
+    "away": True,
+    "requests": 2,
+    "moves": 1,
+    "max_deaths": 0,
+    "isr_changes": 1,
+}
+"""A controller may end as it takes a replica away that has come in sync."""
 
 
 def told(result: Result) -> list[str]:
@@ -174,6 +184,7 @@ def mutant(kind: type[ReassigningController], **constants: Any) -> Specification
 MUTANTS: list[tuple[type[ReassigningController] | None, dict[str, Any], str]] = [
     (None, {"fence_zk": False, "moves": 1}, "fenced_writes"),
     (None, {"remember_epoch": False}, "cache_fresh"),
+    (None, {**OUTSIDE, "expire_unassigned": False}, "behind_may_leave"),
     (None, {**BY_NODE, "reset_context": False, "moves": 1, "requests": 2}, "only_administrators_ask"),
     (PutsTheTargetLast, {}, "assignment_shape"),
     (LooksAtNothing, {}, "in_sync_is_complete"),
@@ -271,6 +282,14 @@ def test_a_controller_that_ends_as_it_takes_a_replica_away() -> None:
     result = check(Reassignment(**constants), engine="reference", properties=["in_sync_from_outside"])
     (witness,) = [each for each in result.properties if each.name == "in_sync_from_outside"]
     assert (witness.verdict, witness.length) == ("witnessed", 18)
+
+
+@pytest.mark.parametrize(("release", "length"), [("2.4", 19), ("2.8", 20), ("3.0", None)])
+def test_a_leader_that_cannot_take_such_a_replica_out(release: str, length: int | None) -> None:
+    """KAFKA-9672, when the next controller has told it of the assignment without that replica."""
+    specification = Reassignment.of_release(release, **OUTSIDE)
+    result = check(specification, engine="reference", properties=["behind_may_leave"])
+    assert [each.length for each in result.properties if each.name == "behind_may_leave"] == [length]
 
 
 # Releases and constants.
