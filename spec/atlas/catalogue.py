@@ -48,11 +48,11 @@ def _sentence(system: type[Specification]) -> str:
 def described(system: type[Specification]) -> dict[str, Any]:
     """One system as a JSON object: all that `describe` says of it, and its actions, views and pictures."""
     example = specification(system)
-    declared = {
-        name: (each, "" if variant is system else title_of(variant))
+    declared = [
+        (name, each, "" if variant is system else title_of(variant))
         for variant in system.variants()
         for name, each in _own_constants(variant, system).items()
-    }
+    ]
     return {
         "name": system.name,
         "sentence": _sentence(system),
@@ -68,7 +68,7 @@ def described(system: type[Specification]) -> dict[str, Any]:
                 "sentence": each.doc,
                 "of": variant,
             }
-            for name, (each, variant) in declared.items()
+            for name, each, variant in declared
         ],
         "actions": [
             {
@@ -86,11 +86,11 @@ def described(system: type[Specification]) -> dict[str, Any]:
 
 
 def _own_constants(variant: type[Specification], system: type[Specification]) -> dict[str, Constant]:
-    """Those that a variant of a system does not have from what it varies."""
+    """Those that a variant of a system does not have from another that it varies."""
     inherited: dict[str, Constant] = {}
-    if variant is not system:
-        for base in reversed(variant.__mro__[1:]):
-            inherited |= base.constants() if issubclass(base, system) else {}
+    others = system.variants()
+    for base in reversed(variant.__mro__[1:]):
+        inherited |= base.constants() if base in others else {}
     return {name: each for name, each in variant.constants().items() if inherited.get(name) != each}
 
 

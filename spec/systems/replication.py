@@ -104,6 +104,14 @@ class Replicas(State):
     )
 
 
+def of_release(release: str) -> Mapping[str, str | bool]:
+    """The version that a release has, and what changed while that stayed the same."""
+    constants = {"truncation": TRUNCATION.at(release)}
+    if constants["truncation"] != TRUNCATION.now:
+        return constants
+    return {**constants, "skip_diverging_fetch": SKIP_DIVERGING_FETCH.at(release)}
+
+
 def several_brokers(self: Replication) -> bool:
     """Whether there is a leader to follow."""
     return self.brokers > 1
@@ -137,12 +145,7 @@ class Replication(Specification[Replicas]):
 
     name = "replication"
     leaves_out = "crashes, lost flushes, fetches on their way, unclean elections, retention"
-    releases = ByRelease(
-        lambda release: {
-            "truncation": TRUNCATION.at(release),
-            "skip_diverging_fetch": SKIP_DIVERGING_FETCH.at(release),
-        }
-    )
+    releases = ByRelease(of_release)
 
     brokers: int = constant(3, "Brokers, each with a replica of the partition.", at_least=1, at_most=5)
     log_size: int = constant(2, "Bound: records in a log.", at_least=1, at_most=9)

@@ -42,6 +42,32 @@ class Raising(Silent):
 """
 
 
+class Board(Post):
+    """A system of its own."""
+
+
+class Pinned(Board):
+    """What its two variants share; it is none itself."""
+
+    name = Board.name
+    lasting: bool = switch(True, "It stays.")
+
+
+class Hasty(Pinned, Board, careful=False):
+    """One of them."""
+
+
+class Flown(Pinned, Board, form="pigeon"):
+    """The other."""
+
+
+def test_what_variants_share_is_said_of_each() -> None:
+    """Though the class that declares it is none of them."""
+    of_each = [each["of"] for each in catalogue.described(Board)["constants"] if each["name"] == "lasting"]
+    assert of_each == ["board with careful = False", "board with form = pigeon"]
+    assert [*describe(Board)].count("    lasting = true") == 2
+
+
 def test_a_system_is_described() -> None:
     """What `kafkaspec list` says of one: releases with the same constants stand together."""
     assert list(describe(Post)) == [
