@@ -48,6 +48,7 @@ from statemachines.changes.truncating import (
     FENCE_JOIN,
     FENCE_TRUNCATION,
     JOIN_AT_EPOCH_START,
+    MATCH_FETCH_EPOCH,
     PERSIST_EPOCH_ON_LEAD,
     REFUSE_SAME_EPOCH,
     SKIP_DIVERGING_FETCH,
@@ -83,6 +84,20 @@ class Committed(NamedTuple):
         return f"{self.record} at {self.offset}"
 
 
+class Fetch(NamedTuple):
+    """Who fetches, and from whom."""
+
+    follower: BrokerId
+    leader: BrokerId
+
+
+class Diverging(NamedTuple):
+    """The answer that the logs part: to a fetch at this offset."""
+
+    fetch_offset: Offset
+    answer: EpochEndOffset
+
+
 class Replicas(State):
     """One partition: its replicas, ZooKeeper, the requests."""
 
@@ -102,6 +117,11 @@ class Replicas(State):
         "What lay below the high watermark of a broker that presumed leadership: a history, which no broker has.",
         when=lambda self: self.history,
     )
+    late_answers: Partial[Fetch, Diverging] = variable(
+        "The last answer to a follower that the logs part, which arrives some time or never. Left out: that other "
+        "answers may be late as well.",
+        when=lambda self: self.answers_may_be_late,
+    )
 
 
 def of_release(release: str) -> Mapping[str, str | bool]:
@@ -109,7 +129,11 @@ def of_release(release: str) -> Mapping[str, str | bool]:
     constants = {"truncation": TRUNCATION.at(release)}
     if constants["truncation"] != TRUNCATION.now:
         return constants
-    return {**constants, "skip_diverging_fetch": SKIP_DIVERGING_FETCH.at(release)}
+    return {
+        **constants,
+        "skip_diverging_fetch": SKIP_DIVERGING_FETCH.at(release),
+        "match_fetch_epoch": MATCH_FETCH_EPOCH.at(release),
+    }
 
 
 def several_brokers(self: Replication) -> bool:
@@ -131,9 +155,9 @@ class Replication(Specification[Replicas]):
     a cluster (the controller elects without a reason, a fetch and what the leader learns from it are two steps
     at any time), and what holds here is not owed to a schedule.
 
-    Left out: crashes and what is lost in them, restarts, fetches and their answers on the way, the high watermark's
-    way to the followers (it comes with each record), unclean elections, reassignment, retention. A log is never
-    lost, so a finding is never the fault of a disk.
+    Left out: crashes and what is lost in them, restarts, fetches and their answers on the way (but for one answer
+    until 3.9.0, see `TruncateOnFetch`), the high watermark's way to the followers (it comes with each record),
+    unclean elections, reassignment, retention. A log is never lost, so a finding is never the fault of a disk.
 
     Three statements are called "no high-watermark regression". `no_hw_regression` is about a leader within its epoch,
     and holds in every release. Two others hold in none: a consumer sees less at a new leader
@@ -169,6 +193,11 @@ class Replication(Specification[Replicas]):
         False, "A broker acts on a request that names no leader, and follows none; real ones keep their old role."
     )
     refuse_same_epoch: bool = switch(REFUSE_SAME_EPOCH.now, str(REFUSE_SAME_EPOCH))
+
+    @property
+    def answers_may_be_late(self) -> bool:
+        """Whether it makes a difference when the answer to a fetch arrives."""
+        return False
 
     @assumption
     def is_a_version(self) -> bool:
@@ -645,6 +674,11 @@ class Kip279(Kip101, truncation="kip-279"):
         return its.epochs.end_offset_for_kip_279(epoch, its.end_offset)
 
 
+def answers_late(self: Replication) -> bool:
+    """Whether logs may part, and it makes a difference when a follower hears so."""
+    return several_epochs(self) and self.answers_may_be_late
+
+
 def has_committed_in_its_epoch(s: Replicas, leader: BrokerId) -> bool:
     """Whether the leader's high watermark has come to the first record of its epoch, or to the end of its log."""
     log = s.log[leader]
@@ -783,14 +817,22 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
     there, it answers with an epoch and an offset in place of records. The follower truncates and fetches again, round
     by round. Until the last round its log may be anything, so the leader must not count it (KAFKA-13141).
 
-    Left out: an epoch that a former leader noted and never wrote in, which costs one more round; that until 3.4.0 a
-    follower takes the leader's high watermark before it truncates, which only its own consumers see (KAFKA-14704);
-    and an answer that arrives in a later leader epoch, which is obeyed until 3.9.0 (KAFKA-18991).
+    An answer holds in the leader epoch of its fetch, whenever it arrives. Until 3.9.0 it is obeyed in a later one as
+    well, if that leader leads again and the follower's log ends where it did (KAFKA-18991).
+
+    Left out: an epoch that a former leader noted and never wrote in, which costs one more round; and that until 3.4.0
+    a follower takes the leader's high watermark before it truncates, which only its own consumers see (KAFKA-14704).
 
     `Replication` is a base once more so that `of` finds this version: it passes over classes that fix nothing.
     """
 
     skip_diverging_fetch: bool = switch(SKIP_DIVERGING_FETCH.now, str(SKIP_DIVERGING_FETCH))
+    match_fetch_epoch: bool = switch(MATCH_FETCH_EPOCH.now, str(MATCH_FETCH_EPOCH))
+
+    @property
+    def answers_may_be_late(self) -> bool:
+        """Until 3.9.0."""
+        return not self.match_fetch_epoch
 
     def answer(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> EpochEndOffset | Errors | None:
         """What the leader says to a fetch at the end of the follower's log; None if the logs do not part before."""
@@ -815,21 +857,61 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
             return min(log.end_offset, s.log[leader].end_offset)
         return truncation.kip_279(log, answer).offset
 
-    @action(when=several_epochs, receiver="leader")
-    def follower_truncate(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
-        """A follower fetches, is told that the logs part before the end of its own, and truncates its log."""
-        require(follower != leader and super().may_fetch(s, follower, leader))
-        offset = self.truncation_offset(s, follower, leader)
-        require(offset < s.log[follower].end_offset)
-        s.log[follower] = s.log[follower].truncate_to(offset)
+    def may_ask_again(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
+        """Whether a fetch may be made: one thread makes them one by one, for all that a broker follows another in."""
+        waits = self.answers_may_be_late and Fetch(follower, leader) in s.late_answers
+        return not waits and super().may_fetch(s, follower, leader)
 
     def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Only from where the logs do not part."""
-        return super().may_fetch(s, follower, leader) and self.answer(s, follower, leader) is None
+        return self.may_ask_again(s, follower, leader) and self.answer(s, follower, leader) is None
 
     def known_end_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> Offset:
         """Nothing from a fetch that is refused; nor, since KAFKA-13141, from one that finds that the logs part."""
         answer = self.answer(s, follower, leader)
         if isinstance(answer, Errors) or (answer is not None and self.skip_diverging_fetch):
             return UNKNOWN_OFFSET
+        if not self.may_ask_again(s, follower, leader):
+            return UNKNOWN_OFFSET
         return super().known_end_offset(s, follower, leader, offset)
+
+    @action(when=several_epochs, receiver="leader")
+    def follower_truncate(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
+        """A follower fetches, is told that the logs part before the end of its own, and truncates its log."""
+        require(follower != leader and self.may_ask_again(s, follower, leader))
+        offset = self.truncation_offset(s, follower, leader)
+        require(offset < s.log[follower].end_offset)
+        s.log[follower] = s.log[follower].truncate_to(offset)
+
+    @action(when=answers_late, receiver="follower")
+    def leader_answer(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
+        """A leader answers a fetch of a follower that their logs part; the follower does not hear it yet."""
+        require(follower != leader and self.may_ask_again(s, follower, leader))
+        answer = self.answer(s, follower, leader)
+        require(isinstance(answer, EpochEndOffset))
+        assert isinstance(answer, EpochEndOffset)
+        s.late_answers[Fetch(follower, leader)] = Diverging(s.log[follower].end_offset, answer)
+
+    @action(when=answers_late)
+    def follower_hear(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
+        """The answer arrives. A follower truncates its log if it goes by that leader, in whichever leader epoch.
+
+        [AbstractFetcherThread.processFetchRequest, 2.8 to 3.9.0]
+        """
+        late, log = s.late_answers.get(Fetch(follower, leader)), s.log[follower]
+        require(late is not None)
+        assert late is not None
+        del s.late_answers[Fetch(follower, leader)]
+        if not self.follows(s, follower, leader) or late.fetch_offset != log.end_offset:
+            say("it is passed over")
+            return
+        s.log[follower] = log.truncate_to(truncation.kip_279(log, late.answer).offset)
+
+    @view(when=answers_late)
+    def answered(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> str:
+        """An answer that a follower has not heard yet."""
+        late = s.late_answers.get(Fetch(follower, leader))
+        where(late is not None)
+        assert late is not None
+        end, at = late.answer.end_offset, late.fetch_offset
+        return f"broker {follower} is yet to hear from broker {leader} that the logs part at {end}; it asked at {at}"

@@ -14,6 +14,7 @@ __all__ = [
     "FENCE_TRUNCATION",
     "JOIN_AT_EPOCH_START",
     "LOG_START_FIRST",
+    "MATCH_FETCH_EPOCH",
     "PERSIST_EPOCH_ON_LEAD",
     "REFUSE_SAME_EPOCH",
     "SKIP_DIVERGING_FETCH",
@@ -95,4 +96,15 @@ LOG_START_FIRST: Final = since(
         ),
     ),
     note="2.7.2 has it as well, and no follower of 2.7 tells the epoch of its last record",
+)
+MATCH_FETCH_EPOCH: Final = since(
+    "3.9.1",
+    "A follower obeys the answer to a fetch only in the leader epoch that the fetch was made in",
+    "KAFKA-18991",
+    provenance=Provenance(
+        by_source=(
+            Line("3.9.0", "AbstractFetcherThread.scala", "processFetchRequest", 338),
+            Line("3.9.1", "AbstractFetcherThread.scala", "processFetchRequest", 346),
+        )
+    ),
 )

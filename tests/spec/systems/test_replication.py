@@ -104,6 +104,15 @@ def test_releases_since_2_7_differ_as_kafka_does() -> None:
     }
 
 
+def test_a_late_answer_is_obeyed_until_3_9_0() -> None:
+    """KAFKA-18991: another has led meanwhile, and the follower cuts off what is committed by now."""
+    found = {each: Replication.of_release(each, **bounds("2-1-1-3")) for each in ("3.9.0", "3.9.1")}
+    assert {each: broken(check(its, keep_going=True)) for each, its in found.items()} == {
+        "3.9.0": {"weak_isr": 19, "strong_isr": 19},
+        "3.9.1": {},
+    }
+
+
 @pytest.mark.parametrize("shared", [Replication, UnderOneEpoch])
 def test_what_the_versions_share_is_no_version(shared: type[Replication]) -> None:
     """The base class alone would be a system in which followers do not know where to truncate."""
