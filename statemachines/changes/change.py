@@ -12,9 +12,9 @@ How it is known:
     proposed   no release of Kafka has it
 
 Whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1 run beside ours, and of 2.8.2 and 3.9.1 a broker that gets
-their requests, and of 2.8.0 as well one that leads. So it is by source how a controller did what changed before 1.1,
-how such a broker did it in older releases, what a broker does that stops, and whether an answer to UpdateMetadata is
-heard of, which no comparison gives.
+their requests; of 2.8.0 as well, one that leads or follows. So it is by source how a controller did what changed
+before 1.1, how such a broker did it in older releases, what a broker does that stops, and whether an answer to
+UpdateMetadata is heard of, which no comparison gives.
 """
 
 from collections.abc import Mapping
@@ -29,6 +29,7 @@ __all__ = [
     "BOTH",
     "BY_TICKET",
     "CONTROLLER",
+    "FOLLOWER",
     "LEADER",
     "RECEIVER",
     "STATE_MACHINES",
@@ -58,6 +59,8 @@ class Compared(Enum):
     """KafkaApis, ReplicaManager and MetadataCache, of 2.8.2 and 3.9.1."""
     Leader = "tests/kafka/test_leaders.py"
     """ReplicaManager and Partition that lead, over real logs, of 2.8.0, 2.8.2 and 3.9.1."""
+    Follower = "tests/kafka/test_followers.py"
+    """ReplicaManager and ReplicaFetcherThread that follow, over real logs, of 2.8.0 and 3.9.1."""
 
 
 class Line(NamedTuple):
@@ -97,6 +100,7 @@ CONTROLLER: Final = (Compared.WholeController,)
 BOTH: Final = (*STATE_MACHINES, *CONTROLLER)
 RECEIVER: Final = (Compared.Receiver,)
 LEADER: Final = (Compared.Leader,)
+FOLLOWER: Final = (Compared.Follower,)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -5,7 +5,7 @@ The tickets of 2.0.1 were mended in the line of KIP-279, which this system explo
 
 from typing import Final
 
-from statemachines.changes.change import LEADER, KafkaChange, Line, Provenance, always, since
+from statemachines.changes.change import FOLLOWER, LEADER, KafkaChange, Line, Provenance, always, since
 
 __all__ = [
     "FENCE_FETCH",
@@ -102,9 +102,10 @@ MATCH_FETCH_EPOCH: Final = since(
     "A follower obeys the answer to a fetch only in the leader epoch that the fetch was made in",
     "KAFKA-18991",
     provenance=Provenance(
+        compared=FOLLOWER,
         by_source=(
             Line("3.9.0", "AbstractFetcherThread.scala", "processFetchRequest", 338),
             Line("3.9.1", "AbstractFetcherThread.scala", "processFetchRequest", 346),
-        )
+        ),
     ),
 )

@@ -28,18 +28,23 @@ Command = dict[str, Any]
 
 def lead(epoch: int, isr: Sequence[int], partition: int = 0) -> Command:
     """Broker 1 is told to lead a partition of brokers 1 and 2."""
+    return told(BROKER, epoch, isr, partition)
+
+
+def told(leader: int, epoch: int, isr: Sequence[int], partition: int = 0) -> Command:
+    """It is told who leads a partition of brokers 1 and 2."""
     state = LeaderAndIsrPartitionState(
         topicName="t",
         partitionIndex=partition,
         controllerEpoch=1,
-        leader=BROKER,
+        leader=leader,
         leaderEpoch=epoch,
         isr=tuple(isr),
         partitionEpoch=epoch,
         replicas=(BROKER, FOLLOWER),
     )
     request = LeaderAndIsrRequest(
-        controllerId=9, controllerEpoch=1, brokerEpoch=BROKER_EPOCH, partitionStates=(state,), liveLeaders=(BROKER,)
+        controllerId=9, controllerEpoch=1, brokerEpoch=BROKER_EPOCH, partitionStates=(state,), liveLeaders=(leader,)
     )
     return {"do": "receive", "topic_ids": {}, **request_written(request)}
 

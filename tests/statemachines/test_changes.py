@@ -35,6 +35,7 @@ RUN = {
     Compared.WholeController: event_plane.RELEASES,
     Compared.Receiver: ("3.9.1",),
     Compared.Leader: ("2.8.0", "2.8.2", "3.9.1"),
+    Compared.Follower: ("2.8.0", "3.9.1"),
 }
 """The releases whose classes run beside ours."""
 EVERY = [release for releases in EXACT.values() for release in releases]
