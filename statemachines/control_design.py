@@ -32,6 +32,11 @@ class ControlDesign(NamedTuple):
     log_dir_failure: Annotated[bool, receiving.LOG_DIR_FAILURE] = receiving.LOG_DIR_FAILURE.now
     hear_metadata_errors: Annotated[bool, control.HEAR_METADATA_ERRORS] = control.HEAR_METADATA_ERRORS.now
     trunc_every_epoch: Annotated[bool, receiving.TRUNCATE_EVERY_EPOCH] = receiving.TRUNCATE_EVERY_EPOCH.now
+    error_throughout: Annotated[bool, receiving.ERROR_THROUGHOUT] = receiving.ERROR_THROUGHOUT.now
+    trunc_missed_epoch: Annotated[bool, receiving.TRUNCATE_MISSED_EPOCH] = receiving.TRUNCATE_MISSED_EPOCH.now
+    config_for_new_log: Annotated[bool, receiving.CONFIG_FOR_NEW_LOG] = receiving.CONFIG_FOR_NEW_LOG.now
+    delete_missing_log: Annotated[bool, receiving.DELETE_MISSING_LOG] = receiving.DELETE_MISSING_LOG.now
+    delete_future_replica: Annotated[bool, receiving.DELETE_FUTURE_REPLICA] = receiving.DELETE_FUTURE_REPLICA.now
     pass_over_unread: Annotated[bool, receiving.PASS_OVER_UNREAD] = receiving.PASS_OVER_UNREAD.now
     alter_partition: Annotated[bool, receiving.ALTER_PARTITION] = receiving.ALTER_PARTITION.now
     read_back: Annotated[bool, receiving.READ_BACK] = receiving.READ_BACK.now

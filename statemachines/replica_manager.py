@@ -22,9 +22,11 @@ What tells a replica its own epoch once more is refused: so no ISR is changed by
 not open, the whole request is refused, NOT_LEADER_OR_FOLLOWER, whatever else it says: Kafka looks for the log that
 is to learn the id of its topic, and finds none [localLogOrException]. Until 3.5 a replica without log has no epoch.
 
-A log that is missing is made, with the topic's configuration from ZooKeeper. What can go wrong is given, as
-`LogFailure`. A broker of which a log directory has failed makes logs only of replicas that are new: another's log may
-lie there.
+A log that is missing is made, with the topic's configuration from ZooKeeper; until 2.5 that is read for each replica
+whose log is not open, though it lies there (`config_for_new_log`). What can go wrong is given, as `LogFailure`. A
+broker of which a log directory has failed makes logs only of replicas that are new: another's log may lie there. For
+the same reason it answered KAFKA_STORAGE_ERROR until 2.6 if it was to delete a replica without log
+(`delete_missing_log`), and from 1.1 to 2.0 whichever it was to delete (`delete_future_replica`).
 
 A broker that is shutting down (`kafka_server`) obeys as any other, but starts no fetchers: what it is told to follow
 it ceases to fetch, and does not begin to.
@@ -33,8 +35,9 @@ What a replica's log does in all this is left out: truncation, high watermarks, 
 directories themselves, of which it counts only that one has failed; and topic ids. Partitions are handled in the
 order of the request, where Kafka goes through hash maps.
 
-What older releases did otherwise, and this does not follow: until 2.5 a configuration was read for each replica that
-the process had not known before, log or not; until 0.11 a log directory that failed stopped the broker.
+What older releases did otherwise, and this does not follow: until 2.3 the replicas of a partition had no order; until
+1.1 a leader that is not in its ISR ended the request, which no controller asks for; until 0.11 a log directory that
+failed stopped the broker.
 
 [ReplicaManager.scala, 3.9]
 """
@@ -206,7 +209,8 @@ class ReplicaManager:
         """
         states = _by_partition(request.partitionStates)
         if not self._takes(request):
-            return LeadershipChange(_refused(states, Errors.STALE_CONTROLLER_EPOCH))
+            refused = _refused(states, Errors.STALE_CONTROLLER_EPOCH)
+            return LeadershipChange(refused if self.design.error_throughout else refused._replace(partitionErrors=()))
         handling = _Handling(failures, {})
         try:
             handling.errors.update((each, self._judged(each, told)) for each, told in states.items())
@@ -216,7 +220,10 @@ class ReplicaManager:
             leaders = self._make_leaders(leading, handling)
             followers = self._make_followers(following, handling)
         except _CutShort as cut_short:
-            return LeadershipChange(_refused(states, cut_short.error))
+            failed = _refused(states, cut_short.error)
+            return LeadershipChange(
+                failed if self.design.error_throughout else failed._replace(errorCode=Errors.NONE)
+            )
         finally:
             if handling.logs:
                 self.state.logs |= frozenset(handling.logs)
@@ -247,6 +254,8 @@ class ReplicaManager:
             handling.errors[partition] = self._may_stop(partition, told, delete)
             if handling.errors[partition] is Errors.NONE:
                 self._stop(partition, delete, handling)
+            elif delete and self.design.delete_future_replica:
+                self.state.all_partitions.pop(partition)
         if handling.logs:
             self.state.logs -= frozenset(handling.logs)
         return StopReplicaResponse(Errors.NONE, tuple(handling.errors.items()))
@@ -366,8 +375,7 @@ class ReplicaManager:
                 continue
             failure = self._create_log(partition, told.isNew, handling)
             new = hosted.make_follower(told, failure is None, self.design.epoch_after_log)
-            same_leader = hosted.leader == told.leader
-            if self._become(partition, new, failure, handling) and (self.design.trunc_every_epoch or not same_leader):
+            if self._become(partition, new, failure, handling) and self._begins_anew(hosted, told):
                 made.append(partition)
         for partition in made:
             if self.is_shutting_down():
@@ -376,6 +384,12 @@ class ReplicaManager:
                 told = states[partition]
                 self.state.fetchers[partition] = Fetching(told.leader, told.leaderEpoch)
         return tuple(made)
+
+    def _begins_anew(self, hosted: HostedPartition, told: LeaderAndIsrPartitionState) -> bool:
+        """Whether a follower truncates, and fetches from the start of this leader epoch."""
+        if self.design.trunc_every_epoch or hosted.leader != told.leader:
+            return True
+        return self.design.trunc_missed_epoch and told.leaderEpoch > hosted.leader_epoch + 1
 
     def _is_ahead(self, hosted: HostedPartition, told: LeaderAndIsrPartitionState) -> bool:
         """Whether the replica knows of a later write to the partition's state: then it is left as it is."""
@@ -400,11 +414,14 @@ class ReplicaManager:
 
     def _create_log(self, partition: TopicPartition, is_new: bool, handling: _Handling) -> LogFailure | None:
         """Make a log, if there is none; what went wrong [createLogIfNotExists, getOrCreateLog]."""
+        failure = handling.failures.get(partition)
+        is_open = self.state.all_partitions[partition].has_log
+        if failure is LogFailure.ConfigNotRead and not is_open and not self.design.config_for_new_log:
+            return failure
         if partition in self.state.logs:
             return None
         if self.state.has_offline_log_dir and not is_new:
             return LogFailure.Storage
-        failure = handling.failures.get(partition)
         if failure is None:
             handling.logs.append(partition)
         return failure
@@ -414,13 +431,14 @@ class ReplicaManager:
         self.state.fetchers.pop(partition, None)
         if not delete:
             return
-        self.state.all_partitions.pop(partition, None)
-        if partition not in self.state.logs:
-            return
-        if handling.failures.get(partition) is LogFailure.Storage:
-            handling.errors[partition] = Errors.KAFKA_STORAGE_ERROR
-        else:
+        hosted = self.state.all_partitions.pop(partition, None)
+        has_log = partition in self.state.logs
+        fails = has_log and handling.failures.get(partition) is LogFailure.Storage
+        if has_log and not fails:
             handling.logs.append(partition)
+        deletes_missing = self.design.delete_future_replica or (self.design.delete_missing_log and not has_log)
+        if fails or (hosted is not None and self.state.has_offline_log_dir and deletes_missing):
+            handling.errors[partition] = Errors.KAFKA_STORAGE_ERROR
 
 
 S = TypeVar("S", LeaderAndIsrPartitionState, StopReplicaPartitionState)

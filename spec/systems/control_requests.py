@@ -275,6 +275,7 @@ class ControlRequests(Specification[C]):
             "metadata_of_given",
             "metadata_without_election",
             "trunc_every_epoch",
+            "trunc_missed_epoch",
             "tell_leaving",
             "fence_stop",
             "stop_at_same_epoch",

@@ -11,10 +11,10 @@ How it is known:
     by ticket  of the releases that came between two that are run, the first is that of the ticket's fix
     proposed   no release of Kafka has it
 
-Whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1 run beside ours, and of 2.8.2 and 3.9.1 a broker that gets
-their requests; of 2.8.0 as well, one that leads or follows. So it is by source how a controller did what changed
-before 1.1, how such a broker did it in older releases, what a broker does that stops, and whether an answer to
-UpdateMetadata is heard of, which no comparison gives.
+Whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1 run beside ours, and a broker that gets their requests, of
+1.0.2, 1.1.1, 2.0.1, 2.2.2, 2.4.1, 2.6.3, 2.8.2 and 3.9.1; of 2.8.0, 2.8.2 and 3.9.1 one that leads or follows. So it is
+by source how a controller did what changed before 1.1, and such a broker before 1.0, what a broker does that stops, and
+whether an answer to UpdateMetadata is heard of, which no comparison gives.
 """
 
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ class Compared(Enum):
     WholeController = "spec/kafka/event_plane.py"
     """KafkaController, with all that is its own."""
     Receiver = "tests/kafka/receiver_comparison.py"
-    """KafkaApis, ReplicaManager and MetadataCache, of 2.8.2 and 3.9.1."""
+    """KafkaApis, ReplicaManager and MetadataCache, of eight releases since 1.0.2."""
     Leader = "tests/kafka/test_leaders.py"
     """ReplicaManager and Partition that lead, over real logs, of 2.8.0, 2.8.2 and 3.9.1."""
     Follower = "tests/kafka/test_followers.py"

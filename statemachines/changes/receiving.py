@@ -17,8 +17,12 @@ from statemachines.changes.change import (
 __all__ = [
     "ALTER_PARTITION",
     "CHECK_PARTITION_EPOCH",
+    "CONFIG_FOR_NEW_LOG",
     "CONTROLLER_OF_CACHE",
+    "DELETE_FUTURE_REPLICA",
+    "DELETE_MISSING_LOG",
     "EPOCH_AFTER_LOG",
+    "ERROR_THROUGHOUT",
     "EXPIRE_UNASSIGNED",
     "FENCE_STOP",
     "LIVE_ISR_CHECK",
@@ -31,6 +35,7 @@ __all__ = [
     "STOP_AFTER_LAST",
     "STOP_AT_SAME_EPOCH",
     "TRUNCATE_EVERY_EPOCH",
+    "TRUNCATE_MISSED_EPOCH",
 ]
 
 NEWER_BROKER_EPOCH: Final = since(
@@ -38,10 +43,11 @@ NEWER_BROKER_EPOCH: Final = since(
     "A request for a registration of which the broker has not heard yet is handled; before, it failed",
     "KAFKA-9839",
     provenance=Provenance(
+        compared=RECEIVER,
         by_source=(
             Line("2.5.0", "KafkaApis.scala", "isBrokerEpochStale", 2967),
             Line("2.5.1", "KafkaApis.scala", "isBrokerEpochStale", 2966),
-        )
+        ),
     ),
 )
 FENCE_STOP: Final = since(
@@ -68,6 +74,21 @@ LOG_DIR_FAILURE: Final = since(
         ),
     ),
 )
+ERROR_THROUGHOUT: Final = since(
+    "1.1.0",
+    "The error of a LeaderAndIsr that is refused or fails as a whole is that of each partition, too; before, one of "
+    "an older controller was answered with the first alone, one that failed with the second",
+    "#4147",
+    provenance=Provenance(
+        compared=RECEIVER,
+        by_source=(
+            Line("1.0.2", "ReplicaManager.scala", "becomeLeaderOrFollower", 1012),
+            Line("1.0.2", "LeaderAndIsrRequest.java", "getErrorResponse", 248),
+            Line("1.1.0", "ReplicaManager.scala", "becomeLeaderOrFollower", 1036),
+            Line("1.1.0", "LeaderAndIsrRequest.java", "getErrorResponse", 250),
+        ),
+    ),
+)
 TRUNCATE_EVERY_EPOCH: Final = since(
     "2.1.0",
     "A follower truncates and fetches anew in each leader epoch, under the same leader too",
@@ -80,7 +101,59 @@ TRUNCATE_EVERY_EPOCH: Final = since(
             Line("2.1.0", "Partition.scala", "makeFollower", 447),
         ),
     ),
-    note="2.0.1 only where it had missed one, KAFKA-7164",
+)
+TRUNCATE_MISSED_EPOCH: Final = since(
+    "2.0.1",
+    "A follower truncates and fetches anew where it has missed a leader epoch, under the same leader too",
+    "KAFKA-7164",
+    provenance=Provenance(
+        compared=RECEIVER,
+        by_source=(
+            Line("2.0.0", "Partition.scala", "makeFollower", 346),
+            Line("2.0.1", "Partition.scala", "makeFollower", 366),
+        ),
+    ),
+)
+CONFIG_FOR_NEW_LOG: Final = since(
+    "2.6.0",
+    "A topic's configuration is read to make a log that is missing; before, for each replica whose log was not open",
+    "KAFKA-9932",
+    provenance=Provenance(
+        compared=RECEIVER,
+        by_source=(
+            Line("2.5.1", "Partition.scala", "createLog", 308),
+            Line("2.6.0", "LogManager.scala", "getOrCreateLog", 768),
+        ),
+    ),
+)
+DELETE_MISSING_LOG: Final = until(
+    "2.7.0",
+    "Where a log directory has failed, StopReplica fails to delete a replica that has no log",
+    "KAFKA-10002",
+    provenance=Provenance(
+        compared=RECEIVER,
+        by_source=(
+            Line("2.6.3", "Partition.scala", "delete", 470),
+            Line("2.7.0", "LogManager.scala", "asyncDelete", 1006),
+        ),
+    ),
+)
+DELETE_FUTURE_REPLICA: Final = KafkaChange(
+    sentence="Where a log directory has failed, StopReplica that has deleted a replica fails as it goes on to delete "
+    "one that is moving between directories, and forgets a replica that is offline",
+    before=False,
+    since={"1.1.0": True, "2.1.0": False},
+    tickets=("KAFKA-7313",),
+    provenance=Provenance(
+        compared=RECEIVER,
+        by_source=(
+            Line("1.0.2", "Partition.scala", "delete", 183),
+            Line("1.1.0", "Partition.scala", "delete", 241),
+            Line("2.0.1", "ReplicaManager.scala", "stopReplica", 332),
+            Line("2.1.0", "Partition.scala", "delete", 354),
+            Line("2.1.0", "ReplicaManager.scala", "stopReplica", 341),
+        ),
+    ),
 )
 PASS_OVER_UNREAD: Final = since(
     "2.7.0",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from statemachines import replica_manager
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_requests import LeaderAndIsrRequest, StopReplicaPartitionState, StopReplicaRequest
+from statemachines.control_responses import LeaderAndIsrResponse
 from statemachines.errors import Errors
 from statemachines.hosted_partition import OFFLINE_PARTITION, HostedPartition
 from statemachines.replica_manager import LogFailure
@@ -108,16 +109,22 @@ def test_a_replica_that_knows_of_a_later_write_is_left_as_it_is() -> None:
     assert epochs == [5, 3]
 
 
-def test_until_2_0_a_follower_of_the_same_leader_goes_on() -> None:
-    """Though an epoch has passed it by, in which another may have led. [B9, KAFKA-7164]"""
+@pytest.mark.parametrize(
+    ("release", "in_the_next", "in_one_after"),
+    [("2.0.0", (2, 0), (2, 0)), ("2.0.1", (2, 0), (2, 2)), ("2.1.0", (2, 1), (2, 2))],
+)
+def test_a_follower_of_the_same_leader_begins_anew(
+    release: str, in_the_next: tuple[int, int], in_one_after: tuple[int, int]
+) -> None:
+    """Since 2.0.1 where an epoch has passed it by, since another may have led in it; since 2.1 in each. [B9]"""
     fetching = []
-    for release in ("2.0", "2.1"):
+    for epoch in (1, 2):
         broker = Broker(control_design_of(release))
         broker.lead(2, 0)
-        broker.lead(2, 2)
-        assert broker.hosted().leader_epoch == 2
+        broker.lead(2, epoch)
+        assert broker.hosted().leader_epoch == epoch
         fetching.append(broker.fetches())
-    assert fetching == [(2, 0), (2, 2)]
+    assert fetching == [in_the_next, in_one_after]
 
 
 # What goes wrong.
@@ -324,6 +331,73 @@ def test_an_offline_replica_is_stopped_by_older_releases() -> None:
         broker.manager.handle_log_dir_failure([T0])
         errors.append([*broker.stop(-1), *broker.stop(-1, delete=True)])
     assert errors == [[NONE, Errors.KAFKA_STORAGE_ERROR], [Errors.KAFKA_STORAGE_ERROR] * 2]
+
+
+def test_until_2_5_a_log_that_is_there_is_not_opened_without_configuration() -> None:
+    """Since 2.6 it is not read there. One that is open is never read again."""
+    answered = []
+    for release in ("2.5.1", "2.6.0"):
+        broker = Broker(control_design_of(release))
+        broker.lead(2, 0)
+        answered += broker.lead(2, 1, failures=UNREAD)
+        broker.manager.restart()
+        answered += broker.lead(2, 2, failures=UNREAD)
+    assert answered == [NONE, Errors.UNKNOWN_SERVER_ERROR, NONE, NONE]
+
+
+@pytest.mark.parametrize(
+    ("release", "with_log", "without_log"),
+    [
+        ("1.0.2", NONE, Errors.KAFKA_STORAGE_ERROR),
+        ("1.1.0", Errors.KAFKA_STORAGE_ERROR, Errors.KAFKA_STORAGE_ERROR),
+        ("2.0.1", Errors.KAFKA_STORAGE_ERROR, Errors.KAFKA_STORAGE_ERROR),
+        ("2.1.0", NONE, Errors.KAFKA_STORAGE_ERROR),
+        ("2.6.3", NONE, Errors.KAFKA_STORAGE_ERROR),
+        ("3.1.0", NONE, NONE),
+    ],
+)
+def test_what_a_deletion_is_answered_where_a_directory_has_failed(
+    release: str, with_log: Errors, without_log: Errors
+) -> None:
+    """The replica is gone, whatever is answered, and so is its log."""
+    answered = []
+    for failures in ({}, UNREAD):
+        broker = Broker(control_design_of(release))
+        broker.lead(2, 0, failures=failures)
+        broker.manager.handle_log_dir_failure([])
+        answered += broker.stop(-2, delete=True)
+        assert (broker.manager.state.all_partitions, broker.manager.state.logs) == ({}, frozenset())
+    assert answered == [with_log, without_log]
+
+
+@pytest.mark.parametrize(
+    ("release", "offline"), [("1.0.2", True), ("1.1.0", False), ("2.0.1", False), ("2.1.0", True)]
+)
+def test_whether_a_deletion_forgets_what_is_offline(release: str, offline: bool) -> None:
+    """From 1.1 to 2.0 it does, and the replica may return."""
+    broker = Broker(control_design_of(release))
+    broker.lead(2, 0)
+    broker.manager.handle_log_dir_failure([T0])
+    assert broker.stop(-2, delete=True) == [Errors.KAFKA_STORAGE_ERROR]
+    assert (T0 in broker.manager.state.all_partitions) is offline
+
+
+def test_until_1_0_a_request_has_its_error_once() -> None:
+    """That of an older controller as a whole, one that fails for each partition."""
+    answers = []
+    for release in ("1.0.2", "1.1.0"):
+        broker = Broker(control_design_of(release))
+        stale = LeaderAndIsrRequest(9, EPOCH - 1, BROKER_EPOCH, (told(2, 0),), ())
+        broker.manager.state.controller_epoch = EPOCH
+        failing = LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, (told(2, 0),), ())
+        answers += [broker.apis.handle(stale), broker.apis.handle(failing, UNREAD)]
+    refused, failed = Errors.STALE_CONTROLLER_EPOCH, Errors.UNKNOWN_SERVER_ERROR
+    assert answers == [
+        LeaderAndIsrResponse(refused, ()),
+        LeaderAndIsrResponse(NONE, ((T0, failed),)),
+        LeaderAndIsrResponse(refused, ((T0, refused),)),
+        LeaderAndIsrResponse(failed, ((T0, failed),)),
+    ]
 
 
 # What cannot be.
