@@ -9,11 +9,20 @@ from election.ids import BrokerEpoch
 from spec.kafka.pure import SHARED, PureCalls, protocol
 from spec.kafka.sources import SOURCES, sources_for
 from statemachines.control_design import control_design_of
-from statemachines.control_requests import ControlRequest
+from statemachines.control_requests import (
+    UNKNOWN_BROKER_EPOCH,
+    ControlRequest,
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+)
 from statemachines.control_responses import ControlResponse, UpdateMetadataResponse
 from statemachines.hosted_partition import CommittedPartitionState, HostedPartition
+from statemachines.leader_and_isr import NO_EPOCH
 from statemachines.metadata_cache import InMemoryMetadata
-from statemachines.replica_manager import LeadershipChange, LogFailure, ReplicaManager
+from statemachines.releases import Release
+from statemachines.replica_manager import Fetching, LeadershipChange, LogFailure, ReplicaManager
 from statemachines.topic_partition import TopicPartition
 from tests.statemachines.receiving import Kinds
 
@@ -22,8 +31,16 @@ BROKER_EPOCH = 100
 """The epoch of its first registration."""
 
 RELEASE: Final = "3.9.1"
-OLDER: Final = ("2.8.2",)
+OLDER: Final = ("2.8.2", "2.6.3", "2.4.1", "2.2.2", "2.0.1", "1.1.1", "1.0.2")
 """The releases whose receiving broker is run: the newest, and others."""
+REASSIGNMENTS_KEPT: Final = Release("2.5.0")
+"""Since when a broker remembers which replicas are added and removed."""
+REPLICAS_IN_ORDER: Final = Release("2.4.0")
+"""Since when it remembers replicas in their order, and of a partition that it has not been made to lead or follow."""
+LEADER_LOOKED_UP: Final = Release("2.0.0")
+"""Since when it makes no difference whether a leader is in its ISR, which every controller sees to."""
+EPOCHS_FETCHED: Final = Release("2.1.0")
+"""Since when a fetcher knows leader epochs."""
 
 Seen: TypeAlias = dict[str, Any]
 """What is to be seen of a broker after a command."""
@@ -83,6 +100,35 @@ class ShutDown(NamedTuple):
 
 
 Command: TypeAlias = Receive | FailDirectory | Restart | Register | ShutDown
+
+
+def as_of(release: str, sequence: Iterable[Command]) -> list[Command]:
+    """The commands, with requests that say what a controller of this release could."""
+    return [_as_of(release, command) for command in sequence]
+
+
+def _as_of(release: str, command: Command) -> Command:
+    if not isinstance(command, Receive):
+        return command
+    request, design = command.request, control_design_of(release)
+    if not design.broker_epoch:
+        request = request._replace(brokerEpoch=UNKNOWN_BROKER_EPOCH)
+    if isinstance(request, LeaderAndIsrRequest) and Release(release) < LEADER_LOOKED_UP:
+        request = request._replace(partitionStates=tuple(map(_leader_in_sync, request.partitionStates)))
+    if isinstance(request, StopReplicaRequest) and not design.fence_stop:
+        request = request._replace(
+            deletePartitions=any(told.deletePartition for told in request.partitionStates),
+            partitionStates=tuple(
+                StopReplicaPartitionState(told.topicName, told.partitionIndex, NO_EPOCH, False)
+                for told in request.partitionStates
+            ),
+        )
+    return command._replace(request=request)
+
+
+def _leader_in_sync(told: LeaderAndIsrPartitionState) -> LeaderAndIsrPartitionState:
+    in_sync = told.leader in told.isr or told.leader not in told.replicas
+    return told if in_sync else told._replace(isr=(told.leader, *told.isr))
 
 
 def _written_all(sequence: Sequence[Command]) -> Any:
@@ -173,7 +219,7 @@ def ours_of(
     for command, kafkas in zip(sequence, seen, strict=True):
         answered = broker.carry_out(command, where)
         where = kafkas["logs"]
-        _put_in_order(kafkas)
+        _put_in_order(kafkas, broker.release)
         yield {**answered, **broker.seen(where)}
 
 
@@ -181,6 +227,7 @@ class Receiver:
     """Broker 1 of ours, of a release of Kafka, which has not heard of anything."""
 
     def __init__(self, kinds: Kinds, release: str) -> None:
+        self.release = Release(release)
         self.cache = kinds.cache()
         self.is_shutting_down = False
         self.manager = kinds.manager(
@@ -219,8 +266,8 @@ class Receiver:
         metadata = self.cache.state
         return {
             "controller_epoch": state.controller_epoch,
-            "all_partitions": {str(each): _hosted(hosted) for each, hosted in state.all_partitions.items()},
-            "fetchers": {str(each): list(fetching) for each, fetching in state.fetchers.items()},
+            "all_partitions": {str(each): self._hosted(hosted) for each, hosted in state.all_partitions.items()},
+            "fetchers": {str(each): self._fetching(fetching) for each, fetching in state.fetchers.items()},
             "logs": {str(each): where.get(str(each)) for each in state.logs},
             "metadata": {
                 "controller_id": metadata.controller_id,
@@ -234,6 +281,32 @@ class Receiver:
         _, leaders, followers = self._changes[-1] if self._changes else (None, (), ())
         return {"leaders": sorted(map(str, leaders)), "followers": sorted(map(str, followers))}
 
+    def _hosted(self, hosted: HostedPartition) -> Seen | None:
+        """A partition, as far as its release shows it; None: its directory has failed."""
+        if not hosted.online:
+            return None
+        assert isinstance(hosted.state, CommittedPartitionState)  # no ISR is changed here
+        isr, (replicas, adding, removing) = hosted.state.isr, hosted.assignment
+        if self.release < REASSIGNMENTS_KEPT:
+            adding = removing = ()
+        if self.release < REPLICAS_IN_ORDER:
+            isr, replicas = (isr, tuple(sorted(replicas))) if hosted.leader is not None else ((), ())
+        return {
+            "leader": hosted.leader,
+            "leader_epoch": hosted.leader_epoch,
+            "partition_epoch": hosted.partition_epoch,
+            "controller_epoch": hosted.controller_epoch,
+            "isr": sorted(isr),
+            "leader_recovery_state": hosted.state.leader_recovery_state,
+            "replicas": list(replicas),
+            "adding": list(adding),
+            "removing": list(removing),
+        }
+
+    def _fetching(self, fetching: Fetching) -> list[int]:
+        """Whom a replica is fetched from, and in which leader epoch, as far as its release shows it."""
+        return list(fetching) if self.release >= EPOCHS_FETCHED else [fetching.leader]
+
 
 def _answered(response: ControlResponse) -> Seen:
     outcomes = () if isinstance(response, UpdateMetadataResponse) else response.partitionErrors
@@ -243,30 +316,14 @@ def _answered(response: ControlResponse) -> Seen:
     }
 
 
-def _hosted(hosted: HostedPartition) -> Seen | None:
-    """A partition; None: its directory has failed."""
-    if not hosted.online:
-        return None
-    assert isinstance(hosted.state, CommittedPartitionState)  # no ISR is changed here
-    return {
-        "leader": hosted.leader,
-        "leader_epoch": hosted.leader_epoch,
-        "partition_epoch": hosted.partition_epoch,
-        "controller_epoch": hosted.controller_epoch,
-        "isr": sorted(hosted.state.isr),
-        "leader_recovery_state": hosted.state.leader_recovery_state,
-        "replicas": list(hosted.assignment.replicas),
-        "adding": list(hosted.assignment.adding_replicas),
-        "removing": list(hosted.assignment.removing_replicas),
-    }
-
-
-def _put_in_order(kafkas: Seen) -> None:
+def _put_in_order(kafkas: Seen, release: Release) -> None:
     """What Scala's sets and maps leave open."""
     for names in (kafkas["leaders"], kafkas["followers"], kafkas["metadata"]["alive_brokers"]):
         names.sort()
     for hosted in filter(None, kafkas["all_partitions"].values()):
         hosted["isr"].sort()
+        if release < REPLICAS_IN_ORDER:
+            hosted["replicas"].sort()
     kafkas["metadata"]["partition_states"] = _in_order(kafkas["metadata"]["partition_states"])
 
 

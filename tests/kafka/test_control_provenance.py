@@ -2,7 +2,8 @@
 
 A rule that no sequence comes to could be either way, and both sides would agree all the same. So each of them is
 turned round, release by release, until some sequence goes another way than Kafka has gone. The sequences are the same
-each time, for some rules show in one of a hundred only.
+each time, for some rules show in one of a hundred only. Those of a receiving broker are turned round in
+`test_receiver`.
 """
 
 from __future__ import annotations
@@ -21,11 +22,8 @@ from statemachines.control_design import ControlDesign, control_design_of
 from tests.kafka.conftest import ControlPlanes
 from tests.kafka.control_sequences import Drawing
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
-from tests.kafka.receiver_comparison import KafkaReceivers, all_asked, is_contradicted, with_other
-from tests.kafka.receiver_sequences import Drawing as Received
 from tests.kafka.test_state_machines import TRIGGERED_AGAIN
 from tests.kafka.test_whole_controller import MOVED_AND_GONE, WITHOUT_CHANNELS
-from tests.statemachines.receiving import Kinds
 
 LENGTH, SEQUENCES, SEED = 20, 100, 7
 """How long sequences are, how many there are of each release, and what they follow from."""
@@ -114,13 +112,3 @@ def test_each_rule_that_is_compared_is_contradicted_when_turned_round(
         if not left:
             break
     assert left == set()
-
-
-@pytest.mark.long
-def test_each_rule_of_a_receiver_is_contradicted_when_turned_round(receiver: KafkaReceivers) -> None:
-    """The rules of today, by 3.9.1; as they are they are not. For older releases see `test_receiver`."""
-    drawn = (Received(Random(f"{SEED} {number}").randrange).sequence(LENGTH) for number in range(SEQUENCES))
-    told = list(all_asked(receiver, drawn))
-    left = {rule for rule, its in changes_of(ControlDesign).items() if Compared.Receiver in its.provenance.compared}
-    assert not any(is_contradicted(*each, Kinds()) for each in told)
-    assert {rule for rule in left if not any(is_contradicted(*each, with_other(rule)) for each in told)} == set()

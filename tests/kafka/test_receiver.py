@@ -1,6 +1,6 @@
 """A broker that gets a controller's requests beside Kafka's own: generated sequences of commands, and each rule.
 
-Kafka's is KafkaApis with a ReplicaManager and a LogManager on real directories, of 3.9.1 and of 2.8.2. After each
+Kafka's is KafkaApis with a ReplicaManager and a LogManager on real directories, of eight releases. After each
 command these are equal: the answer, with the error of each partition; which partitions it begins to lead or to
 follow; the newest controller epoch; of each partition leader, epochs, ISR and assignment, or that it is offline; whom
 it is fetched from, in which epoch; which logs there are; the metadata cache.
@@ -18,7 +18,7 @@ Deliberate disagreements, each of which is one still:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from random import Random
 from typing import Any, TypeAlias
@@ -40,6 +40,7 @@ from statemachines.control_requests import (
 )
 from statemachines.controller import accepts
 from statemachines.leader_and_isr import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, NO_EPOCH
+from statemachines.releases import Release
 from statemachines.topic_partition import TopicPartition
 from tests.kafka.conftest import Receivers
 from tests.kafka.receiver_comparison import (
@@ -56,6 +57,7 @@ from tests.kafka.receiver_comparison import (
     Seen,
     ShutDown,
     all_asked,
+    as_of,
     asked,
     compare,
     is_contradicted,
@@ -70,6 +72,11 @@ from tests.statemachines.test_kafka_apis import MUTANTS
 LENGTH = 15
 CHOICES = 512
 """How many choices a sequence takes at most, or nearly so."""
+DAILY = ("2.8.2", "2.0.1")
+"""The older releases that are run each time, not in long tests alone."""
+OLDER_OR_LONG = [release if release in DAILY else pytest.param(release, marks=pytest.mark.long) for release in OLDER]
+COMPARED = {rule for rule, its in changes_of(ControlDesign).items() if Compared.Receiver in its.provenance.compared}
+"""The rules that Kafka is to contradict when they are turned round."""
 LONG = int(os.environ.get("RECEIVER_SEQUENCES", 500))
 """How many sequences the long test has."""
 HAPPENS = {
@@ -90,8 +97,8 @@ HAPPENS = {
     "forgotten",
 }
 """What many sequences come to: that it is met shows that they go everywhere."""
-NOT_MET = {"2.8.2": {"NOT_LEADER_OR_FOLLOWER"}}
-"""What an older release does not come to."""
+SINCE = {"NOT_LEADER_OR_FOLLOWER": "3.0.0", "FENCED_LEADER_EPOCH": "2.6.0", "STALE_BROKER_EPOCH": "2.2.0"}
+"""What older releases do not come to, with the first that does."""
 IDS = {"t": 1, "u": 1}
 
 
@@ -103,7 +110,10 @@ def chosen(choices: bytes) -> list[Command]:
 
 def drawn(seed: int, count: int, release: str = RELEASE) -> Iterable[list[Command]]:
     """So many sequences; each is `Drawing(Random(f"{seed} {number}").randrange, release).sequence(15)`."""
-    return (Drawing(Random(f"{seed} {number}").randrange, release).sequence(LENGTH) for number in range(count))
+    return (
+        as_of(release, Drawing(Random(f"{seed} {number}").randrange, release).sequence(LENGTH))
+        for number in range(count)
+    )
 
 
 # Generated.
@@ -129,7 +139,7 @@ def test_many_sequences(receiver: KafkaReceivers, first_seed: int) -> None:
     assert HAPPENS - agreed(receiver, first_seed, LONG) == set()
 
 
-@pytest.mark.parametrize("release", OLDER)
+@pytest.mark.parametrize("release", OLDER_OR_LONG)
 def test_sequences_of_older_releases(receivers: Receivers, release: str, first_seed: int) -> None:
     """A handful."""
     print(f"seed {first_seed}")
@@ -141,7 +151,8 @@ def test_sequences_of_older_releases(receivers: Receivers, release: str, first_s
 def test_many_sequences_of_older_releases(receivers: Receivers, release: str, first_seed: int) -> None:
     """Again they meet whatever can happen there."""
     print(f"seed {first_seed}")
-    assert HAPPENS - agreed(receivers(release), first_seed, LONG) == NOT_MET[release]
+    not_met = {what for what, first in SINCE.items() if Release(release) < Release(first)}
+    assert HAPPENS - agreed(receivers(release), first_seed, LONG) == not_met
 
 
 def agreed(kafka: KafkaReceivers, seed: int, count: int) -> set[str]:
@@ -227,6 +238,11 @@ def lead(
     return Receive(request, IDS, failing=(failing,) if failing else (), unread=unread)
 
 
+def sent(command: Receive, **epochs: Any) -> Receive:
+    """The request of another controller, or for another registration."""
+    return command._replace(request=command.request._replace(**epochs))
+
+
 def stop(leader_epoch: int, delete: bool = False, failing: str = "") -> Receive:
     """StopReplica: t-0 is to stop, or to go."""
     states = (StopReplicaPartitionState(*T0, leader_epoch, delete),)
@@ -243,6 +259,9 @@ RULES: dict[str, tuple[str, Sequence[Command]]] = {
     "it leads on": ("NONE", [ALL, lead(1, 0), lead(1, 1)]),
     "it leads, and ceases to fetch": ("NONE", [ALL, lead(2, 0), lead(1, 1)]),
     "the same leader in another epoch": ("NONE", [ALL, lead(2, 0), lead(2, 1)]),
+    "the same leader, and an epoch missed": ("NONE", [ALL, lead(2, 0), lead(2, 2)]),
+    "an older controller": ("STALE_CONTROLLER_EPOCH", [ALL, sent(lead(2, 0), controllerEpoch=EPOCH - 1)]),
+    "a later registration": ("NONE", [ALL, sent(lead(2, 0), brokerEpoch=BROKER_EPOCH + 1)]),
     "an older leader epoch": ("STALE_CONTROLLER_EPOCH", [ALL, lead(2, 3), lead(1, 2)]),
     "the same leader epoch": ("STALE_CONTROLLER_EPOCH", [ALL, lead(2, 3), lead(1, 3)]),
     "no leader epoch": ("NOT_LEADER_OR_FOLLOWER", [ALL, lead(2, NO_EPOCH)]),
@@ -297,6 +316,12 @@ RULES: dict[str, tuple[str, Sequence[Command]]] = {
     "a log from before goes": ("NONE", [ALL, lead(2, 3), Restart(), stop(0, delete=True)]),
     "a log that cannot be deleted": ("KAFKA_STORAGE_ERROR", [ALL, lead(2, 3), stop(3, delete=True, failing="t-0")]),
     "no log that could be": ("NONE", [ALL, stop(3, delete=True, failing="t-0")]),
+    "it goes where a directory has failed": ("NONE", [ALL, lead(2, 3), FailDirectory(1), stop(4, delete=True)]),
+    "it goes without log there": ("NONE", [ALL, UNREAD, FailDirectory(1), stop(4, delete=True)]),
+    "what is offline goes, and returns": (
+        "KAFKA_STORAGE_ERROR",
+        [ALL, lead(2, 3), FailDirectory(0), stop(4, delete=True), lead(2, 5, is_new=True)],
+    ),
     "it shuts down, and follows": ("NONE", [ALL, ShutDown(), lead(2, 0)]),
     "it shuts down, and follows another": ("NONE", [ALL, lead(2, 0), ShutDown(), lead(3, 1)]),
     "it shuts down, and ceases to lead": ("NONE", [ALL, lead(1, 0), ShutDown(), lead(3, 1)]),
@@ -320,7 +345,7 @@ Told: TypeAlias = Sequence[tuple[Sequence[Command], Sequence[Seen]]]
 @pytest.fixture(scope="module")
 def ruled(receiver: KafkaReceivers) -> Told:
     """The case of each rule."""
-    return list(all_asked(receiver, (sequence for _, sequence in RULES.values())))
+    return ruled_by(receiver)
 
 
 def test_each_rule(ruled: Told) -> None:
@@ -331,57 +356,92 @@ def test_each_rule(ruled: Told) -> None:
         assert (name, answered["partitions"].get("t-0", answered["error"])) == (name, error)
 
 
-ANSWERED_OTHERWISE: Mapping[str, Mapping[str, str]] = {
-    "2.8.2": {
-        "no leader epoch": "STALE_CONTROLLER_EPOCH",
-        "that follower once more": "KAFKA_STORAGE_ERROR",
-        "that follower in the next epoch": "KAFKA_STORAGE_ERROR",
-        "that follower stops": "KAFKA_STORAGE_ERROR",
-        "that leader once more": "KAFKA_STORAGE_ERROR",
-        "a replica that was refused before": "KAFKA_STORAGE_ERROR",
-        "a directory that fails with a log that is not open": "KAFKA_STORAGE_ERROR",
-        "it stops in its epoch": "FENCED_LEADER_EPOCH",
-        "a log that cannot be deleted": "FENCED_LEADER_EPOCH",
-    },
+UNTIL_2_6, UNTIL_2_4, UNTIL_2_2, UNTIL_2_0 = OLDER[1:], OLDER[2:], OLDER[3:], OLDER[4:]
+ANSWERED_OTHERWISE: Mapping[str, Mapping[str, Collection[str]]] = {
+    "a later registration": {"UNKNOWN_SERVER_ERROR": ("2.4.1", "2.2.2")},
+    "no leader epoch": {"STALE_CONTROLLER_EPOCH": OLDER},
+    "a replica that was refused before": {"KAFKA_STORAGE_ERROR": OLDER},
+    "a follower whose topic is not read": {"UNKNOWN_SERVER_ERROR": UNTIL_2_6},
+    "that follower once more": {"KAFKA_STORAGE_ERROR": ("2.8.2",), "NONE": UNTIL_2_6},
+    "that follower in the next epoch": {"KAFKA_STORAGE_ERROR": ("2.8.2",)},
+    "that follower stops": {"KAFKA_STORAGE_ERROR": ("2.8.2",)},
+    "a leader whose topic is not read": {"UNKNOWN_SERVER_ERROR": UNTIL_2_6},
+    "that leader once more": {"KAFKA_STORAGE_ERROR": ("2.8.2",)},
+    "a log that is there needs no read": {"UNKNOWN_SERVER_ERROR": UNTIL_2_4},
+    "a directory that fails with a log that is not open": {"KAFKA_STORAGE_ERROR": ("2.8.2", "2.6.3")},
+    "it stops where its directory has failed": {"NONE": UNTIL_2_4},
+    "it stops in its epoch": {"FENCED_LEADER_EPOCH": ("2.8.2", "2.6.3")},
+    "a late stop": {"NONE": UNTIL_2_4},
+    "a late deletion": {"NONE": UNTIL_2_4},
+    "a log that cannot be deleted": {"FENCED_LEADER_EPOCH": ("2.8.2", "2.6.3")},
+    "it goes where a directory has failed": {"KAFKA_STORAGE_ERROR": ("2.0.1", "1.1.1")},
+    "it goes without log there": {"KAFKA_STORAGE_ERROR": OLDER},
+    "what is offline goes, and returns": {"NONE": ("2.0.1", "1.1.1")},
 }
 """What older releases answer, where it is something else."""
 NEVER_ASKED = {"no leader epoch"}
 """What no controller says, and we answer as since 3.0: until 2.8 no id of a topic is looked for."""
-HIDDEN: Mapping[str, set[str]] = {"2.8.2": {"epoch_after_log"}}
-"""What does not show in older releases: until 3.0 a replica that has no log is offline, whatever its epoch."""
+HIDDEN: Mapping[str, set[str]] = {
+    "3.9.1": {"trunc_missed_epoch"},
+    "2.8.2": {"trunc_missed_epoch", "delete_missing_log", "epoch_after_log"},
+    "2.6.3": {"trunc_missed_epoch"},
+    "2.4.1": {"trunc_missed_epoch", "stop_at_same_epoch"},
+    "2.2.2": {"trunc_missed_epoch", "stop_at_same_epoch"},
+    "2.0.1": {"newer_broker_epoch", "stop_at_same_epoch", "delete_missing_log"},
+    "1.1.1": {"newer_broker_epoch", "stop_at_same_epoch", "delete_missing_log"},
+    "1.0.2": {"newer_broker_epoch", "stop_at_same_epoch"},
+}
+"""What does not show in a release, for another rule of it hides it: from 2.7 to 3.0 a replica that has no log is
+offline, whatever its epoch; StopReplica has no epoch until 2.5, and requests have no broker's until 2.1."""
 
 
-@pytest.fixture(scope="module", params=OLDER)
+def ruled_by(kafka: KafkaReceivers) -> Told:
+    """The case of each rule, as a controller of this release would have it."""
+    return list(all_asked(kafka, (as_of(kafka.release, sequence) for _, sequence in RULES.values())))
+
+
+@pytest.fixture(scope="module", params=OLDER_OR_LONG)
 def ruled_before(request: pytest.FixtureRequest, receivers: Receivers) -> tuple[str, Told]:
     """An older release, with the case of each rule."""
     release: str = request.param
-    return release, list(all_asked(receivers(release), (sequence for _, sequence in RULES.values())))
+    return release, ruled_by(receivers(release))
 
 
 def test_each_rule_in_older_releases(ruled_before: tuple[str, Told]) -> None:
     """What is answered otherwise; both come to the same there, too."""
     release, told = ruled_before
-    otherwise = {}
     for (name, (error, _)), (sequence, seen) in zip(RULES.items(), told, strict=True):
-        answered = seen[-1]["partitions"].get("t-0", seen[-1]["error"])
-        if answered != error:
-            otherwise[name] = answered
+        otherwise = ANSWERED_OTHERWISE.get(name, {})
+        expected = next((its for its, releases in otherwise.items() if release in releases), error)
+        assert (name, seen[-1]["partitions"].get("t-0", seen[-1]["error"])) == (name, expected)
         if name in NEVER_ASKED:
             assert is_contradicted(sequence, seen, Kinds(), release)
         else:
             compare(sequence, seen, release=release)
-    assert otherwise == ANSWERED_OTHERWISE[release]
 
 
-def test_an_older_release_contradicts_what_is_so_today(ruled_before: tuple[str, Told]) -> None:
-    """Each rule of its own that is turned round; but one does not show where another hides it."""
-    release, told = ruled_before
+def hidden(told: Told, release: str) -> set[str]:
+    """The rules that this release does not contradict when they are turned round. As they are it contradicts none."""
     told = [each for name, each in zip(RULES, told, strict=True) if name not in NEVER_ASKED]
     assert not any(is_contradicted(*each, Kinds(), release) for each in told)
-    rules = {rule for rule, its in changes_of(ControlDesign).items() if Compared.Receiver in its.provenance.compared}
-    assert {
-        rule for rule in rules if not any(is_contradicted(*each, with_other(rule), release) for each in told)
-    } == HIDDEN[release]
+    return {rule for rule in COMPARED if not any(is_contradicted(*each, with_other(rule), release) for each in told)}
+
+
+def test_the_newest_release_contradicts_each_rule_turned_round(ruled: Told) -> None:
+    """But those that another hides."""
+    assert hidden(ruled, RELEASE) == HIDDEN[RELEASE]
+
+
+def test_an_older_release_contradicts_each_rule_turned_round(ruled_before: tuple[str, Told]) -> None:
+    """Its own, and those of today."""
+    release, told = ruled_before
+    assert hidden(told, release) == HIDDEN[release]
+
+
+def test_each_rule_that_is_compared_shows_in_some_release() -> None:
+    """None of them is hidden in all."""
+    assert HIDDEN.keys() == {RELEASE, *OLDER}
+    assert set.intersection(*HIDDEN.values()) == set()
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,16 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import kafka.cluster.BrokerEndPoint;
 import kafka.server.BlockingSend;
 import kafka.server.FailedPartitions;
+import kafka.server.PartitionFetchState;
 import kafka.server.ReplicaFetcherManager;
 import kafka.server.ReplicaFetcherThread;
 import kafka.server.ReplicaManager;
 import kafka.server.ReplicationQuotaManager;
+import kafkaspec.Fields;
+import org.apache.kafka.common.internals.PartitionStates;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.utils.Time;
 import scala.Option;
-import scala.collection.JavaConverters;
 
 /** Kafka's ReplicaFetcherManager, whose threads are given partitions and are never started. */
 final class IdleFetchers extends ReplicaFetcherManager {
@@ -35,10 +37,16 @@ final class IdleFetchers extends ReplicaFetcherManager {
 
     /** Whom each partition is fetched from, in which leader epoch. */
     void observe(ObjectNode seen) {
-        JavaConverters.asJavaIterable(fetcherThreadMap().values()).forEach(
-            thread -> JavaConverters.asJavaIterable(thread.partitions()).forEach(
-                partition -> seen.putArray(partition.toString())
-                    .add(thread.sourceBroker().id())
-                    .add(thread.fetchState(partition).get().currentLeaderEpoch())));
+        Scala.forEach(fetcherThreadMap().values(), thread -> {
+            PartitionStates<PartitionFetchState> states = states(thread);
+            states.partitionSet().forEach(partition -> seen.putArray(partition.toString())
+                .add(thread.sourceBroker().id())
+                .add(states.stateValue(partition).currentLeaderEpoch()));
+        });
+    }
+
+    @SuppressWarnings("unchecked")
+    private static PartitionStates<PartitionFetchState> states(ReplicaFetcherThread thread) {
+        return (PartitionStates<PartitionFetchState>) Fields.get(thread, "partitionStates");
     }
 }

@@ -10,7 +10,7 @@ import kafka.utils.Scheduler;
 import kafka.utils.timer.Timer;
 import scala.Function0;
 
-/** Where operations wait and what is to run later, in Kafka 2.8, and its registry of metrics. */
+/** Where operations wait and what is to run later, in Kafka 2.6 to 2.8, and its registry of metrics. */
 final class Surroundings {
     private Surroundings() { }
 

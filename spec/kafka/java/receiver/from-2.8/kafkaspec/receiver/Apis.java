@@ -1,18 +1,18 @@
 package kafkaspec.receiver;
 
 import kafka.controller.KafkaController;
-import kafka.network.RequestChannel;
 import kafka.coordinator.group.GroupCoordinator;
+import kafka.network.RequestChannel;
 import kafka.server.BrokerFeatures;
 import kafka.server.KafkaApis;
 import kafka.server.KafkaConfig;
 import kafka.server.ZkMetadataCache;
 import kafka.server.ZkSupport;
 import kafkaspec.Fields;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.memory.MemoryPool;
 import org.apache.kafka.common.message.ApiMessageType.ListenerType;
 import org.apache.kafka.common.metrics.Metrics;
-import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.requests.AbstractControlRequest;
 import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.utils.Time;
@@ -31,8 +31,8 @@ final class Apis {
             Option.empty());
         apis = new KafkaApis(
             new NoChannel(), support(null), null, new Groups(), null, null, config.brokerId(), config, null, null,
-            new Metrics(), Option.empty(), Stubs.quotas(), null, null, "cluster", Time.SYSTEM, null,
-            Stubs.everyVersion());
+            new Metrics(), Option.empty(), Managers.quotas(), null, null, "cluster", Time.SYSTEM, null,
+            Managers.everyVersion());
         apis.close();  // a thread of it that waits for changes of ACLs
     }
 
@@ -48,11 +48,12 @@ final class Apis {
     }
 
     private ZkSupport support(ZkMetadataCache cache) {
-        return new ZkSupport(Stubs.adminManager(), controller, null, Option.empty(), cache);
+        return new ZkSupport(Managers.adminManager(), controller, null, Option.empty(), cache);
     }
 
     /** What is answered to a request. */
-    AbstractResponse handle(AbstractControlRequest request) {
+    AbstractResponse handle(AbstractControlRequest.Builder<? extends AbstractControlRequest> builder) {
+        AbstractControlRequest request = builder.build();
         Asked asked = new Asked(request);
         apis.handle(new RequestChannel.Request(
             0, asked, 0, MemoryPool.NONE, request.serialize(), metrics, Option.empty()));

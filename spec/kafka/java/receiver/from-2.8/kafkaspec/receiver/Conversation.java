@@ -135,7 +135,7 @@ final class Conversation implements AutoCloseable {
     private void send(int id, JsonNode command) {
         AbstractControlRequest.Builder<? extends AbstractControlRequest> request = ControlRequests.builder(command);
         manager.sendRequest(id, request, response -> {
-            callbacks.add(new Answer(id, number(request), Receivers.error(response).name()));
+            callbacks.add(new Answer(id, number(request), Responses.error(response).name()));
             return BoxedUnit.UNIT;
         });
         outstanding.computeIfPresent(id, (broker, count) -> count + 1);

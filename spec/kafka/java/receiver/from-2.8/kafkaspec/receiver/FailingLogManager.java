@@ -32,7 +32,7 @@ final class FailingLogManager extends LogManager {
 
     private FailingLogManager(LogDirectories directories, KafkaConfig config, LogDirFailureChannel failures) {
         super(
-            directories.all(), directories.lost(), directories.configurations(),
+            directories.all(), directories.lost(), Configurations.of(directories),
             LogConfig.apply(LogConfig.extractLogConfigMap(config), Set$.MODULE$.empty()),
             LogCleaner.cleanerConfig(config), 1, Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE,
             60_000, Surroundings.scheduler(directories.scheduled()), new BrokerTopicStats(), failures, Time.SYSTEM,

@@ -32,8 +32,8 @@ final class Apis {
             Option.empty());
         apis = new KafkaApis(
             new NoChannel(), null, null, Stubs.stub(GroupCoordinator.class, "", null), null, null, config.brokerId(),
-            config, null, null, new Metrics(), Option.empty(), Stubs.quotas(), null, null, "cluster", Time.SYSTEM,
-            null, Stubs.everyVersion(), Option.empty());
+            config, null, null, new Metrics(), Option.empty(), Managers.quotas(), null, null, "cluster", Time.SYSTEM,
+            null, Managers.everyVersion(), Option.empty());
         apis.close();  // a thread of it that waits for changes of ACLs
     }
 
@@ -45,13 +45,14 @@ final class Apis {
     /** From now on it is this broker's. */
     void serve(ReceivingBroker broker) {
         Fields.set(apis, "metadataSupport", new ZkSupport(
-            Stubs.adminManager(), controller, null, Option.empty(), broker.cache(),
+            Managers.adminManager(), controller, null, Option.empty(), broker.cache(),
             new ZkBrokerEpochManager(broker.cache(), controller, Option.empty())));
         Fields.set(apis, "replicaManager", broker);
     }
 
     /** What is answered to a request. */
-    AbstractResponse handle(AbstractControlRequest request) {
+    AbstractResponse handle(AbstractControlRequest.Builder<? extends AbstractControlRequest> builder) {
+        AbstractControlRequest request = builder.build();
         Asked asked = new Asked(request);
         apis.handle(new RequestChannel.Request(
             0, asked, 0, MemoryPool.NONE, request.serialize(), metrics, Option.empty()),

@@ -32,7 +32,7 @@ final class FailingLogManager extends LogManager {
 
     private FailingLogManager(LogDirectories directories, KafkaConfig config, LogDirFailureChannel failures) {
         super(
-            directories.all(), directories.lost(), directories.configurations(),
+            directories.all(), directories.lost(), Configurations.of(directories),
             new LogConfig(config.extractLogConfigMap()), LogCleaner.cleanerConfig(config), 1, Long.MAX_VALUE,
             Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE, 60_000, new ProducerStateManagerConfig(60_000, false),
             60_000, config.interBrokerProtocolVersion(), Surroundings.scheduler(directories.scheduled()),

@@ -1,6 +1,5 @@
 package kafkaspec.receiver;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.concurrent.atomic.AtomicBoolean;
 import kafka.cluster.Partition;
@@ -13,14 +12,13 @@ import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.common.DirectoryEventHandler;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import scala.Option;
-import scala.collection.JavaConverters;
 
 /** The ReplicaManager of Kafka 3.9, what it knows of its partitions, and of the cluster. */
 abstract class Replicas extends ReplicaManager {
     Replicas(LogDirectories directories) {
         super(
             directories.config(), new Metrics(), Time.SYSTEM, Surroundings.scheduler(directories.scheduled()),
-            directories.logs(), Option.empty(), Stubs.quotas(),
+            directories.logs(), Option.empty(), Managers.quotas(),
             new ZkMetadataCache(
                 directories.config().brokerId(), directories.config().interBrokerProtocolVersion(),
                 BrokerFeatures.createEmpty(), false),
@@ -36,15 +34,8 @@ abstract class Replicas extends ReplicaManager {
         return (ZkMetadataCache) metadataCache();
     }
 
-    void observeMetadata(ObjectNode seen) {
-        seen.put("controller_id", cache().getControllerId().isEmpty() ? null : cache().getControllerId().get().id());
-        ArrayNode alive = seen.putArray("alive_brokers");
-        JavaConverters.asJavaIterable(cache().getAliveBrokers()).forEach(broker -> alive.add(broker.id));
-        ArrayNode states = seen.putArray("partition_states");
-        JavaConverters.asJavaIterable(cache().getAllTopics()).forEach(
-            topic -> JavaConverters.asJavaIterable(cache().getTopicPartitions(topic)).forEach(partition -> {
-                states.add(ControlRequests.fields(cache().getPartitionInfo(topic, partition.partition()).get()));
-            }));
+    void failDirectory(String directory) {
+        handleLogDirFailure(directory, false);
     }
 
     /** What it knows of an ISR. */

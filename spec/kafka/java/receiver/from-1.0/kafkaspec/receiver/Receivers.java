@@ -3,17 +3,10 @@ package kafkaspec.receiver;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.Map;
 import kafka.server.KafkaConfig;
 import kafkaspec.Configuration;
 import kafkaspec.Json;
 import kafkaspec.pure.Call;
-import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.protocol.Errors;
-import org.apache.kafka.common.requests.AbstractResponse;
-import org.apache.kafka.common.requests.LeaderAndIsrResponse;
-import org.apache.kafka.common.requests.StopReplicaResponse;
-import org.apache.kafka.common.requests.UpdateMetadataResponse;
 
 /**
  * What a broker makes of a controller's requests: KafkaApis hands them to ReplicaManager, whose logs are real files.
@@ -51,8 +44,8 @@ public final class Receivers implements Call {
                 String does = Json.field(command, "do").asText();
                 switch (does) {
                     case "receive" -> receive(command, directories, answered);
-                    case "fail_directory" -> broker.handleLogDirFailure(
-                        directories.fail(Json.field(command, "number").asInt()), false);
+                    case "fail_directory" -> broker.failDirectory(
+                        directories.fail(Json.field(command, "number").asInt()));
                     case "restart" -> {
                         directories.restart();
                         broker = start(directories);
@@ -75,30 +68,6 @@ public final class Receivers implements Call {
 
     private void receive(JsonNode command, LogDirectories directories, ObjectNode answered) throws Exception {
         directories.failAt(Json.field(command, "failing"), Json.field(command, "unread"));
-        put(apis.handle(ControlRequests.of(command)), ControlRequests.topics(command), answered);
-    }
-
-    private static void put(AbstractResponse response, Map<Uuid, String> topics, ObjectNode answered) {
-        answered.put("error", error(response).name());
-        ObjectNode partitions = answered.putObject("partitions");
-        if (response instanceof LeaderAndIsrResponse leaderAndIsr) {
-            leaderAndIsr.partitionErrors(topics).forEach(
-                (partition, error) -> partitions.put(partition.toString(), error.name()));
-        } else if (response instanceof StopReplicaResponse stopReplica) {
-            stopReplica.partitionErrors().forEach(partition -> partitions.put(
-                partition.topicName() + "-" + partition.partitionIndex(),
-                Errors.forCode(partition.errorCode()).name()));
-        }
-    }
-
-    /** What a controller is told of a request as a whole. */
-    static Errors error(AbstractResponse response) {
-        if (response instanceof LeaderAndIsrResponse leaderAndIsr) {
-            return leaderAndIsr.error();
-        }
-        if (response instanceof StopReplicaResponse stopReplica) {
-            return stopReplica.error();
-        }
-        return ((UpdateMetadataResponse) response).error();
+        Responses.put(apis.handle(ControlRequests.builder(command)), command, answered);
     }
 }

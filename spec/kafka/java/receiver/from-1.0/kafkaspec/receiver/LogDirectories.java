@@ -12,14 +12,9 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Properties;
 import java.util.Set;
 import java.util.stream.Stream;
 import kafka.server.KafkaConfig;
-import kafka.server.metadata.ConfigRepository;
-import kafka.zookeeper.ZooKeeperClientException;
-import org.apache.kafka.common.config.ConfigResource;
-import scala.collection.JavaConverters;
 import scala.collection.Seq;
 
 /** The log directories of one broker, what fails there, and the LogManager that has them open. */
@@ -72,8 +67,7 @@ final class LogDirectories implements AutoCloseable {
     }
 
     private static Seq<File> files(Collection<String> paths) {
-        return JavaConverters.asScalaBuffer(
-            paths.stream().map(path -> new File(path).getAbsoluteFile()).toList());
+        return Scala.seq(paths.stream().map(path -> new File(path).getAbsoluteFile()).toList());
     }
 
     /** What would run later, by its name: it runs where it is asked for. */
@@ -102,27 +96,9 @@ final class LogDirectories implements AutoCloseable {
         return failing.contains(partition);
     }
 
-    /** What is configured for topics: nothing, or it cannot be read. */
-    ConfigRepository configurations() {
-        return new ConfigRepository() {
-            @Override
-            public Properties topicConfig(String topic) {
-                if (unread.contains(topic)) {
-                    throw new ZooKeeperClientException(topic);
-                }
-                return new Properties();
-            }
-
-            @Override
-            public Properties brokerConfig(int broker) {
-                return new Properties();
-            }
-
-            @Override
-            public Properties config(ConfigResource resource) {
-                return topicConfig(resource.name());
-            }
-        };
+    /** Whether it cannot be read how a topic is configured. */
+    boolean isUnread(String topic) {
+        return unread.contains(topic);
     }
 
     /** The process ends, and the next one opens the logs. */

@@ -4,34 +4,11 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.Properties;
-import kafka.server.ApiVersionManager;
-import kafka.server.ClientRequestQuotaManager;
-import kafka.server.QuotaFactory.QuotaManagers;
-import kafka.server.ZkAdminManager;
-import kafkaspec.Fields;
-import scala.Option;
 import sun.misc.Unsafe;
 
-/** What stands around a broker's replicas, and has no say in what becomes of them. It has no threads. */
+/** What stands around a broker's replicas, and has no say in what becomes of them. */
 final class Stubs {
     private Stubs() { }
-
-    static ApiVersionManager everyVersion() {
-        return stub(ApiVersionManager.class, "isApiEnabled", true);
-    }
-
-    /** Nothing is throttled: a quota manager that was never made has no quotas. */
-    static QuotaManagers quotas() {
-        ClientRequestQuotaManager none = unmade(ClientRequestQuotaManager.class);
-        return new QuotaManagers(null, null, none, null, null, null, null, Option.empty());
-    }
-
-    /** Of an administrator's requests it knows only that none waits. */
-    static ZkAdminManager adminManager() {
-        ZkAdminManager idle = unmade(ZkAdminManager.class);
-        Fields.set(idle, "topicPurgatory", Surroundings.purgatory("topic"));
-        return idle;
-    }
 
     static Properties properties(Map<String, Object> values) {
         Properties properties = new Properties();
@@ -47,7 +24,7 @@ final class Stubs {
     }
 
     /** An object whose constructor did not run, because that starts threads. */
-    private static <T> T unmade(Class<T> type) {
+    static <T> T unmade(Class<T> type) {
         try {
             Field unsafe = Unsafe.class.getDeclaredField("theUnsafe");
             unsafe.setAccessible(true);

@@ -1,0 +1,41 @@
+package kafkaspec.receiver;
+
+import com.yammer.metrics.Metrics;
+import com.yammer.metrics.core.MetricsRegistry;
+import java.lang.reflect.Proxy;
+import java.util.Map;
+import kafka.server.DelayedOperation;
+import kafka.server.DelayedOperationPurgatory;
+import kafka.utils.Scheduler;
+import kafka.utils.timer.Timer;
+import scala.Function0;
+
+/** Where operations wait and what is to run later, until Kafka 2.5, and its registry of metrics. */
+final class Surroundings {
+    private Surroundings() { }
+
+    /** No operation waits. */
+    static <T extends DelayedOperation> DelayedOperationPurgatory<T> purgatory(String name) {
+        boolean reaps = false;
+        Timer empty = Stubs.stub(Timer.class, "size", 0);
+        return new DelayedOperationPurgatory<>(name, empty, 0, 1, reaps, false);
+    }
+
+    /** It puts what is to run later there. */
+    static Scheduler scheduler(Map<String, Runnable> scheduled) {
+        return (Scheduler) Proxy.newProxyInstance(
+            Scheduler.class.getClassLoader(), new Class<?>[] {Scheduler.class},
+            (proxy, method, arguments) -> {
+                if (method.getName().equals("schedule")) {
+                    scheduled.put((String) arguments[0], ((Function0<?>) arguments[1])::apply);
+                }
+                return method.getReturnType() == long.class ? 0L : null;  // the defaults of Scala's arguments
+            });
+    }
+
+    /** What the next broker would share with this one: gauges hold all that they look at. */
+    static void forgetMetrics() {
+        MetricsRegistry registry = Metrics.defaultRegistry();
+        registry.allMetrics().keySet().forEach(registry::removeMetric);
+    }
+}

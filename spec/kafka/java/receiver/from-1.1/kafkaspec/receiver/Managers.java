@@ -1,0 +1,24 @@
+package kafkaspec.receiver;
+
+import kafka.server.AdminManager;
+import kafka.server.ClientRequestQuotaManager;
+import kafka.server.QuotaFactory.QuotaManagers;
+import kafkaspec.Fields;
+
+/** The managers beside a ReplicaManager in Kafka 1.1. They have no threads. */
+final class Managers {
+    private Managers() { }
+
+    /** Nothing is throttled: a quota manager that was never made has no quotas. */
+    static QuotaManagers quotas() {
+        ClientRequestQuotaManager none = Stubs.unmade(ClientRequestQuotaManager.class);
+        return new QuotaManagers(null, null, none, null, null, null);
+    }
+
+    /** Of an administrator's requests it knows only that none waits. */
+    static AdminManager adminManager() {
+        AdminManager idle = Stubs.unmade(AdminManager.class);
+        Fields.set(idle, "topicPurgatory", Surroundings.purgatory("topic"));
+        return idle;
+    }
+}

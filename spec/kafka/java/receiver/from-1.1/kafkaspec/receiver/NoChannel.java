@@ -1,0 +1,18 @@
+package kafkaspec.receiver;
+
+import kafka.network.RequestChannel;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.Errors;
+
+/** Answers go nowhere, in Kafka 1.1 to 2.1. */
+final class NoChannel extends RequestChannel {
+    NoChannel() {
+        super(1);
+    }
+
+    @Override
+    public void sendResponse(RequestChannel.Response response) { }
+
+    @Override
+    public void updateErrorMetrics(ApiKeys api, scala.collection.Map<Errors, Integer> errors) { }
+}

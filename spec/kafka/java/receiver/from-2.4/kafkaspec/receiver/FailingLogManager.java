@@ -1,0 +1,73 @@
+package kafkaspec.receiver;
+
+import java.io.File;
+import java.io.IOException;
+import kafka.log.Log;
+import kafka.log.LogCleaner;
+import kafka.log.LogConfig;
+import kafka.log.LogManager;
+import kafka.server.BrokerState;
+import kafka.server.BrokerTopicStats;
+import kafka.server.KafkaConfig;
+import kafka.server.KafkaServer$;
+import kafka.server.LogDirFailureChannel;
+import kafka.utils.FileLock;
+import kafkaspec.Fields;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.KafkaStorageException;
+import org.apache.kafka.common.utils.Time;
+import scala.Tuple2;
+import scala.collection.Seq;
+import scala.collection.immutable.Map$;
+import scala.collection.immutable.Set$;
+import scala.util.Failure;
+import scala.util.Try;
+
+/** Kafka's LogManager on real directories. What LogDirectories says fails, fails before anything is done. */
+final class FailingLogManager extends LogManager {
+    private final LogDirectories directories;
+
+    FailingLogManager(LogDirectories directories) {
+        this(directories, directories.config(), new LogDirFailureChannel(8));
+    }
+
+    private FailingLogManager(LogDirectories directories, KafkaConfig config, LogDirFailureChannel failures) {
+        super(
+            directories.all(), directories.lost(), Map$.MODULE$.empty(),
+            LogConfig.apply(KafkaServer$.MODULE$.copyKafkaConfigToLog(config), Set$.MODULE$.empty()),
+            LogCleaner.cleanerConfig(config), 1, Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE,
+            60_000, Surroundings.scheduler(directories.scheduled()), new BrokerState(), new BrokerTopicStats(),
+            failures, Time.SYSTEM);
+        this.directories = directories;
+        startup();
+    }
+
+    @Override
+    public Try<File> createLogDirectory(File directory, String name) {
+        if (directories.failsAt(name)) {
+            return new Failure<>(new KafkaStorageException(name));
+        }
+        return super.createLogDirectory(directory, name);
+    }
+
+    @Override
+    public Log asyncDelete(TopicPartition partition, boolean isFuture) {
+        if (getLog(partition, isFuture).isDefined() && directories.failsAt(partition.toString())) {
+            throw new KafkaStorageException(partition.toString());
+        }
+        return super.asyncDelete(partition, isFuture);
+    }
+
+    /** The process ends as it may at any time. What Kafka does at its end stops at the lock of a failed directory. */
+    @SuppressWarnings("unchecked")
+    void end() throws IOException {
+        Scala.forEach(allLogs(), Log::closeHandlers);
+        var deleted = (Iterable<Tuple2<Log, Object>>) Fields.get(this, "logsToBeDeleted");
+        deleted.forEach(each -> each._1().closeHandlers());
+        Scala.forEach((Seq<FileLock>) Fields.get(this, "dirLocks"), lock -> {
+            if (!directories.failed().contains(lock.file().getParent())) {  // else it was destroyed then
+                lock.destroy();
+            }
+        });
+    }
+}

@@ -1,0 +1,19 @@
+package kafkaspec.receiver;
+
+import kafka.network.RequestChannel;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.utils.Time;
+
+/** Answers go nowhere, in Kafka 2.6 and 2.7. */
+final class NoChannel extends RequestChannel {
+    NoChannel() {
+        super(1, "", Time.SYSTEM);
+    }
+
+    @Override
+    public void sendResponse(RequestChannel.Response response) { }
+
+    @Override
+    public void updateErrorMetrics(ApiKeys api, scala.collection.Map<Errors, Integer> errors) { }
+}
