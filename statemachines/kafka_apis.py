@@ -2,7 +2,8 @@
 
 Before anything else it looks whom the request is for. One that is for an earlier registration of this broker is
 refused, STALE_BROKER_EPOCH, and changes nothing: not even a newer controller's epoch is known by it. One for a later
-registration is taken, for the controller may hear of it before the broker does; until 2.5.0 it failed [KAFKA-9839].
+registration is taken, for a broker that has lost its session and registers anew may hear of that later than the
+controller; from 2.2, when registrations came to be named, to 2.5.0 it failed [KAFKA-9839].
 One that names none (-1) is taken [KIP-380; isBrokerEpochStale, 2.2].
 
 Left out: that a request comes from a broker, which Kafka authorizes, and what group and transaction coordinators do

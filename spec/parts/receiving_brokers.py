@@ -4,10 +4,11 @@ What a broker does is `KafkaApis`, `ReplicaManager`, `MetadataCache` and `Hosted
 The part does nothing by itself: a system says when a request arrives, and which brokers run.
 
 A broker's *life* is what it does under one registration. What it knows it forgets when it dies, but for its logs; its
-broker epoch here is the number of its lives before this one, or, of one that is dead, before the next one.
+broker epoch here is the number of its lives before this one, or, of one that is not registered, before the next one.
+If only its session ends, it runs on with all that it knows, its broker epoch too, until it has heard of its next
+registration: until then it is `behind`.
 
-Left out: the logs themselves, of which it is known which there are; log directories that fail; that a controller
-hears of a registration before its broker does (until 2.5.0 such a request failed, KAFKA-9839).
+Left out: the logs themselves, of which it is known which there are; log directories that fail.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from spec.language import (
     invariant,
     one_of,
     optional,
+    subset_of,
     transition_invariant,
     variable,
     view,
@@ -63,6 +65,10 @@ class ReceivingBrokers(State):
     """What brokers know, each of its own."""
 
     broker_epochs: Total[BrokerId, BrokerEpoch] = variable("How many lives of a broker are over.")
+    behind: frozenset[BrokerId] = variable(
+        "Brokers that run, and know an earlier registration of theirs: it has ended, or there is a later one.",
+        of=lambda self: subset_of(tuple(self.requests.brokers) if self.expires else ()),
+    )
     controller_epochs: Total[BrokerId, ControllerEpoch] = variable(
         "The newest that a request had. [ReplicaManager.controllerEpoch]"
     )
@@ -187,12 +193,14 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
         design: how it is done in their release.
         proposes: their leaders ask the controller for ISRs; then there is one partition.
         manager: the rules by which a broker keeps its replicas.
+        expires: the session of one that runs may end.
     """
 
     requests: WaitingRequests
     design: ControlDesign
     proposes: bool = False
     manager: type[ReplicaManager] = ReplicaManager
+    expires: bool = False
 
     # What a broker does.
 
@@ -203,7 +211,7 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
     def alter_partition_manager(self, s: ReceivingBrokers, broker: BrokerId) -> AlterPartitionManager:
         """What the leaders on a broker propose, over this state."""
         replicas = self.replica_manager(s, broker)
-        return AlterPartitionManager(replicas, lambda: s.broker_epochs[broker], _Proposals(s, broker))
+        return AlterPartitionManager(replicas, lambda: self.own_epoch(s, broker), _Proposals(s, broker))
 
     def zk_alter_partition_manager(self, s: ReceivingBrokers, broker: BrokerId) -> ZkAlterPartitionManager:
         """What the leaders on a broker write, over this state; of what is changed its caller tells the controller."""
@@ -223,12 +231,27 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
         """
         if not self.design.broker_epoch:
             request = request._replace(brokerEpoch=UNKNOWN_BROKER_EPOCH)
-        apis = KafkaApis(self.replica_manager(s, broker), lambda: s.broker_epochs[broker])
+        apis = KafkaApis(self.replica_manager(s, broker), lambda: self.own_epoch(s, broker))
         return apis.handle(request, failures)
+
+    def own_epoch(self, s: ReceivingBrokers, broker: BrokerId) -> BrokerEpoch:
+        """The broker epoch that a broker knows. [KafkaController.brokerEpoch]"""
+        return s.broker_epochs[broker] - (broker in s.behind)
+
+    def expire(self, s: ReceivingBrokers, broker: BrokerId) -> None:
+        """A broker's registration ends, and it goes on as if it had not."""
+        s.broker_epochs[broker] += 1
+        s.behind |= {broker}
+
+    def learn_registration(self, s: ReceivingBrokers, broker: BrokerId) -> None:
+        """A broker hears of its registration."""
+        s.behind -= {broker}
 
     def die(self, s: ReceivingBrokers, broker: BrokerId) -> None:
         """A broker's life ends; the next one has its logs, and knows nothing else."""
         s.broker_epochs[broker] += 1
+        if broker in s.behind:
+            s.behind -= {broker}
         s.alive_brokers[broker] = frozenset()
         _OfBroker(s.metadata, broker).clear()
         _OfBroker(s.unsent_isr_updates, broker).clear()

@@ -82,6 +82,8 @@ from statemachines.znode import Node, SessionId, ZkVersion
 
 Reassignments = Annotated[int, "how often a partition was reassigned"]
 """A number of reassignments."""
+Expiries = Annotated[int, "how often the session of a broker that runs has ended"]
+"""A number of sessions that ended."""
 
 FIRST: Final = TopicPartition(TOPIC, 0)
 """The first partition."""
@@ -114,6 +116,7 @@ class ControlledBrokers(PartitionStates):
         "The brokers that run and are registered. Left out: that one is registered for a while after it has died, "
         "which is as if it lived and were slow."
     )
+    expiries: Expiries = variable("How often a broker that runs lost its session.")
     leaving: frozenset[BrokerId] = variable(
         "Those of them that have asked to be shut down, and will stop.",
         of=lambda self: subset_of(self.broker_ids if self.shutdowns else ()),
@@ -130,6 +133,11 @@ class ControlledBrokers(PartitionStates):
     copies: Total[BrokerId, ControlRequest | None] = variable(
         "A request that a broker has got, and handles later than what its controller sends over the next connection."
     )
+
+    @property
+    def running(self) -> frozenset[BrokerId]:
+        """The brokers that run, registered or not."""
+        return self.registered | self.receivers.behind
 
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
@@ -176,7 +184,7 @@ def stops(self: ControlRequests) -> bool:
 
 def joins(self: ControlRequests) -> bool:
     """Whether followers join the ISR; one that left it, or was never in it."""
-    out_of_sync = not self.in_sync or self.max_deaths > 0
+    out_of_sync = not self.in_sync or registers_anew(self)
     return self.isr_changes > 0 and self.brokers > 1 and out_of_sync
 
 
@@ -188,6 +196,11 @@ def asks(self: ControlRequests) -> bool:
 def writes(self: ControlRequests) -> bool:
     """Whether leaders write it themselves."""
     return joins(self) and not self.design.alter_partition
+
+
+def registers_anew(self: ControlRequests) -> bool:
+    """Whether registrations come and go: brokers die, or lose their sessions."""
+    return self.max_deaths > 0 or self.expiries > 0
 
 
 KINDS: Final = {
@@ -234,8 +247,11 @@ class ControlRequests(Specification[C]):
     does not begin to fetch any more, and so cannot catch up with a new leader. That it may here adds steps and takes
     none away: what holds here holds there, but for P6, which asks that it fetches.
 
+    A broker whose session ends runs on, and registers anew (`expiries`). Until it has ZooKeeper's answer it goes by
+    its former broker epoch. One that is started knows its registration before it takes requests.
+
     Left out: disks that fail, leaders that shrink ISRs, reassignments of other kinds, deletion of topics, other
-    topics; brokers whose session ends though they run; a batch that a change has left half full (H3), for no change
+    topics; a broker that dies between two registrations; a batch that a change has left half full (H3), for no change
     is cut short here.
     """
 
@@ -255,6 +271,12 @@ class ControlRequests(Specification[C]):
     late_copies: bool = constant(
         False, "Of a request that is sent again, what arrived first may be handled later than what follows it."
     )
+    expiries: int = constant(
+        0,
+        "Bound: how often a broker that runs loses its session, and registers anew.",
+        at_least=0,
+        at_most=3,
+    )
     reassignments: int = constant(
         0,
         "Bound: how often the last replica of the first partition is taken away, or given back.",
@@ -271,6 +293,7 @@ class ControlRequests(Specification[C]):
         only=[
             "metadata_first",
             "broker_epoch",
+            "newer_broker_epoch",
             "offline_on_failover",
             "metadata_of_given",
             "metadata_without_election",
@@ -349,7 +372,7 @@ class ControlRequests(Specification[C]):
             self.broker_ids,
             self.ways,
             controller_epochs=range(1, 2 + self.moves),
-            broker_epochs=range(self.max_deaths + 1),
+            broker_epochs=range(self.max_deaths + self.expiries + 1),
             leader_epochs=range(self.max_leader_epoch + 1),
             isr_changes=self.isr_changes,
             stops=stops(self),
@@ -377,7 +400,7 @@ class ControlRequests(Specification[C]):
                 PartitionAndReplica(each, broker) for each in self.assignments for broker in self.broker_ids
             ],
             ControllerEpoch: integers(0, 1 + self.moves),
-            BrokerEpoch: integers(0, self.max_deaths),
+            BrokerEpoch: integers(0, self.max_deaths + self.expiries),
             LeaderEpoch: integers(0, self.max_leader_epoch),
             ZkVersion: integers(0, self.max_leader_epoch + self.isr_changes),
             tuple[BrokerId, ...]: at_most(self.brokers),
@@ -389,6 +412,7 @@ class ControlRequests(Specification[C]):
             **self.given,
             SessionId: [Session("controller", 0)],
             Deaths: integers(0, self.max_deaths),
+            Expiries: integers(0, self.expiries),
             Reassignments: integers(0, self.reassignments),
             Connection: self.connections,
             (ControlRequest | None): optional(self.requests.domain) if self.late_copies else (None,),
@@ -439,7 +463,9 @@ class ControlRequests(Specification[C]):
     @part
     def receivers(self) -> ReceivingBrokersPart:
         """What brokers know."""
-        return ReceivingBrokersPart(self.requests, self.design, asks(self), self.replica_manager)
+        return ReceivingBrokersPart(
+            self.requests, self.design, asks(self), self.replica_manager, expires=self.expiries > 0
+        )
 
     @initial
     def a_cluster_set_up(self, s: C) -> None:
@@ -520,7 +546,7 @@ class ControlRequests(Specification[C]):
         require(not self.former.are_closed(s.former))
         self.former.of(s.former).shutdown()
 
-    @action(when=lambda self: self.max_deaths > 0, actor="controller", receiver="ZooKeeper")
+    @action(when=registers_anew, actor="controller", receiver="ZooKeeper")
     def broker_change(self, s: C) -> None:
         """The controller reads which brokers are registered. [BrokerChange]"""
         require(s.epoch and s.brokers_changed)
@@ -531,8 +557,9 @@ class ControlRequests(Specification[C]):
     def shut_down(self, s: C, broker: BrokerId) -> None:
         """A broker asks to be shut down: others get what it leads, and it leaves the ISRs. [doControlledShutdown]"""
         require(s.epoch and broker in s.registered and self.context.of(s.context).is_live_broker(broker))
-        require(s.context.live_broker_epochs[broker] == s.receivers.broker_epochs[broker])
-        self.process(s, ControllerOfBrokers.process_controlled_shutdown, broker, s.receivers.broker_epochs[broker])
+        epoch = self.receivers.own_epoch(s.receivers, broker)
+        require(s.context.live_broker_epochs[broker] == epoch)
+        self.process(s, ControllerOfBrokers.process_controlled_shutdown, broker, epoch)
         s.leaving |= {broker}
 
     # Brokers.
@@ -554,9 +581,32 @@ class ControlRequests(Specification[C]):
     @action(when=lambda self: self.max_deaths > 0, actor="broker", receiver="ZooKeeper")
     def come_back(self, s: C, broker: BrokerId) -> None:
         """A broker is started again, perhaps before the controller knows that it was gone."""
-        require(broker not in s.registered)
+        require(broker not in s.running)
         s.registered |= {broker}
         self.changed(s)
+
+    @action(when=lambda self: self.expiries > 0, actor="ZooKeeper", receiver="broker")
+    def expire(self, s: C, broker: BrokerId) -> None:
+        """The session of a broker that runs ends, and its registration goes."""
+        require(broker in s.registered and broker not in s.receivers.behind)
+        bound(s.expiries < self.expiries)
+        s.expiries += 1
+        s.registered -= {broker}
+        self.receivers.expire(s.receivers, broker)
+        self.changed(s)
+
+    @action(when=lambda self: self.expiries > 0, actor="broker", receiver="ZooKeeper")
+    def register_anew(self, s: C, broker: BrokerId) -> None:
+        """It registers in its next session; ZooKeeper's answer is on its way. [RegisterBrokerAndReelect]"""
+        require(broker in s.receivers.behind and broker not in s.registered)
+        s.registered |= {broker}
+        self.changed(s)
+
+    @action(when=lambda self: self.expiries > 0, actor="ZooKeeper", receiver="broker")
+    def learn_registration(self, s: C, broker: BrokerId) -> None:
+        """It has the answer, and knows its broker epoch, which requests may have named before. [KAFKA-9839]"""
+        require(broker in s.receivers.behind & s.registered)
+        self.receivers.learn_registration(s.receivers, broker)
 
     def changed(self, s: C) -> None:
         """The children of /brokers/ids have changed, which a controller hears."""
@@ -582,7 +632,7 @@ class ControlRequests(Specification[C]):
 
     def catch_up(self, s: C, leader: BrokerId, follower: BrokerId) -> None:
         """A follower has all that its leader has."""
-        require({leader, follower} <= s.registered)
+        require({leader, follower} <= s.running)
         (partition,) = self.assignments
         epoch = self.receivers.leads(s.receivers, leader, partition)
         fetching = s.receivers.fetchers.get(PartitionAndReplica(partition, follower))
@@ -664,7 +714,7 @@ class ControlRequests(Specification[C]):
         failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES,
     ) -> None:
         """A broker handles the next request from there."""
-        require(broker in s.registered)
+        require(broker in s.running)
         line = self.line(s, connection, broker)
         require(line)
         if connection is Connection.Broken:
@@ -706,7 +756,7 @@ class ControlRequests(Specification[C]):
     def break_connection(self, s: C, connection: Connection, broker: BrokerId) -> None:
         """A broker gets a request, and the connection breaks: it will be sent again, and be handled twice."""
         require(connection is not Connection.Broken)
-        require(broker in s.registered and s.copies[broker] is None and self.line(s, connection, broker))
+        require(broker in s.running and s.copies[broker] is None and self.line(s, connection, broker))
         part_, channels = self.channel(s, connection)
         s.copies[broker] = channels.request_send_threads[broker].request or part_.of(channels).take(broker)
 
@@ -751,7 +801,7 @@ class ControlRequests(Specification[C]):
     @transition_invariant(of=HANDLED)
     def meant_for_this_life(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """H4: a request that is meant for an earlier life of a broker changes nothing."""
-        if self.line(before, connection, broker)[0].brokerEpoch >= before.receivers.broker_epochs[broker]:
+        if self.line(before, connection, broker)[0].brokerEpoch >= self.receivers.own_epoch(before.receivers, broker):
             return True
         return self.known(before, broker) == self.known(after, broker)
 
@@ -813,6 +863,8 @@ class ControlRequests(Specification[C]):
     def quiet(self, s: C) -> bool:
         """The controller has heard of all that there was to hear of, and every request has been answered."""
         if not s.epoch or s.brokers_changed or s.isr_change_notification or not self.former.are_silent(s.former):
+            return False
+        if s.receivers.behind:
             return False
         if any(s.copies[each] is not None or s.receivers.in_flight[each] is not None for each in self.broker_ids):
             return False
@@ -906,7 +958,8 @@ class ControlRequests(Specification[C]):
     @sometimes(when=lambda self: self.max_deaths > 0 and self.design.broker_epoch, of="deliver")
     def refused_for_its_life(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """A request for an earlier life of a broker is refused, STALE_BROKER_EPOCH."""
-        return self.line(before, connection, broker)[0].brokerEpoch < before.receivers.broker_epochs[broker]
+        own_epoch = self.receivers.own_epoch(before.receivers, broker)
+        return self.line(before, connection, broker)[0].brokerEpoch < own_epoch
 
     @sometimes(when=lambda self: self.moves > 0, of="deliver")
     def refused_for_its_controller(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
@@ -979,8 +1032,11 @@ class ControlRequests(Specification[C]):
     def life(self, s: C, broker: BrokerId) -> str:
         """A broker that is dead, or has come back."""
         lives = s.receivers.broker_epochs[broker]
-        if broker not in s.registered:
+        if broker not in s.running:
             return f"broker {broker} is dead"
+        if broker in s.receivers.behind:
+            registered = "knows nothing of its new registration" if broker in s.registered else "is not registered"
+            return f"broker {broker} runs, and {registered}"
         known = s.context.live_broker_epochs.get(broker)
         unknown = s.epoch and known != lives
         return f"broker {broker} is in life {lives + 1}, of which the controller does not know" if unknown else ""
@@ -994,7 +1050,7 @@ class ControlRequests(Specification[C]):
             ("broker", *(f"over the connection {connection}" for connection in self.connections)),
             [
                 (
-                    Tag(f"broker {broker}", Look.plain if broker in s.registered else Look.gone),
+                    Tag(f"broker {broker}", Look.plain if broker in s.running else Look.gone),
                     *(self._queue(s, connection, broker) for connection in self.connections),
                 )
                 for broker in self.broker_ids
@@ -1002,7 +1058,7 @@ class ControlRequests(Specification[C]):
         )
 
     def _queue(self, s: C, connection: Connection, broker: BrokerId) -> Queue:
-        life, epoch = s.receivers.broker_epochs[broker], s.receivers.controller_epochs[broker]
+        life, epoch = self.receivers.own_epoch(s.receivers, broker), s.receivers.controller_epochs[broker]
         line = self.line(s, connection, broker)
         refused = (each.brokerEpoch < life or each.controllerEpoch < epoch for each in line)
         return Queue(

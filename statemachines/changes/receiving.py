@@ -38,13 +38,15 @@ __all__ = [
     "TRUNCATE_MISSED_EPOCH",
 ]
 
-NEWER_BROKER_EPOCH: Final = since(
-    "2.5.1",
-    "A request for a registration of which the broker has not heard yet is handled; before, it failed",
-    "KAFKA-9839",
+NEWER_BROKER_EPOCH: Final = KafkaChange(
+    sentence="A request for a registration of which the broker has not heard yet is handled; else it fails",
+    before=True,
+    since={"2.2.0": False, "2.5.1": True},
+    tickets=("KAFKA-9839",),
     provenance=Provenance(
         compared=RECEIVER,
         by_source=(
+            Line("2.2.0", "KafkaApis.scala", "isBrokerEpochStale", 2414),
             Line("2.5.0", "KafkaApis.scala", "isBrokerEpochStale", 2967),
             Line("2.5.1", "KafkaApis.scala", "isBrokerEpochStale", 2966),
         ),

@@ -41,6 +41,7 @@ def test_an_exact_release_is_called_so_where_it_is_otherwise() -> None:
     [
         ("controller", "reinit_only_if_dead", "3.0.0", "3.0.1"),
         ("control-requests", "stop_at_same_epoch", "3.4.0", "3.4.1"),
+        ("control-requests", "newer_broker_epoch", "2.5.0", "2.5.1"),
     ],
 )
 def test_releases_of_a_line_are_two_systems(system: str, switch: str, before: str, after: str) -> None:
