@@ -11,7 +11,7 @@ import org.apache.kafka.common.TopicPartition;
 import scala.collection.Iterable;
 
 /**
- * What a broker of Kafka 1.1 to 2.3 knows of the partitions whose replicas it keeps. The replicas of one have no
+ * What a broker of Kafka until 2.3 knows of the partitions whose replicas it keeps. The replicas of one have no
  * order; until it has led or followed they are what a change that has failed has left, and not told.
  */
 final class Hosted {

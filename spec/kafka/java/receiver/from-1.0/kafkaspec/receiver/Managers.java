@@ -3,7 +3,6 @@ package kafkaspec.receiver;
 import kafka.server.AdminManager;
 import kafka.server.ClientRequestQuotaManager;
 import kafka.server.QuotaFactory.QuotaManagers;
-import kafka.server.ReplicationQuotaManager;
 import kafkaspec.Fields;
 
 /** The managers beside a ReplicaManager in Kafka 1.0. They have no threads. */
@@ -14,10 +13,6 @@ final class Managers {
     static QuotaManagers quotas() {
         ClientRequestQuotaManager none = Stubs.unmade(ClientRequestQuotaManager.class);
         return new QuotaManagers(null, null, none, null, null);
-    }
-
-    static ReplicationQuotaManager noQuota() {
-        return null;
     }
 
     /** Of an administrator's requests it knows only that none waits. */

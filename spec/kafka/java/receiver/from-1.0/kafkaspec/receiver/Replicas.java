@@ -15,7 +15,7 @@ abstract class Replicas extends ReplicaManager {
         super(
             directories.config(), new Metrics(), Time.SYSTEM, Configurations.of(directories),
             Surroundings.scheduler(directories.scheduled()), directories.logs(), new AtomicBoolean(),
-            Managers.noQuota(), new BrokerTopicStats(), new MetadataCache(directories.config().brokerId()),
+            null, new BrokerTopicStats(), new MetadataCache(directories.config().brokerId()),
             new LogDirFailureChannel(8), Surroundings.purgatory("Produce"), Surroundings.purgatory("Fetch"),
             Surroundings.purgatory("DeleteRecords"), Option.empty());
     }

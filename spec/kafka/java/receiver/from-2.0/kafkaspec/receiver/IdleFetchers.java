@@ -18,7 +18,7 @@ import scala.collection.Iterable;
 import scala.collection.Map;
 import scala.collection.Seq;
 
-/** Kafka's ReplicaFetcherManager in 2.0 and 2.1, whose threads are given partitions and are never started. */
+/** Kafka's ReplicaFetcherManager in 2.0, whose threads are given partitions and are never started. */
 final class IdleFetchers extends ReplicaFetcherManager {
     IdleFetchers(ReplicaManager manager, Metrics metrics, ReplicationQuotaManager quota) {
         super(manager.config(), manager, metrics, Time.SYSTEM, Option.empty(), quota);

@@ -14,7 +14,7 @@ import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.utils.Time;
 import scala.Option;
 
-/** Kafka's ReplicaFetcherManager, in 2.2, whose threads are given partitions and are never started. */
+/** Kafka's ReplicaFetcherManager in 2.2 and 2.3, whose threads are given partitions and are never started. */
 final class IdleFetchers extends ReplicaFetcherManager {
     private final ReplicaManager manager;
 
