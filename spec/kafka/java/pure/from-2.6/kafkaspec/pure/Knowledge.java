@@ -7,7 +7,7 @@ import kafka.controller.ReplicaAssignment;
 import kafkaspec.Json;
 import org.apache.kafka.common.TopicPartition;
 
-/** What a ControllerContext is told of brokers and of assignments, since 2.8. */
+/** What a ControllerContext is told of brokers and of assignments, since 2.6. */
 final class Knowledge {
     private Knowledge() { }
 
