@@ -38,7 +38,7 @@ def _of_result(result: BaseResult) -> str:
         for each in result.properties
     )
     columns = "<tr><th>property</th><th></th><th></th><th>states</th></tr>"
-    parts = [headline, *(f'<div class="quiet">{in_markup(line.strip())}</div>' for line in result.basis())]
+    parts = [headline, *(f'<div class="quiet">{in_markup(str(line).strip())}</div>' for line in result.basis())]
     return _framed(*parts, f"<table>{columns}{rows}</table>" if rows else "", *map(_trace, result.traces))
 
 
@@ -67,7 +67,7 @@ def _trace(trace: Trace) -> str:
         _row(number, _lanes(each), each.told, each.views, marks[number - 1], each.lines)
         for number, each in enumerate(trace.steps, start=2)
     )
-    why = (f"<div>{in_markup(line.strip())}</div>" for line in trace.why() if line)
+    why = (f"<div>{in_markup(line.words)}</div>" for line in trace.why() if line.words)
     return "\n".join([f"<div>{named}</div>" if trace.broken else "", "<table>", initially, *steps, "</table>", *why])
 
 

@@ -5,17 +5,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from spec.checking.exploration import Jobs
 from spec.checking.machine.versions import versions
-from spec.checking.traces.notebook import Shown
+from spec.checking.traces.lines import Kind, Line, Report
 from spec.checking.traces.trace import Trace
 from spec.checking.values.text import jsonable, show
-from spec.language.escapes import escaped
 
 EXIT_CODES: Final[Mapping[str, int]] = {
     "holds": 0,
@@ -27,6 +26,14 @@ EXIT_CODES: Final[Mapping[str, int]] = {
     "interrupted": 130,
 }
 """TLC's classes where it has them."""
+VERDICTS: Final[Mapping[str, Kind]] = {
+    "violated": "bad",
+    "holds": "good",
+    "witnessed": "good",
+    "unwitnessed": "unsure",
+    "undecided": "unsure",
+}
+"""Those on properties, in the order in which a report has them."""
 NOT_CHECKED: Final = "progress: whether what should happen does at last (liveness)"
 """What no engine looks at, so that it may fail where all holds."""
 NO_BOUNDS: Final[Mapping[str, int | None]] = {"max_states": None, "max_depth": None}
@@ -93,8 +100,13 @@ class LevelResult:
     """Of exploring, until then."""
 
 
+def in_full(trace: Trace) -> Report:
+    """A trace as it is."""
+    return trace
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
-class BaseResult(Shown, ABC):
+class BaseResult(Report):
     """What the results of checks and simulations have in common."""
 
     system: str
@@ -186,61 +198,63 @@ class BaseResult(Shown, ABC):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.system}: {self.headline}>"
 
-    def __str__(self) -> str:
-        return self.report()
-
-    def report(self, tell: Callable[[Trace], object] = str) -> str:
-        """What a person reads.
+    def lines(self, told: Callable[[Trace], Report] = in_full) -> Iterator[Line]:
+        """The verdict, what it rests on, each property, and the traces.
 
         Args:
-            tell: gives the text of each trace; else it is told in full. See `spec.checking.traces.brief`.
+            told: how each trace is told, if not in full. See `spec.checking.traces.brief`.
         """
-        lines = [*map(escaped, [f"{self.system}: {self.headline}", *self.basis(), *self._judged()])]
+        yield Line(words=f"{self.system}: {self.headline}")
+        yield from (*self.basis(), *self._judged())
         for each in self.traces:
-            lines += ["", str(tell(each))]
-        return "\n".join(lines)
+            yield from (Line(), *told(each).lines())
 
-    def basis(self) -> Iterator[str]:
+    def basis(self) -> Iterator[Line]:
         """Lines with what the verdict rests on: figures, constants, what is left out; first what is known of it."""
         yield from (*self._known(), *self._figures(), *self._compiled(), *self._began_again(), *self._held_for())
 
     @abstractmethod
-    def _figures(self) -> Iterator[str]:
+    def _figures(self) -> Iterator[Line]:
         """Lines with the statistics that the verdict rests on."""
 
-    def _compiled(self) -> Iterator[str]:
+    def _compiled(self) -> Iterator[Line]:
         if self.compile_seconds:
-            yield f"  compiled before that, once on this machine, in {self.compile_seconds:.1f} s"
+            yield Line("  ", f"compiled before that, once on this machine, in {self.compile_seconds:.1f} s")
 
-    def _began_again(self) -> Iterator[str]:
+    def _began_again(self) -> Iterator[Line]:
         if self.seen_through:
             names = ", ".join(self.seen_through)
-            yield f"  began again: lazy values gave other results than plain ones in {names}"
+            yield Line("  ", f"began again: lazy values gave other results than plain ones in {names}")
 
-    def _held_for(self) -> Iterator[str]:
+    def _held_for(self) -> Iterator[Line]:
         if self.release is not None:
-            yield f"  release {self.release}"
+            yield Line("  ", f"release {self.release}")
         if self.constants:
-            yield f"  constants   {_valuation(self.constants)}"
+            yield labelled("constants", _valuation(self.constants))
         if self.switches:
-            yield f"  switches    {_valuation(self.switches)}"
+            yield labelled("switches", _valuation(self.switches))
         if self.leaves_out:
-            yield f"  left out    {self.leaves_out}"
+            yield labelled("left out", self.leaves_out)
 
-    def _known(self) -> Iterator[str]:
+    def _known(self) -> Iterator[Line]:
         several = len(self.counterexamples) > 1
         for each in self.known:
-            yield f"  known: {f'{each.property} is ' if several else ''}{each}"
+            yield Line("  ", f"known: {f'{each.property} is ' if several else ''}{each}")
 
-    def _judged(self) -> Iterator[str]:
-        for verdict in ("violated", "holds", "witnessed", "unwitnessed", "undecided"):
+    def _judged(self) -> Iterator[Line]:
+        for verdict, kind in VERDICTS.items():
             found = [each for each in self.properties if each.verdict == verdict]
             if found:
-                yield f"  {verdict:11} {', '.join(map(self._decided, found))}"
+                yield labelled(verdict, ", ".join(map(self._decided, found)), kind)
 
     def _decided(self, judged: PropertyResult) -> str:
         """A property, and in how many states it was decided."""
         return judged.name if judged.length is None else f"{judged.name} ({judged.length})"
+
+
+def labelled(label: str, words: str, kind: Kind = "plain") -> Line:
+    """A line of a result with its label."""
+    return Line(f"  {label:11} ", words, kind)
 
 
 def violated(name: str, length: int) -> str:
@@ -291,27 +305,28 @@ class Result(BaseResult):
         """Distinct states by seconds."""
         return round(self.distinct_states / self.seconds) if self.seconds else 0
 
-    def _figures(self) -> Iterator[str]:
-        yield (
-            f"  {self.distinct_states:,} distinct states, {self.generated_states:,} generated, depth {self.depth}, "
-            f"in {self.seconds:.1f} s ({self.states_per_second:,} states/s), engine {self.engine}"
+    def _figures(self) -> Iterator[Line]:
+        yield Line(
+            "  ",
+            f"{self.distinct_states:,} distinct states, {self.generated_states:,} generated, depth {self.depth}, "
+            f"in {self.seconds:.1f} s ({self.states_per_second:,} states/s), engine {self.engine}",
         )
         if self.compared:
-            yield f"  symmetry    {self.compared}"
+            yield labelled("symmetry", self.compared)
         if self.jobs is not None:
-            yield f"  {_by_jobs(self.jobs)}"
+            yield Line("  ", _by_jobs(self.jobs))
 
-    def _held_for(self) -> Iterator[str]:
+    def _held_for(self) -> Iterator[Line]:
         yield from super()._held_for()
         if self.accepted:
-            yield f"  accepted    {'; '.join(self.accepted)}"
+            yield labelled("accepted", "; ".join(self.accepted))
         if self.verdict == "holds":
-            yield f"  not checked {NOT_CHECKED}"
+            yield labelled("not checked", NOT_CHECKED)
 
-    def _judged(self) -> Iterator[str]:
+    def _judged(self) -> Iterator[Line]:
         yield from super()._judged()
         if self.without_effect:
-            yield f"  no effect   {', '.join(self.without_effect)}"
+            yield labelled("no effect", ", ".join(self.without_effect))
 
     def to_json(self) -> dict[str, Any]:
         """The one object that `check --json` prints."""

@@ -25,12 +25,12 @@ from spec.checking.random.shrinking import Shrinking
 from spec.checking.random.sketch import ERROR
 from spec.checking.random.walks import PlainWalker, Tally, Walker, Walks
 from spec.checking.reference import ReferenceEngine
-from spec.checking.result import NO_BOUNDS, ActionResult, BaseResult, PropertyResult
+from spec.checking.result import NO_BOUNDS, ActionResult, BaseResult, PropertyResult, in_full, labelled
 from spec.checking.states.limits import too_large
+from spec.checking.traces.lines import Line, Report
 from spec.checking.traces.paths import trace, trace_along, traced_failures
 from spec.checking.traces.trace import Trace
 from spec.checking.watchdog import Watchdog
-from spec.language.escapes import escaped
 
 RUNS: Final = 100_000
 STEPS: Final = 100
@@ -91,29 +91,30 @@ class Simulation(BaseResult):
         """Steps by seconds."""
         return round(self.tally.steps / self.seconds) if self.seconds else 0
 
-    def report(self, tell: Callable[[Trace], object] = str) -> str:
-        """What a person reads."""
+    def lines(self, told: Callable[[Trace], Report] = in_full) -> Iterator[Line]:
+        """Those of a result, then what never happened, or what happens in the one run."""
         never = self.never_taken
-        lines = [super().report(tell)]
+        yield from super().lines(told)
         if never and self.counterexample is None and self.example is None:
-            lines.append(escaped(f"  never taken {', '.join(never)}"))
+            yield labelled("never taken", ", ".join(never))
         if self.example is not None:
-            lines += ["", str(tell(self.example))]
-        return "\n".join(lines)
+            yield from (Line(), *told(self.example).lines())
 
-    def _figures(self) -> Iterator[str]:
+    def _figures(self) -> Iterator[Line]:
         tally = self.tally
-        yield (
-            f"  {tally.steps:,} steps in {_runs(tally.runs)}, about {tally.sketch.estimate:,} distinct states "
-            f"(±{ERROR:.1%}), in {self.seconds:.1f} s ({self.steps_per_second:,} steps/s)"
+        yield Line(
+            "  ",
+            f"{tally.steps:,} steps in {_runs(tally.runs)}, about {tally.sketch.estimate:,} distinct states "
+            f"(±{ERROR:.1%}), in {self.seconds:.1f} s ({self.steps_per_second:,} steps/s)",
         )
-        yield f"  longest run {tally.longest:,} states; {tally.early:,} ended early, where nothing more could be done"
-        yield f"  seed {self.seed}"
+        ended = f"{tally.early:,} ended early, where nothing more could be done"
+        yield labelled("longest run", f"{tally.longest:,} states; {ended}")
+        yield Line("  ", f"seed {self.seed}")
         if tally.discovery is not None:
             found = tally.discovery
-            yield f"  run {found.run:,} failed, in {found.steps + 1:,} states, shrunk to what stands below"
+            yield Line("  ", f"run {found.run:,} failed, in {found.steps + 1:,} states, shrunk to what stands below")
         if self.repeat:
-            yield f"  again       {self.repeat}"
+            yield labelled("again", self.repeat)
 
     def _decided(self, judged: PropertyResult) -> str:
         if judged.length is None or judged.name not in self.witnessed:

@@ -8,7 +8,7 @@ import sys
 import click
 from click.core import ParameterSource
 
-from spec.cli.answering import one_form, say_if_interrupted, tell_text, text_of
+from spec.cli.answering import lines_of, one_form, say_if_interrupted, tell_lines
 from spec.cli.asking import engine_named, explored
 from spec.cli.options import (
     AS_JSON,
@@ -57,6 +57,7 @@ def anomalies(
     from spec.atlas.anomalies import Outcome, anomaly_named
     from spec.atlas.anomalies import anomalies as recorded
     from spec.atlas.catalogue import atlas
+    from spec.checking.traces.lines import Line
 
     if id is None:
         for name in ("engine", "driver_level", "workers", "memory", "max_states", "max_depth", "brief"):
@@ -76,7 +77,8 @@ def anomalies(
         if as_json:
             say_if_interrupted(result)
         else:
-            tell_text(f"\n== with {row.setting(side)}\n\n{text_of(result, row.specification(side), brief)}")
+            head = (Line(), Line(words=f"== with {row.setting(side)}"), Line())
+            tell_lines([*head, *lines_of(result, row.specification(side), brief)])
     outcome = Outcome(row, results)
     tell(json.dumps(outcome.to_json()) if as_json else f"\n{outcome.conclusion()}")
     sys.exit(outcome.exit_code)

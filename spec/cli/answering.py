@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from spec.systems import SYSTEMS
 if TYPE_CHECKING:
     from spec.checking import Result, Trace
     from spec.checking.simulation import Simulation
+    from spec.checking.traces.lines import Line
     from spec.language import Specification
 
 Found = TypeVar("Found", "Result", "Simulation")
@@ -65,14 +66,14 @@ def one_form(brief: bool, as_json: bool) -> None:
         raise click.UsageError("--brief and --json: JSON has every step, as it was found")
 
 
-def text_of(result: Result | Simulation, subject: Specification, brief: bool) -> str:
+def lines_of(result: Result | Simulation, subject: Specification, brief: bool) -> list[Line]:
     """The report on a specification, with its traces in full or in brief."""
     if not brief:
-        return str(result)
+        return [*result.lines()]
     from spec.checking.traces.brief import brief as in_brief
 
     with evaluating(subject):
-        return result.report(lambda trace: in_brief(subject, trace))
+        return [*result.lines(lambda trace: in_brief(subject, trace))]
 
 
 def with_known(result: Found) -> Found:
@@ -85,9 +86,9 @@ def with_known(result: Found) -> Found:
         return replace(result, known=known_in(result))
 
 
-def tell_text(text: str) -> None:
+def tell_lines(lines: Iterable[Line]) -> None:
     """Tell what a person reads, with the colours that were asked for."""
-    tell(for_stream(text, sys.stdout, click.get_current_context().meta.get("colours", "auto")), styled=True)
+    tell(for_stream(lines, sys.stdout, click.get_current_context().meta.get("colours", "auto")), styled=True)
 
 
 def can_be_written(trace: Path | None, subject: Specification) -> None:

@@ -14,10 +14,10 @@ import click
 
 from spec.cli.answering import (
     can_be_written,
+    lines_of,
     one_form,
     say_if_interrupted,
-    tell_text,
-    text_of,
+    tell_lines,
     with_known,
     write_each,
     write_traces,
@@ -154,7 +154,7 @@ def check(
         tell(json.dumps(result.to_json()))
         say_if_interrupted(result)
     else:
-        tell_text(text_of(result, subject, brief))
+        tell_lines(lines_of(result, subject, brief))
     what = "counterexample" if show is None else f"way to {show}"
     write_each(
         lambda: write_traces(trace, result, subject, system, what),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from spec.cli.answering import tell_text
+from spec.cli.answering import tell_lines
 from spec.cli.asking import of_a_trace
 from spec.cli.options import AS_JSON, COLOUR, COUNT, OWN, PLACE, TEXT, one
 from spec.cli.streams import tell
@@ -42,4 +42,4 @@ def explain(
     if as_json:
         tell(json.dumps(found.to_json()))
     else:
-        tell_text(str(found))
+        tell_lines(found.lines())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
-from spec.cli.answering import can_be_given, tell_text, writing
+from spec.cli.answering import can_be_given, tell_lines, writing
 from spec.cli.asking import evaluating, explored, of_a_run, of_a_trace
 from spec.cli.options import AS_JSON, COLOUR, OWN, TEXT, Place, one, readable
 from spec.cli.streams import tell
@@ -116,6 +117,7 @@ def _tell_scenario(name: str, trace: Path | None, own: str | None, as_json: bool
     """Replay a scenario, tell what happens, keep it as a trace if that is asked for, and end."""
     from spec.atlas.anomalies import anomalies
     from spec.checking.result import EXIT_CODES
+    from spec.checking.traces.lines import Line
     from spec.cli.failures import USAGE, Failure
     from spec.scenarios import scenario_at
     from spec.scenarios.transcript import (
@@ -136,7 +138,7 @@ def _tell_scenario(name: str, trace: Path | None, own: str | None, as_json: bool
     except TranscriptError as wrong:
         contradicted = isinstance(wrong, TranscriptContradicted)
         if contradicted and not as_json:
-            tell_text("\n".join([*map(str, lines), ""]))
+            tell_lines([*chain.from_iterable(map(TranscriptLine.lines, lines)), Line()])
         raise Failure(str(wrong), EXIT_CODES["violated"] if contradicted else USAGE) from None
     replay = lines[-1].replay
     assert replay is not None
@@ -145,7 +147,8 @@ def _tell_scenario(name: str, trace: Path | None, own: str | None, as_json: bool
         told = {"scenario": scenario.name, "title": scenario.title, "steps": steps, "broken": replay.broken}
         tell(json.dumps(told))
     else:
-        tell_text("\n".join([*map(str, lines), "", conclusion(lines)]))
+        told_lines = chain.from_iterable(map(TranscriptLine.lines, lines))
+        tell_lines([*told_lines, Line(), Line(words=conclusion(lines))])
     if trace is not None:
         from spec.checking.traces.itf import RecordedTrace
 
@@ -167,17 +170,16 @@ def _print(path: Path, own: str | None, form: str) -> NoReturn:
     """Print the trace in a file in this form, and end."""
     followed, replay, trace = of_a_run(path, own)
     subject = replay.model.specification
-    with evaluating(subject):
-        if form == "python":
-            from spec.checking.traces.program import program
-
-            text = program(subject, trace)
-        else:
-            from spec.checking.traces.brief import brief
-
-            text = str(trace if form == "text" else brief(subject, trace))
     if form == "python":
+        from spec.checking.traces.program import program
+
+        with evaluating(subject):
+            text = program(subject, trace)
         tell(text.rstrip("\n"))
     else:
-        tell_text(text)
+        from spec.checking.traces.brief import brief
+
+        with evaluating(subject):
+            lines = [*(trace if form == "text" else brief(subject, trace)).lines()]
+        tell_lines(lines)
     sys.exit(followed.exit_code)

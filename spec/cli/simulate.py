@@ -12,10 +12,10 @@ import click
 
 from spec.cli.answering import (
     can_be_written,
+    lines_of,
     one_form,
     say_if_interrupted,
-    tell_text,
-    text_of,
+    tell_lines,
     with_known,
     write_each,
     write_traces,
@@ -100,6 +100,6 @@ def simulate(
         tell(json.dumps(found.to_json()))
         say_if_interrupted(found)
     else:
-        tell_text(text_of(found, subject, brief))
+        tell_lines(lines_of(found, subject, brief))
     write_each(lambda: write_traces(trace, found, subject, system))
     sys.exit(found.exit_code)

@@ -8,15 +8,15 @@ In a file or a pipe it is neither wrapped nor coloured. The environment variable
 from __future__ import annotations
 
 import os
-import re
-import shutil
-from collections.abc import Iterator
-from textwrap import TextWrapper
-from typing import Any, Final, Literal, TextIO
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final, Literal, TextIO
 
-import click
+from spec.language.escapes import escaped
 
-from spec.language.escapes import escaped_lines
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from spec.checking.traces.lines import Kind, Line
 
 Colours = Literal["auto", "always", "never"]
 COLOURS: Final[tuple[Colours, ...]] = ("auto", "always", "never")
@@ -25,46 +25,41 @@ COLOURS: Final[tuple[Colours, ...]] = ("auto", "always", "never")
 NARROWEST: Final = 40
 """A terminal with fewer columns is not wrapped for: a trace would be a column of words."""
 
-LOOKS: Final[tuple[tuple[re.Pattern[str], dict[str, Any]], ...]] = tuple(
-    (re.compile(pattern), look)
-    for pattern, look in (
-        (r" +! .*", {"fg": "red", "bold": True}),  # what breaks here
-        (r" +\* .*", {"fg": "cyan"}),  # what a view says
-        (r" +\d+(-\d+)?  .*", {"bold": True}),  # a step, or several
-        (r"  violated  .*|  \S+ does not hold.*", {"fg": "red"}),
-        (r"  (unwitnessed|undecided)  .*", {"fg": "yellow"}),
-        (r"  (holds|witnessed)  .*", {"fg": "green"}),
-        (r" {4,}\S.*", {"dim": True}),  # values
-    )
-)
-"""How a line looks, by the first pattern that it matches; a line that matches none looks as it is."""
-
-_HANGING: Final = re.compile(r" *([*!] |\d+(-\d+)?  |\w+ {2,})?")
-"""What stands before the words of a line: wrapped lines begin below the words."""
+STYLES: Final[Mapping[Kind, str]] = {
+    "plain": "",
+    "good": "green",
+    "bad": "red",
+    "unsure": "yellow",
+    "breaks": "bold red",
+    "view": "cyan",
+    "step": "bold",
+    "value": "dim",
+}
 
 
-def for_stream(report: str, stream: TextIO, colours: Colours = "auto") -> str:
+def for_stream(lines: Iterable[Line], stream: TextIO, colours: Colours = "auto") -> str:
     """A report as it is written to a stream."""
-    on_terminal = stream.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}
-    coloured = colours == "always" or (colours == "auto" and on_terminal and not os.environ.get("NO_COLOR"))
-    width = shutil.get_terminal_size().columns if stream.isatty() else None
-    return "\n".join(_lines(report, width, coloured))
+    if not stream.isatty() and colours != "always":
+        return "\n".join(map(str, lines))
+    from rich.console import Console
+    from rich.text import Text
+
+    system: Literal["auto", "standard"] | None = "standard" if colours == "always" else "auto"
+    if colours == "never" or (colours == "auto" and os.environ.get("NO_COLOR")):
+        system = None
+    console = Console(file=stream, color_system=system, no_color=False)
+    with console.capture() as shown:
+        for line in lines:
+            console.print(Text(_wrapped(line, console), STYLES[line.kind]), soft_wrap=True)
+    return shown.get().removesuffix("\n")
 
 
-def _lines(report: str, width: int | None, coloured: bool) -> Iterator[str]:
-    for line in escaped_lines(report).split("\n"):
-        look = next((look for pattern, look in LOOKS if pattern.fullmatch(line)), None) if coloured else None
-        for part in _wrapped(line, width):
-            yield part if look is None else click.style(part, **look)
+def _wrapped(line: Line, console: Console) -> str:
+    """On a terminal, a line in several that are no wider, but for words that are; elsewhere as it is."""
+    if not console.file.isatty() or console.width < NARROWEST:
+        return str(line)
+    from rich.text import Text
 
-
-def _wrapped(line: str, width: int | None) -> list[str]:
-    """A line in several that are no wider, but for words that are."""
-    if width is None or len(line) <= width or width < NARROWEST:
-        return [line]
-    before = _HANGING.match(line)
-    indent = " " * min(before.end() if before else 0, width // 2)
-    wrapper = TextWrapper(
-        width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, replace_whitespace=False
-    )
-    return wrapper.wrap(line) or [line]
+    indent = len(line.before)
+    parts = Text(escaped(line.words), overflow="ignore").wrap(console, console.width - indent)
+    return line.before + f"\n{' ' * indent}".join(part.plain.rstrip() for part in parts)

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 from spec.atlas.loading import specification, system_named, system_to_follow
 from spec.checking import EvaluationFailed, NotEnabled, Replay
 from spec.checking.model import Model
+from spec.checking.traces.lines import Line
 from spec.checking.traces.trace import TraceStep, step_lines
 from spec.checking.values.steps_meant import parameters_in
 from spec.checking.values.text import show
@@ -75,13 +76,21 @@ class TranscriptLine(NamedTuple):
     """How many states there are after it, the initial one included."""
 
     def __str__(self) -> str:
+        return "\n".join(map(str, self.lines()))
+
+    def lines(self) -> Iterator[Line]:
         """Prose as it stands; a step with what it changes; a claim after `!` if something breaks, else after `=`."""
-        if self.step is not None:
-            return "\n".join(step_lines(self.number, 2, self.step))
         words = self.text.strip()
-        if self.text == words or words.startswith("system "):
-            return self.text
-        return f"      {'!' if words.startswith('breaks ') else '='} {words}"
+        if self.step is not None:
+            yield from step_lines(self.number, 2, self.step)
+        elif self.text == words:
+            yield Line(words=words)
+        elif words.startswith("system "):
+            yield Line(self.text.removesuffix(words), words, "value")
+        elif words.startswith("breaks "):
+            yield Line("      ! ", words, "breaks")
+        else:
+            yield Line("      = ", words, "value")
 
 
 def lines_of(text: str, name: str, own: str | None = None) -> Iterator[TranscriptLine]:

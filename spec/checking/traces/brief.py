@@ -27,12 +27,11 @@ from spec.checking.arguments import Given
 from spec.checking.model import DEADLOCK
 from spec.checking.traces.dependence import accesses, communicating, needed
 from spec.checking.traces.lanes import owner
-from spec.checking.traces.notebook import Shown
+from spec.checking.traces.lines import Line, Report
 from spec.checking.traces.reordering import changes_of_actor, fewest_changes_of_actor
 from spec.checking.traces.replay import Replay
 from spec.checking.traces.shortest_paths import fewest_changes_of_shortest
-from spec.checking.traces.trace import Trace, TraceStep, remarks, variables_told
-from spec.language.escapes import escaped
+from spec.checking.traces.trace import Trace, TraceStep, numbered, remarks, value_lines, variables_told
 from spec.language.words import Step
 
 __all__ = ["Brief", "brief"]
@@ -44,7 +43,7 @@ FEW: Final = 3
 
 
 @dataclass(frozen=True, repr=False)
-class Brief(Shown):
+class Brief(Report):
     """A trace with what of it is to be told."""
 
     trace: Trace
@@ -62,34 +61,31 @@ class Brief(Shown):
     def __repr__(self) -> str:
         return f"<Brief form of {self.trace!r}>"
 
-    def __str__(self) -> str:
-        trace = self.trace
-        head = [f"{trace.broken}: {trace.sentence}" if trace.sentence else trace.broken, ""] if trace.broken else []
-        return "\n".join(map(escaped, [*head, *self._order(), *self._steps(), *self._why()]))
+    def lines(self) -> Iterator[Line]:
+        """The property, the steps that stand by themselves and those that are folded, and how it breaks."""
+        yield from (*self.trace.head(), *self._order(), *self._steps(), *self._why())
 
-    def _order(self) -> Iterator[str]:
+    def _order(self) -> Iterator[Line]:
         """That it is another order, if it is."""
         here, found = self.changes_of_actor
         if here != found:
             way = "another order than" if self.same_steps else "other steps to the same state, and as few, than those"
-            yield f"  Told in {way} in JSON and files: with {_changes(here)} of actor, not {found}."
-            yield ""
+            yield Line("  ", f"Told in {way} in JSON and files: with {_changes(here)} of actor, not {found}.")
+            yield Line()
 
-    def _steps(self) -> Iterator[str]:
+    def _steps(self) -> Iterator[Line]:
         rows = list(self._rows())
         width = max([1, *(len(label) for label, _ in rows)])
-        yield f"  {1:{width}}  initially"
+        yield numbered(1, width, "initially")
         yield from remarks(width, self.trace.initial_views, "" if self.trace.steps else self.trace.ending)
         if not self.trace.initial_views:
-            yield from (
-                f"  {'':{width}}    {line}" for line in variables_told(self.trace.initial, self.trace.spelling)
-            )
+            yield from value_lines(width, variables_told(self.trace.initial, self.trace.spelling))
         for label, steps in rows:
             if len(steps) == 1 and self.told[int(label) - 2]:
                 yield from self._step(width, int(label), steps[0])
             else:
                 needless = self.needless[int(label.partition("-")[0]) - 2]
-                yield f"  {label:>{width}}  {_folded(steps, needless)}"
+                yield numbered(label, width, _folded(steps, needless))
 
     def _rows(self) -> Iterator[tuple[str, Sequence[TraceStep]]]:
         """What stands on a line, with its number or numbers."""
@@ -104,17 +100,17 @@ class Brief(Shown):
             first, last = several[0][0], several[-1][0]
             yield str(first) if first == last else f"{first}-{last}", [step for _, (step, _, _) in several]
 
-    def _step(self, width: int, number: int, step: TraceStep) -> Iterator[str]:
-        yield f"  {number:{width}}  {step.line}"
+    def _step(self, width: int, number: int, step: TraceStep) -> Iterator[Line]:
+        yield numbered(number, width, step.line)
         yield from remarks(width, step.views, self.trace.ending if number == self.trace.length else "")
         if step.views:
             return
         lines = step.lines
         if self.has_views and (len(lines) > FEW or any(len(line) > SHORT for line in lines)):
             lines = [f"changes {', '.join(step.changes)}"]
-        yield from (f"  {'':{width}}    {line}" for line in lines or ["nothing changes"])
+        yield from value_lines(width, lines or ["nothing changes"])
 
-    def _why(self) -> Iterator[str]:
+    def _why(self) -> Iterator[Line]:
         """With which parameters the property breaks; and at which values it looked, where no view speaks of them."""
         deadlock = self.trace.broken == DEADLOCK
         if not self.trace.broken or (self.has_views and not self.trace.failing and not deadlock):

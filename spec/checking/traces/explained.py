@@ -9,21 +9,20 @@ from typing import Any
 from spec.checking.arguments import Given
 from spec.checking.traces.followed import follow
 from spec.checking.traces.itf import RecordedTrace
-from spec.checking.traces.notebook import Shown
+from spec.checking.traces.lines import Line, Report
 from spec.checking.traces.refusal import Refusal, RefusedValue
 from spec.checking.traces.trace import TraceStep
 from spec.checking.values.spelling import PLAIN, Spelling
 from spec.checking.values.steps_meant import steps_meant, together
 from spec.checking.values.text import jsonable, show
 from spec.language.errors import UsageError
-from spec.language.escapes import escaped
 from spec.language.words import Step
 
 __all__ = ["Explanation", "explain"]
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation(Shown):
+class Explanation(Report):
     """What could happen in a state, and why nothing else."""
 
     system: str
@@ -40,19 +39,20 @@ class Explanation(Shown):
     def __repr__(self) -> str:
         return f"<Explanation of state {self.state} of {self.system}>"
 
-    def __str__(self) -> str:
-        return "\n".join(map(escaped, [f"{self.system}: state {self.state}", *self._told()]))
-
-    def _told(self) -> Iterator[str]:
+    def lines(self) -> Iterator[Line]:
+        """What can be done, with what it changes; then what cannot, with what refuses it."""
+        yield Line(words=f"{self.system}: state {self.state}")
         for step, outcome in self.outcomes:
             if isinstance(outcome, TraceStep):
                 said = f"   {'; '.join(outcome.said)}" if outcome.said else ""
-                yield f"  {step} can be done{said}"
-                yield from (f"    {line}" for line in outcome.lines or ["nothing changes"])
+                yield Line("  ", f"{step} can be done{said}")
+                yield from (Line("    ", line, "value") for line in outcome.lines or ["nothing changes"])
         for steps, refusal in self._refused():
-            yield f"  {steps} cannot be done: {refusal.guard or 'a guard'} ({refusal.place or 'of unknown place'})"
+            why = f"{refusal.guard or 'a guard'} ({refusal.place or 'of unknown place'})"
+            yield Line("  ", f"{steps} cannot be done: {why}")
             if not self.brief:
-                yield from (f"    {cell}: {show(value, self.spelling)}" for cell, value in refusal.looked_at.items())
+                for cell, value in refusal.looked_at.items():
+                    yield Line("    ", f"{cell}: {show(value, self.spelling)}", "value")
 
     def _refused(self) -> Iterator[tuple[str, Refusal]]:
         """The steps that cannot be done, with what refuses them; those of an action refused alike together."""

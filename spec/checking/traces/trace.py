@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from spec.checking.model import DEADLOCK
-from spec.checking.traces.notebook import Shown
+from spec.checking.traces.lines import Line, Report
 from spec.checking.values.spelling import PLAIN, Spelling
 from spec.checking.values.text import change, jsonable, jsonable_change, jsonable_state, show
 from spec.language.domains import LEFT_OUT
-from spec.language.escapes import escaped
 from spec.language.rules import Lanes
 from spec.language.words import Step
 
@@ -75,7 +74,7 @@ class TraceStep:
 
 
 @dataclass(frozen=True, repr=False)
-class Trace(Shown):
+class Trace(Report):
     """How a property is broken or witnessed; or, without a property, what happens in a run."""
 
     broken: str
@@ -120,21 +119,23 @@ class Trace(Shown):
     def __repr__(self) -> str:
         return f"<Trace of {self.broken or 'a run'}, {self.length} states>"
 
-    def __str__(self) -> str:
-        if not self.broken:
-            return "\n".join(map(escaped, self._told()))
-        head = f"{self.broken}: {self.sentence}" if self.sentence else self.broken
-        return "\n".join(map(escaped, [head, "", *self._told(), *self.why()]))
-
-    def _told(self) -> Iterator[str]:
+    def lines(self) -> Iterator[Line]:
         """The initial state and the steps, each with what was said, what the views say now, and only what changed."""
         width, mark = len(str(self.length)), self.ending
-        yield f"  {1:{width}}  initially"
+        yield from self.head()
+        yield numbered(1, width, "initially")
         yield from remarks(width, self.initial_views, "" if self.steps else mark)
-        for line in variables_told(self.initial, self.spelling):
-            yield f"  {'':{width}}    {line}"
+        yield from value_lines(width, variables_told(self.initial, self.spelling))
         for number, step in enumerate(self.steps, start=2):
             yield from step_lines(number, width, step, mark if number == self.length else "")
+        if self.broken:
+            yield from self.why()
+
+    def head(self) -> Iterator[Line]:
+        """The property, above an empty line; nothing of a run."""
+        if self.broken:
+            yield Line(words=f"{self.broken}: {self.sentence}" if self.sentence else self.broken)
+            yield Line()
 
     @property
     def ending(self) -> str:
@@ -145,28 +146,39 @@ class Trace(Shown):
             return ""
         return f"{self.broken} is witnessed here" if self.witness else f"{self.broken} breaks here"
 
-    def why(self) -> Iterator[str]:
+    def why(self) -> Iterator[Line]:
         """The property that is broken, below an empty line."""
         if self.witness:
             return
-        yield ""
+        yield Line()
         where = f" for {self.failing}" if self.failing else ""
         if self.broken == DEADLOCK:
-            yield "  here no action is enabled; if it may end so, an action says it that has a guard and no effect"
+            ends = "if it may end so, an action says it that has a guard and no effect"
+            yield Line("  ", f"here no action is enabled; {ends}")
         elif self.looked_at:
-            yield f"  {self.broken} does not hold{where}, which looked at"
+            yield Line("  ", f"{self.broken} does not hold{where}, which looked at", "bad")
             for place, value in self.looked_at.items():
-                yield f"    {place}: {show(value, self.spelling)}"
+                yield Line("    ", f"{place}: {show(value, self.spelling)}", "value")
         else:
-            yield f"  {self.broken} does not hold{where}"
+            yield Line("  ", f"{self.broken} does not hold{where}", "bad")
 
 
-def remarks(width: int, views: Iterable[str], mark: str) -> Iterator[str]:
+def numbered(label: object, width: int, words: str) -> Line:
+    """A line with the number of a state, or those of several, in a column of this width."""
+    return Line(f"  {label!s:>{width}}  ", words, "step")
+
+
+def remarks(width: int, views: Iterable[str], mark: str) -> Iterator[Line]:
     """The lines that a reader looks for: what the views say from this state on, and that the property breaks here."""
     for sentence in views:
-        yield f"  {'':{width}}  * {sentence}"
+        yield Line(f"  {'':{width}}  * ", sentence, "view")
     if mark:
-        yield f"  {'':{width}}  ! {mark}"
+        yield Line(f"  {'':{width}}  ! ", mark, "breaks")
+
+
+def value_lines(width: int, lines: Iterable[str]) -> Iterator[Line]:
+    """What a state has, or what a step changed, below its line."""
+    return (Line(f"  {'':{width}}    ", line, "value") for line in lines)
 
 
 def variables_told(variables: Mapping[str, Any], spelling: Spelling = PLAIN) -> Iterator[str]:
@@ -185,8 +197,8 @@ def variables_told(variables: Mapping[str, Any], spelling: Spelling = PLAIN) -> 
                 yield f"{name}[{'; '.join(keys)}]: {show(empty)}"
 
 
-def step_lines(number: int, width: int, step: TraceStep, mark: str = "") -> Iterator[str]:
+def step_lines(number: int, width: int, step: TraceStep, mark: str = "") -> Iterator[Line]:
     """A step as a trace prints it: its number and name, what the views say, and what it changed."""
-    yield f"  {number:{width}}  {step.line}"
+    yield numbered(number, width, step.line)
     yield from remarks(width, step.views, mark)
-    yield from (f"  {'':{width}}    {line}" for line in step.lines or ["nothing changes"])
+    yield from value_lines(width, step.lines or ["nothing changes"])

@@ -23,6 +23,7 @@ import pytest
 from spec.atlas.anomalies import read
 from spec.checking.spark import SparkEngine
 from spec.checking.spark.engine import DRIVER_LEVEL
+from spec.checking.traces.lines import Line
 from spec.cli.asking import engine_named
 from spec.cli.command import kafkaspec
 from spec.cli.command import run as run_command
@@ -849,7 +850,7 @@ def test_the_installed_command_exits_alike() -> None:
 
 def test_our_own_mistakes_are_not_hidden(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     """What raises in the command itself is no mistake of the person's, and comes with its traceback."""
-    monkeypatch.setattr("spec.checking.Result.__str__", lambda result: 1 // 0)
+    monkeypatch.setattr("spec.checking.Result.lines", lambda result: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         ask("check", "own.py:Counter")
 
@@ -861,7 +862,7 @@ def test_a_fault_is_no_interruption(fault: Exception, ask: Ask, monkeypatch: pyt
     def fail(*_: object) -> None:
         raise fault
 
-    monkeypatch.setattr("spec.checking.Result.__str__", fail)
+    monkeypatch.setattr("spec.checking.Result.lines", fail)
     with pytest.raises(type(fault)):
         ask("check", "own.py:Counter")
 
@@ -1148,7 +1149,9 @@ never_beyond: It never goes beyond the top.
 def test_traces_are_told_in_brief(ask: Ask, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     """Wherever there are some; all else of the report is as ever."""
     full = ask(*command.split())
-    monkeypatch.setattr("spec.checking.traces.brief.Brief.__str__", lambda it: f"the brief form of {it.trace.broken}")
+    monkeypatch.setattr(
+        "spec.checking.traces.brief.Brief.lines", lambda it: [Line(words=f"the brief form of {it.trace.broken}")]
+    )
     answer = ask(*command.split(), "--brief")
     assert (answer.code, answer.err) == (full.code, full.err)
     briefly = re.findall(r"^the brief form of \w+$", answer.out, re.MULTILINE)

@@ -8,21 +8,25 @@ import re
 import click
 import pytest
 
+from spec.checking.traces.lines import Line
 from spec.cli.terminal import for_stream
 
-REPORT = """\
-system: never_two is violated, in 12 states
-  violated    never_two (12)
-  holds       type_ok
-
-   1  initially
-      * there is no leader, and nobody is in sync but the one broker that leads
- 2-11  broker 0, 10 steps: start, connect, register, elect, follow, write, fetch
-  12  elect(broker=1)   it is the first
-      ! never_two breaks here
-        leader: none -> 1
-
-  never_two does not hold for broker = 1"""
+REPORT = [
+    Line(words="system: never_two is violated, in 12 states"),
+    Line("  left out    ", "lost replies, and disconnections without expiry"),
+    Line("  violated    ", "never_two (12)", "bad"),
+    Line("  holds       ", "type_ok", "good"),
+    Line(),
+    Line("   1  ", "initially", "step"),
+    Line("      * ", "there is no leader, and nobody is in sync but the one broker that leads", "view"),
+    Line(" 2-11  ", "broker 0, 10 steps: start, connect, register, elect, follow, write, fetch", "step"),
+    Line("  12  ", "elect(broker=1)   it is the first", "step"),
+    Line("      ! ", "never_two breaks here", "breaks"),
+    Line("        ", "leader: none -> 1", "value"),
+    Line(),
+    Line("  ", "never_two does not hold for broker = 1", "bad"),
+]
+PLAIN = "\n".join(map(str, REPORT))
 
 
 class Terminal(io.StringIO):
@@ -42,12 +46,15 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_elsewhere_it_is_as_it_is() -> None:
     """In a file or a pipe, whatever the width of the terminal that it was begun from."""
-    assert for_stream(REPORT, io.StringIO()) == REPORT
+    assert for_stream(REPORT, io.StringIO()) == PLAIN
 
 
 def test_on_a_terminal_it_is_wrapped_at_words() -> None:
     """What goes on stands below the words it goes on with."""
-    assert click.unstyle(for_stream(REPORT, Terminal())).splitlines()[4:12] == [
+    shown = click.unstyle(for_stream(REPORT, Terminal())).splitlines()
+    assert [*shown[1:3], *shown[6:14]] == [
+        "  left out    lost replies, and disconnections",
+        "              without expiry",
         "   1  initially",
         "      * there is no leader, and nobody is in",
         "        sync but the one broker that leads",
@@ -62,18 +69,32 @@ def test_on_a_terminal_it_is_wrapped_at_words() -> None:
 def test_wrapping_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every word is there, and what fits is not touched; a word that does not fit stands alone."""
     monkeypatch.setenv("COLUMNS", "41")
-    text = REPORT + "\n    " + "x" * 50 + " end"
-    shown = for_stream(text, Terminal(), "never")
+    report = [*REPORT, Line("    ", f"{'x' * 50} end")]
+    text = "\n".join(map(str, report))
+    shown = for_stream(report, Terminal(), "never")
     assert shown.split() == text.split()
     assert all(len(line) <= 41 or "xxx" in line for line in shown.splitlines())
     monkeypatch.setenv("COLUMNS", "200")
-    assert for_stream(text, Terminal(), "never") == text
+    assert for_stream(report, Terminal(), "never") == text
+
+
+def test_letters_are_as_wide_as_they_are_shown() -> None:
+    """Some take two columns."""
+    shown = for_stream([Line("  ", "\N{CAT}" * 15 + " " + "\N{CAT}" * 15)], Terminal())
+    assert shown.splitlines() == ["  " + "\N{CAT}" * 15] * 2
 
 
 def test_a_terminal_that_is_too_narrow_is_not_wrapped_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has its own way to break lines."""
     monkeypatch.setenv("COLUMNS", "20")
-    assert for_stream(REPORT, Terminal(), "never") == REPORT
+    assert for_stream(REPORT, Terminal(), "never") == PLAIN
+
+
+def test_a_line_looks_as_what_it_is() -> None:
+    """Not as what its words happen to be like."""
+    words = "12  never_two does not hold"
+    (plain, shown) = (for_stream([Line("  ", words, kind)], Terminal()) for kind in ("plain", "step"))
+    assert plain == f"  {words}" != shown
 
 
 def looks(report: str) -> dict[str, str]:

@@ -1,0 +1,43 @@
+"""A report as lines, each of which knows what kind of line it is.
+
+Files and pipes have the text of the lines. A terminal has a look for each kind, and wraps the words of a line
+(`spec.cli.terminal`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from spec.checking.traces.notebook import Shown
+from spec.language.escapes import escaped
+
+__all__ = ["Kind", "Line", "Report"]
+
+Kind = Literal["plain", "good", "bad", "unsure", "breaks", "view", "step", "value"]
+"""A verdict on properties: `good`, `bad` or `unsure`. A line of a trace: what `breaks` there, what a `view` says, a
+`step`, a `value`."""
+
+
+class Line(NamedTuple):
+    """A line; what a terminal would obey is escaped in its text."""
+
+    before: str = ""
+    """What stands before the words: an indent, a number, a label. Wrapped words go on below the first."""
+    words: str = ""
+    kind: Kind = "plain"
+
+    def __str__(self) -> str:
+        return escaped(self.before + self.words)
+
+
+class Report(Shown, ABC):
+    """A result that a person reads line by line."""
+
+    @abstractmethod
+    def lines(self) -> Iterator[Line]:
+        """All of it."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.lines()))
