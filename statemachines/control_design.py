@@ -1,7 +1,7 @@
 """How the controllers of different releases change the states of partitions and replicas.
 
-What older ones did otherwise, and this does not follow: until 1.0 partitions were handled one by one, with a request
-for each read and each write, and a conflict was repeated for that one [KAFKA-5642]; until 2.1 a batch made requests
+What older ones did otherwise, and this does not follow: until 1.0 the nodes above a partition's state were created
+when its own creation had found that they are not there; until 2.1 a batch made requests
 for brokers that are not registered, too, and the channel manager dropped them [ControllerChannelManager.scala 401,
 454, 86, 1.1.1]; until 2.5 a replica that was added with and without deletion was in two StopReplica [the same, 403,
 554, 2.4.1].
@@ -54,10 +54,17 @@ class ControlDesign(NamedTuple):
     retry_alone: Annotated[bool, control.RETRY_ALONE] = control.RETRY_ALONE.now
     config_once: Annotated[bool, control.CONFIG_ONCE] = control.CONFIG_ONCE.now
     metadata_of_leaderless: Annotated[bool, control.METADATA_OF_LEADERLESS] = control.METADATA_OF_LEADERLESS.now
-    group_stop: Annotated[bool, control.GROUP_STOP] = control.GROUP_STOP.now
+    group_stop: Annotated[control.Stops, control.GROUP_STOP] = control.GROUP_STOP.now
+    change_together: Annotated[bool, control.CHANGE_TOGETHER] = control.CHANGE_TOGETHER.now
+    read_back_state: Annotated[bool, control.READ_BACK_STATE] = control.READ_BACK_STATE.now
+    read_for_new: Annotated[bool, control.READ_FOR_NEW] = control.READ_FOR_NEW.now
+    tell_unwritten: Annotated[bool, control.TELL_UNWRITTEN] = control.TELL_UNWRITTEN.now
+    log_leaderless: Annotated[bool, control.LOG_LEADERLESS] = control.LOG_LEADERLESS.now
+    pass_over_leading: Annotated[bool, control.PASS_OVER_LEADING] = control.PASS_OVER_LEADING.now
     trigger_assigned: Annotated[bool, control.TRIGGER_ASSIGNED] = control.TRIGGER_ASSIGNED.now
     keep_channels: Annotated[bool, control.KEEP_CHANNELS] = control.KEEP_CHANNELS.now
     reset_context: Annotated[bool, control.RESET_CONTEXT] = control.RESET_CONTEXT.now
+    reread_reassignment: Annotated[bool, control.REREAD_REASSIGNMENT] = control.REREAD_REASSIGNMENT.now
     kip_455: Annotated[bool, control.KIP_455] = control.KIP_455.now
     remember_epoch: Annotated[bool, control.REMEMBER_EPOCH] = control.REMEMBER_EPOCH.now
     leaderless_offline: Annotated[bool, control.LEADERLESS_OFFLINE] = control.LEADERLESS_OFFLINE.now

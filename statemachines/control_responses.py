@@ -23,6 +23,7 @@ when the answer comes it takes a replica that has moved away and back for one wh
 from typing import NamedTuple, TypeAlias
 
 from election.ids import BrokerId
+from statemachines.changes.control import Stops
 from statemachines.control_design import ControlDesign
 from statemachines.control_requests import (
     ControlRequest,
@@ -144,14 +145,14 @@ def response_received(
             return UpdateMetadataResponseReceived(response, broker) if design.hear_metadata_errors else None
         case StopReplicaResponse(error, partition_errors):
             assert isinstance(request, StopReplicaRequest)
-            to_delete = _to_delete(request)
+            to_delete, asks_now = _to_delete(request), design.group_stop is Stops.together
             if awaited is None:
                 awaited = is_awaited(broker, request, context)
             deleted = tuple(
                 (partition, outcome)
                 for partition, outcome in partition_errors
                 if partition in to_delete
-                and (context.is_topic_deletion_in_progress(partition.topic) if design.group_stop else awaited)
+                and (context.is_topic_deletion_in_progress(partition.topic) if asks_now else awaited)
             )
             return TopicDeletionStopReplicaResponseReceived(broker, error, deleted) if deleted else None
 

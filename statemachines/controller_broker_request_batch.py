@@ -8,7 +8,7 @@ those brokers only that are registered:
     LeaderAndIsr    to the replicas
     UpdateMetadata  to the brokers that were named; what LeaderAndIsr says goes to every broker that is registered
     StopReplica     to the replicas; until 2.5 those to be deleted have a request of their own, which goes first;
-                    until 2.2 each replica has one, behind an empty one, in the order in which they were added
+                    until 2.2 each replica has one, in the order in which they were added (`Stops`)
 
 A change that is cut short, because the controller has moved, leaves behind what it had added. Then no other change
 can begin: each fails with BatchNotEmpty until the batch is cleared, which a controller that resigns does not do
@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
+from statemachines.changes.control import Stops
 from statemachines.control_design import ControlDesign
 from statemachines.control_requests import (
     UNKNOWN_BROKER_EPOCH,
@@ -158,7 +159,7 @@ class ControllerBrokerRequestBatch:
             assignment.replicas,
             assignment.adding_replicas,
             assignment.removing_replicas,
-            is_new,
+            is_new and self.design.log_dir_failure,
             leader_and_isr.leader_recovery_state if self.design.leader_recovery else LeaderRecoveryState.RECOVERED,
         )
         requests = self.state.leader_and_isr
@@ -220,6 +221,7 @@ class ControllerBrokerRequestBatch:
         if self.context.is_topic_queued_up_for_deletion(partition.topic):
             leader_and_isr = LeaderAndIsr(LEADER_DURING_DELETE, INITIAL_LEADER_EPOCH, leader_and_isr.isr)
         replicas = self.context.partition_replica_assignment(partition)
+        told_offline = replicas if self.design.log_dir_failure else ()
         return UpdateMetadataPartitionState(
             partition.topic,
             partition.partition,
@@ -229,7 +231,7 @@ class ControllerBrokerRequestBatch:
             leader_and_isr.isr,
             leader_and_isr.partition_epoch,
             replicas,
-            tuple(broker for broker in replicas if not self.context.is_replica_online(broker, partition)),
+            tuple(broker for broker in told_offline if not self.context.is_replica_online(broker, partition)),
         )
 
     def _send_leader_and_isr_requests(self, controller_epoch: ControllerEpoch) -> None:
@@ -256,7 +258,8 @@ class ControllerBrokerRequestBatch:
         self.state.update_metadata.clear()
 
     def _send_stop_replica_requests(self, controller_epoch: ControllerEpoch) -> None:
-        for broker, broker_epoch, states in self._registered(self.state.stop_replica, self.design.group_stop):
+        by_partition = self.design.group_stop is Stops.together
+        for broker, broker_epoch, states in self._registered(self.state.stop_replica, by_partition):
             for delete_partitions, part in self._parted(states):
                 self.send(
                     broker,
@@ -271,14 +274,19 @@ class ControllerBrokerRequestBatch:
         if self.design.fence_stop:
             yield False, tuple(states)
             return
-        if not self.design.group_stop:
-            yield False, ()
-            yield from ((state.deletePartition, (state,)) for state in states)
-            return
-        for delete in (True, False):
-            part = tuple(state for state in states if state.deletePartition is delete)
-            if part:
-                yield delete, part
+        alone = [(state.deletePartition, (state,)) for state in states]
+        deleted, kept = (tuple(each for each in states if each.deletePartition is delete) for delete in (True, False))
+        match self.design.group_stop:
+            case Stops.alone:
+                yield from alone
+            case Stops.deletions_alone:
+                yield False, tuple(sorted(kept))
+                yield from ((True, (state,)) for state in deleted)
+            case Stops.behind_empty:
+                yield False, ()
+                yield from alone
+            case Stops.together:
+                yield from ((delete, part) for delete, part in ((True, deleted), (False, kept)) if part)
 
     def _registered(
         self, requests: Mapping[PartitionAndReplica, S], by_partition: bool = True

@@ -124,13 +124,14 @@ class ZkBatch(Enum):
     CreateTopicPartitionStates = "create the states of partitions"
     GetTopicPartitionStates = "read the states of partitions"
     GetTopicConfigs = "read what is configured for topics"
+    GetWrittenStates = "read states back that had other versions: what is there may be what was to be written"
     SetTopicPartitionStates = "set the states of partitions, where they are still at the versions that were read"
 
     def __str__(self) -> str:
         return self.name
 
 
-UNFENCED: Final = frozenset({ZkBatch.GetTopicPartitionStates, ZkBatch.GetTopicConfigs})
+UNFENCED: Final = frozenset({ZkBatch.GetTopicPartitionStates, ZkBatch.GetTopicConfigs, ZkBatch.GetWrittenStates})
 """Those that write nothing."""
 
 

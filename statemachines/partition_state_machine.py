@@ -18,6 +18,9 @@ A write of the controller's own whose reply was lost is not told from another's.
 partition stays NewPartition until there is another controller, which reads the state; a set finds BADVERSION, and the
 leader epoch is incremented twice.
 
+Until 1.0 partitions are handled one by one, each with requests of its own (`change_together`), and a set that fails
+is tried again whatever the reason; on BADVERSION the state is read back first, and may be the controller's own.
+
 If a fence fails, the controller has moved, and the change is cut short. What earlier rounds have written is known,
 and what was added for it stays in the batch of requests; of the batch with the fence nothing is known.
 
@@ -112,6 +115,8 @@ class PartitionStateChange(NamedTuple):
     """While new partitions get their state: those whose election follows."""
     results: Results = ()
     """Both of a partition that no leader was found for, and then one was, as a conflict over another repeated all."""
+    to_come: tuple[TopicPartition, ...] = ()
+    """Until 1.0: the partitions that follow, one by one."""
 
 
 PartitionStep: TypeAlias = PartitionStateChange | Handled
@@ -212,6 +217,8 @@ class PartitionStateMachine(ZkStateMachine):
                 return self._elect(change, self.unclean_of(change, answers))
             case ZkBatch.SetTopicPartitionStates:
                 return self._written(change, answers)
+            case ZkBatch.GetWrittenStates:
+                return self._read_back(change, answers)
 
     # New partitions.
 
@@ -222,28 +229,43 @@ class PartitionStateMachine(ZkStateMachine):
         strategy: PartitionLeaderElectionStrategy,
     ) -> PartitionStep:
         """Those that are new get a leader without an election. [initializeLeaderAndIsrForPartitions]"""
-        updates, to_elect = [], []
-        for partition in valid:
-            if self.context.partition_state(partition) is not NewPartition:
-                to_elect.append(partition)
-                continue
-            replicas = self.context.partition_replica_assignment(partition)
-            live, leaving = self._up_and_leaving(partition, replicas)
-            elected = initialize_leader_and_isr(replicas, live, shutting_down=leaving)
-            if elected.leader is None or elected.isr is None:
-                self.fail(partition, OnlinePartition, StateChangeFailure.NoLiveReplica)
-                continue
-            first = LeaderAndIsr(elected.leader, INITIAL_LEADER_EPOCH, elected.isr)
-            updates.append(PartitionUpdate(partition, first, elected.recipients))
+        if not self.design.change_together:
+            begun = PartitionStateChange(ZkBatch.GetTopicPartitionStates, (), (), partitions, strategy)
+            return self._go_on(begun._replace(to_come=tuple(valid)))
+        new = [each for each in valid if self.context.partition_state(each) is NewPartition]
+        updates = tuple(filter(None, map(self._first, new)))
         change = PartitionStateChange(
             ZkBatch.CreateTopicPartitions,
             tuple(update.partition for update in updates),
-            tuple(updates),
+            updates,
             partitions,
             strategy,
-            tuple(to_elect),
+            tuple(each for each in valid if each not in new),
         )
         return change if updates else self._hold_elections(change, change.to_elect)
+
+    def _first(self, partition: TopicPartition) -> PartitionUpdate | None:
+        """The first state of a new partition; None: no replica is live."""
+        replicas = self.context.partition_replica_assignment(partition)
+        live, leaving = self._up_and_leaving(partition, replicas)
+        elected = initialize_leader_and_isr(replicas, live, shutting_down=leaving)
+        if elected.leader is None or elected.isr is None:
+            self.fail(partition, OnlinePartition, StateChangeFailure.NoLiveReplica)
+            return None
+        first = LeaderAndIsr(elected.leader, INITIAL_LEADER_EPOCH, elected.isr)
+        return PartitionUpdate(partition, first, elected.recipients)
+
+    def _go_on(self, change: PartitionStateChange) -> PartitionStep:
+        """The next of the partitions that are handled one by one; if there is none, the change is over."""
+        to_come = change.to_come
+        for at, partition in enumerate(to_come, start=1):
+            change = change._replace(asking=(partition,), updates=(), to_come=to_come[at:])
+            if self.context.partition_state(partition) is not NewPartition:
+                return change._replace(due=ZkBatch.GetTopicPartitionStates)
+            first = self._first(partition)
+            if first is not None:
+                return change._replace(due=ZkBatch.CreateTopicPartitions, updates=(first,))
+        return self._over(change)
 
     def _created(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
         there = []
@@ -263,6 +285,10 @@ class PartitionStateMachine(ZkStateMachine):
         """One more round for those that remain. [electLeaderForPartitions]"""
         if remaining:
             return change._replace(due=ZkBatch.GetTopicPartitionStates, asking=remaining, updates=(), to_elect=())
+        return self._go_on(change)
+
+    def _over(self, change: PartitionStateChange) -> Handled:
+        """Those that have a leader now are online, and what has been added is sent."""
         results: dict[TopicPartition, ElectionOutcome] = {}
         for partition, cause in change.results:
             if cause is None:
@@ -298,8 +324,12 @@ class PartitionStateMachine(ZkStateMachine):
     def _elect(self, change: PartitionStateChange, unclean: Mapping[TopicName, bool | Code]) -> PartitionStep:
         """Find leaders for those whose states have been read. [doElectLeaderForPartitions]"""
         configured = set(change.asking) if unclean else set()
-        updates, failed = [], []
+        updates: list[PartitionUpdate] = []
+        failed: list[tuple[TopicPartition, StateChangeCause | None]] = []
         for partition, leader_and_isr, _ in change.updates:
+            if self._leads_already(partition, change.strategy):
+                failed.append((partition, None))
+                continue
             permitted = unclean[partition.topic] if partition in configured else change.strategy.allow_unclean
             update = None
             if isinstance(permitted, Code):
@@ -318,6 +348,14 @@ class PartitionStateMachine(ZkStateMachine):
             results=_with(change.results, failed),
         )
         return change if updates else self._hold_elections(change, ())
+
+    def _leads_already(self, partition: TopicPartition, strategy: PartitionLeaderElectionStrategy) -> bool:
+        """Until 1.0: whether there is no need to elect. [PreferredReplicaPartitionLeaderSelector, 1.0]"""
+        if not self.design.pass_over_leading or strategy != PREFERRED:
+            return False
+        known = self.context.leadership_of(partition)
+        replicas = self.context.partition_replica_assignment(partition)
+        return known is not None and replicas[:1] == (known.leader_and_isr.leader,)
 
     def _elected(
         self,
@@ -356,18 +394,39 @@ class PartitionStateMachine(ZkStateMachine):
     def _written(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
         """What was written counts; what another had written before is elected for once more."""
         results: list[tuple[TopicPartition, StateChangeCause | None]] = []
-        retry: list[TopicPartition] = []
+        retry: list[PartitionUpdate] = []
+        conflict = False
         for update, response in zip(change.updates, responses, strict=True):
             if response.code is Code.OK:
-                written = update.leader_and_isr._replace(partition_epoch=response.version)
-                self._has_written(update, written, is_new=False)
-                results.append((update.partition, None))
-            elif response.code is Code.BADVERSION:
-                retry.append(update.partition)
+                results.append(self._has_elected(update, response))
+            elif response.code is Code.BADVERSION or not self.design.change_together:
+                conflict |= response.code is Code.BADVERSION
+                retry.append(update)
             else:
                 results.append(self._not_elected(update.partition, response.code))
         change = change._replace(results=_with(change.results, results))
-        if retry and not self.design.retry_alone:
+        if conflict and self.design.read_back_state:
+            asking = tuple(update.partition for update in retry)
+            return change._replace(due=ZkBatch.GetWrittenStates, asking=asking, updates=tuple(retry))
+        return self._elect_again(change, [update.partition for update in retry])
+
+    def _read_back(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
+        """What is there may be the controller's own, whose answer was lost; else it is elected for once more."""
+        results, retry = [], []
+        for update, response in zip(change.updates, responses, strict=True):
+            if self.is_written(update, response):
+                results.append(self._has_elected(update, response))
+            else:
+                retry.append(update.partition)
+        return self._elect_again(change._replace(results=_with(change.results, results)), retry)
+
+    def _has_elected(self, update: PartitionUpdate, response: ZkResponse) -> tuple[TopicPartition, None]:
+        written = update.leader_and_isr._replace(partition_epoch=response.version)
+        self._has_written(update, written, is_new=False)
+        return update.partition, None
+
+    def _elect_again(self, change: PartitionStateChange, retry: list[TopicPartition]) -> PartitionStep:
+        if retry and self.design.change_together and not self.design.retry_alone:
             elected_for = {*change.asking, *(partition for partition, _ in change.results)}
             retry = [partition for partition in change.partitions if partition in elected_for]
         return self._hold_elections(change, tuple(retry))

@@ -22,13 +22,17 @@ Replicas are handled broker by broker, each with requests of its own, in the ord
 several dead members of an ISR stays as the last one. In Kafka that order is a hash map's: of brokers 1 to 4 it is
 this one since 2.5, the first with Scala 2.13, but of 1 to 5 it is 5, 1, 2, 3, 4.
 
+Until 1.0 replicas are handled one by one, each with requests of its own (`change_together`), and as for partitions a
+set that fails is tried again. If the state is gone when it is read again, the others are told what could not be
+written (`tell_unwritten`). Who leads is read for a NewReplica, too (`read_for_new`).
+
 If a fence fails, the controller has moved: the change is cut short, and StopReplica stays in the batch of requests.
 
 [ReplicaStateMachine.scala, 3.9]
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from election.brokers import in_order
 from election.ids import BrokerId
@@ -47,6 +51,7 @@ from statemachines.replica import (
 )
 from statemachines.state_change import Handled, StateChangeFailure
 from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.zk_data import TopicPartitionState
 from statemachines.zk_state_machine import PartitionUpdate, ZkStateMachine
 from statemachines.znode import Code
 
@@ -54,6 +59,8 @@ __all__ = ["ReplicaStateChange", "ReplicaStateMachine"]
 
 OfBroker: TypeAlias = tuple[BrokerId, tuple[TopicPartition, ...]]
 """Replicas on one broker, by their partitions."""
+NO_VERSION: Final = -1
+"""The version of a state that was not written [conditionalUpdatePersistentPath, 1.0]."""
 
 
 class ReplicaModel:
@@ -75,7 +82,7 @@ class ReplicaModel:
 
 
 class ReplicaStateChange(NamedTuple):
-    """Replicas are to be offline, and the next batch of requests to ZooKeeper is due."""
+    """Replicas are to be offline, or new, and the next batch of requests to ZooKeeper is due."""
 
     due: ZkBatch
     asking: tuple[TopicPartition, ...]
@@ -90,6 +97,10 @@ class ReplicaStateChange(NamedTuple):
     """The partitions that it has been taken out of, or was not in: their leaders and ISRs are known by now."""
     leaderless: tuple[TopicPartition, ...] = ()
     """Those of its partitions that never had a leader."""
+    tried: tuple[PartitionUpdate, ...] = ()
+    """Until 1.0: what could not be set, of a partition that is read once more."""
+    target: ReplicaState = OfflineReplica
+    """Until 1.0 also NewReplica: who leads is read."""
     to_come: tuple[OfBroker, ...] = ()
     """The replicas on other brokers that follow."""
 
@@ -135,7 +146,13 @@ class ReplicaStateMachine(ZkStateMachine):
         except BatchNotEmpty:
             self.fail(None, target, StateChangeFailure.BatchNotEmpty)
             return Handled()
-        return self._change(tuple((broker, tuple(partitions[broker])) for broker in sorted(partitions)), target)
+        return self._change(tuple(self._grouped(partitions)), target)
+
+    def _grouped(self, partitions: Mapping[BrokerId, Sequence[TopicPartition]]) -> Iterator[OfBroker]:
+        """What changes together: the replicas on one broker; until 1.0 one replica."""
+        for broker in sorted(partitions):
+            its = tuple(partitions[broker])
+            yield from ((broker, part) for part in ([its] if self.design.change_together else zip(its, strict=True)))
 
     def answered(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
         """What the answers lead to, one for each request and in their order.
@@ -150,8 +167,12 @@ class ReplicaStateMachine(ZkStateMachine):
         except RequestFailed as failed:
             answers = (ZkResponse(failed.code),) * len(change.asking)
         match change.due:
+            case ZkBatch.GetTopicPartitionStates if change.target is NewReplica:
+                return self._are_new(change, answers)
             case ZkBatch.GetTopicPartitionStates:
                 return self._read(change, answers)
+            case ZkBatch.GetWrittenStates:
+                return self._read_back(change, answers)
             case ZkBatch.GetTopicConfigs:
                 return self._remove(change, self.unclean_of(change, answers))
             case ZkBatch.SetTopicPartitionStates:
@@ -167,20 +188,34 @@ class ReplicaStateMachine(ZkStateMachine):
             for replica in replicas:
                 self.context.put_replica_state_if_not_exists(replica, NonExistentReplica)
             valid = [replica for replica in replicas if self._may_become(replica, target)]
+            if target is NewReplica and valid and self.design.read_for_new:
+                asking = tuple(replica.topic_partition for replica in valid)
+                return ReplicaStateChange(
+                    ZkBatch.GetTopicPartitionStates, asking, broker, to_come=brokers[at + 1 :], target=target
+                )
             if target is OfflineReplica:
                 change = self._stop(broker, valid, brokers[at + 1 :])
                 if change.asking:
                     return change
                 self._are_offline(change)
             for replica in () if target is OfflineReplica else valid:
-                self._enter(replica, target)
+                self._enter(replica, target, self.context.leadership_of(replica.topic_partition))
         self.send(target)
         return Handled()
 
-    def _enter(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
-        """What a transition does beside the new state, where ZooKeeper is not asked."""
+    def _are_new(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
+        """They are told who leads as it was read, by whichever controller it was written."""
+        for partition, response in zip(change.asking, responses, strict=True):
+            state: TopicPartitionState | None = response.data if response.code is Code.OK else None
+            known = None if state is None else state.decode(response.version)
+            self._enter(PartitionAndReplica(partition, change.replica), NewReplica, known)
+        return self._change(change.to_come, NewReplica)
+
+    def _enter(
+        self, replica: PartitionAndReplica, target: ReplicaState, known: LeaderIsrAndControllerEpoch | None
+    ) -> None:
+        """What a transition does beside the new state, with the leader that is known."""
         partition, broker = replica
-        known = self.context.leadership_of(partition)
         state = self.context.replica_state(replica)
         if target is NewReplica and known is not None:
             if known.leader_and_isr.leader == broker:
@@ -236,6 +271,13 @@ class ReplicaStateMachine(ZkStateMachine):
                 (updates if change.replica in outcome.isr else without).append(PartitionUpdate(partition, outcome))
                 continue
             to_be_deleted = self.context.is_topic_queued_up_for_deletion(partition.topic)
+            unwritten = {each.partition: each.leader_and_isr for each in change.tried}.get(partition)
+            if unwritten is not None and self.design.tell_unwritten:
+                known = self.known(unwritten._replace(partition_epoch=NO_VERSION))
+                self.context.put_partition_leadership_info(partition, known)
+                if outcome is StateChangeFailure.NoLeaderAndIsr:
+                    change = change._replace(removed=(*change.removed, partition))
+                    continue
             if outcome is not StateChangeFailure.NoLeaderAndIsr or not to_be_deleted:
                 self._not_removed(change, partition, outcome)
         change = change._replace(updates=tuple(updates), without=tuple(without))
@@ -272,26 +314,51 @@ class ReplicaStateMachine(ZkStateMachine):
 
     def _written(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
         """What was written counts, and so does what need not be; what another wrote before is read once more."""
-        removed = [(partition, self.known(read)) for partition, read, _ in change.without]
-        retry = []
+        removed = [(partition, read) for partition, read, _ in change.without]
+        retry: list[PartitionUpdate] = []
+        conflict = False
         for update, response in zip(change.updates, responses, strict=True):
             if response.code is Code.OK:
-                written = update.leader_and_isr._replace(partition_epoch=response.version)
-                removed.append((update.partition, self.known(written)))
-            elif response.code is Code.BADVERSION:
-                retry.append(update.partition)
+                removed.append(self._as_written(update, response))
+            elif response.code is Code.BADVERSION or not self.design.change_together:
+                conflict |= response.code is Code.BADVERSION
+                retry.append(update)
             else:
                 self._not_removed(change, update.partition, response.code)
-        for partition, known in removed:
-            self.context.put_partition_leadership_info(partition, known)
-        change = change._replace(
-            due=ZkBatch.GetTopicPartitionStates,
-            asking=tuple(retry),
-            updates=(),
-            without=(),
-            removed=(*change.removed, *(partition for partition, _ in removed)),
+        change = self._removed(change, removed)
+        if conflict and self.design.read_back_state:
+            asking = tuple(update.partition for update in retry)
+            return change._replace(due=ZkBatch.GetWrittenStates, asking=asking, updates=tuple(retry))
+        return self._read_again(change, retry)
+
+    def _read_back(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
+        """What is there may be the controller's own, whose answer was lost; else it is read once more."""
+        removed, retry = [], []
+        for update, response in zip(change.updates, responses, strict=True):
+            if self.is_written(update, response):
+                removed.append(self._as_written(update, response))
+            else:
+                retry.append(update)
+        return self._read_again(self._removed(change, removed), retry)
+
+    def _as_written(self, update: PartitionUpdate, response: ZkResponse) -> tuple[TopicPartition, LeaderAndIsr]:
+        return update.partition, update.leader_and_isr._replace(partition_epoch=response.version)
+
+    def _removed(
+        self, change: ReplicaStateChange, removed: Iterable[tuple[TopicPartition, LeaderAndIsr]]
+    ) -> ReplicaStateChange:
+        """The replica is not in these ISRs, which are known from now on."""
+        for partition, leader_and_isr in removed:
+            self.context.put_partition_leadership_info(partition, self.known(leader_and_isr))
+        return change._replace(
+            updates=(), without=(), removed=(*change.removed, *(partition for partition, _ in removed))
         )
-        if retry:
+
+    def _read_again(self, change: ReplicaStateChange, retry: Sequence[PartitionUpdate]) -> ReplicaStep:
+        asking = tuple(update.partition for update in retry)
+        tried = tuple(retry) if self.design.tell_unwritten else ()
+        change = change._replace(due=ZkBatch.GetTopicPartitionStates, asking=asking, tried=tried)
+        if asking:
             return change
         self._are_offline(change)
         return self._change(change.to_come, OfflineReplica)
@@ -311,6 +378,8 @@ class ReplicaStateMachine(ZkStateMachine):
                 self.batch.add_update_metadata_request_for_brokers(brokers, (partition,))
             if self.design.leaderless_offline:
                 self._become(PartitionAndReplica(partition, change.replica), OfflineReplica)
+            elif self.design.log_leaderless and not self.context.is_topic_queued_up_for_deletion(partition.topic):
+                self._not_removed(change, partition, StateChangeFailure.NoLeaderAndIsr)
 
     # What changes.
 

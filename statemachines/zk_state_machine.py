@@ -104,7 +104,7 @@ class ZkStateMachine:
         states = ((update.partition, update.leader_and_isr) for update in change.updates)
         writes: tuple[Write, ...]
         match change.due:
-            case ZkBatch.GetTopicPartitionStates:
+            case ZkBatch.GetTopicPartitionStates | ZkBatch.GetWrittenStates:
                 return get_topic_partition_states(change.asking)
             case ZkBatch.GetTopicConfigs:
                 return get_topic_configs(self._configured(change))
@@ -147,6 +147,11 @@ class ZkStateMachine:
         if state.controller_epoch > self.context.state.epoch:
             return StateChangeFailure.NewerController
         return state.decode(response.version).leader_and_isr
+
+    def is_written(self, update: PartitionUpdate, response: ZkResponse) -> bool:
+        """Whether a state that was read back is the one that was to be written. [checkLeaderAndIsrZkData, 1.0]"""
+        data = TopicPartitionState.encode(update.leader_and_isr, self.context.state.epoch)
+        return response.code is Code.OK and response.data == data
 
     def unclean_of(self, change: StateChange, responses: Sequence[ZkResponse]) -> Mapping[TopicName, bool | Code]:
         """Which of the topics permit unclean elections, or why that could not be read [getLogConfigs].

@@ -32,6 +32,7 @@ from spec.kafka.control_plane import CONTROLLER as BROKER
 from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests, of_context, parsed, stops_by_partition
 from spec.kafka.world import SESSION, ControlCommand, Disagreement, OtherRequests, World, different, in_order, path_of
 from statemachines.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
+from statemachines.changes.control import Stops
 from statemachines.control_design import control_design_of
 from statemachines.control_requests import (
     UNKNOWN_BROKER_EPOCH,
@@ -259,7 +260,7 @@ class EventPlane(World):
             for broker, epoch in self.kafkas["live_broker_epochs"].items()
         }
         sent = self._requests(seen["sent"])
-        if not self.design.group_stop:
+        if self.design.group_stop is not Stops.together:
             self._order_unanswered(sent)
         return [
             *different("events", list(map(event_name, self.handled)), list(map(decoded_event, seen["handled"]))),

@@ -82,6 +82,7 @@ from statemachines.partition_state_machine import (
     PartitionStateMachine,
 )
 from statemachines.replica import (
+    NewReplica,
     NonExistentReplica,
     OfflineReplica,
     OnlineReplica,
@@ -359,6 +360,7 @@ class ClusterUnderControl(Specification[C]):
         """A change is about partitions that are there, each at most once."""
         some = at_most(len(self.assignments))
         outcomes = (len(self.assignments) - 1) * (1 if self.design.retry_alone else 2)
+        together = self.design.change_together
         reads_and_sets = (*UNFENCED, ZkBatch.SetTopicPartitionStates)
         return {
             **self.given,
@@ -372,14 +374,19 @@ class ClusterUnderControl(Specification[C]):
             ReplicaStateChange.due: [each for each in ZkBatch if each in reads_and_sets],
             tuple[tuple[TopicPartition, ElectionOutcome], ...]: some,
             Handled.controller_moved: (False,),
-            tuple[OfBroker, ...]: at_most(self.brokers - 1),
+            tuple[OfBroker, ...]: at_most((self.brokers if together else len(self.replicas)) - 1),
+            PartitionStateChange.to_come: ((),) if together else some,
+            ReplicaStateChange.target: (OfflineReplica, NewReplica)
+            if self.design.read_for_new
+            else (OfflineReplica,),
         }
 
     @property
     def removals(self) -> Domain[ReplicaStateChange]:
         """Every change of replicas: who is told of it is not settled before it is over."""
         untold = sequence_of(self.domain_of(PartitionUpdate, recipients=((),)), longest=len(self.assignments))
-        return self.domain_of(ReplicaStateChange, updates=untold, without=untold)
+        tried = untold if self.design.tell_unwritten else ((),)
+        return self.domain_of(ReplicaStateChange, updates=untold, without=untold, tried=tried)
 
     @property
     def alterations(self) -> Domain[AlteringPartitions]:

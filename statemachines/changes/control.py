@@ -1,5 +1,6 @@
 """What a controller does with partitions, topics, brokers and reassignments: changes of `ControlDesign`."""
 
+from enum import Enum
 from typing import Final
 
 from statemachines.changes.change import (
@@ -16,6 +17,7 @@ from statemachines.changes.change import (
 
 __all__ = [
     "ASSIGN_FIRST",
+    "CHANGE_TOGETHER",
     "CHECK_ALTER_EPOCHS",
     "CLEAR_BATCH",
     "CONFIG_ONCE",
@@ -36,6 +38,7 @@ __all__ = [
     "LEADERLESS_OFFLINE",
     "LEADER_RECOVERY",
     "LEAVE_REASSIGNMENT",
+    "LOG_LEADERLESS",
     "LOOK_BELOW_REASSIGNMENT",
     "METADATA_FIRST",
     "METADATA_OF_DELETED",
@@ -44,8 +47,11 @@ __all__ = [
     "METADATA_WITHOUT_ELECTION",
     "OFFLINE_ON_FAILOVER",
     "PASS_OVER_DELETED",
+    "PASS_OVER_LEADING",
     "QUEUED_TO_THE_END",
     "READ_BACK_ALTERATION",
+    "READ_BACK_STATE",
+    "READ_FOR_NEW",
     "REASSIGN_UNASSIGNED",
     "REBALANCE_ELECTABLE",
     "REBALANCE_TOGETHER",
@@ -53,13 +59,68 @@ __all__ = [
     "REMEMBER_EPOCH",
     "REMOVE_TOGETHER",
     "RESET_CONTEXT",
+    "REREAD_REASSIGNMENT",
     "RESTORE_ASSIGNMENT",
     "RETRY_ALONE",
     "SAY_NOT_NEEDED",
     "TELL_ADDED_AS_NEW",
     "TELL_LEAVING",
+    "TELL_UNWRITTEN",
     "TRIGGER_ASSIGNED",
+    "Stops",
 ]
+
+
+class Stops(Enum):
+    """In which StopReplicas the replicas of one broker are that stop in one batch, oldest first."""
+
+    alone = "each in one"
+    deletions_alone = "those that keep their logs in the first, even if there are none; each of the others in one"
+    behind_empty = "each in one, behind an empty one"
+    together = "all in one; until 2.5 those to be deleted in another, which goes first"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+CHANGE_TOGETHER: Final = since(
+    "1.1.0",
+    "The states of partitions and replicas change together, by batches of requests to ZooKeeper; before, one by one, "
+    "and a state that cannot be set is read again whatever the reason",
+    "KAFKA-5642",
+    provenance=Provenance(STATE_MACHINES),
+)
+READ_BACK_STATE: Final = until(
+    "1.1.0",
+    "A controller that finds another version of a state than it had read reads it back: it may be its own, whose "
+    "reply was lost",
+    "KAFKA-5642",
+    provenance=Provenance(STATE_MACHINES),
+)
+READ_FOR_NEW: Final = until(
+    "1.1.0",
+    "A new replica is told who leads as ZooKeeper has it; later as the controller knows it",
+    "KAFKA-5642",
+    provenance=Provenance(STATE_MACHINES),
+)
+TELL_UNWRITTEN: Final = until(
+    "1.1.0",
+    "An ISR that could not be set counts, and is told, if the state is gone when it is read again",
+    "KAFKA-5642",
+    provenance=Provenance(STATE_MACHINES),
+)
+LOG_LEADERLESS: Final = until(
+    "1.1.0",
+    "That a replica does not go offline since its partition never had a leader is an error in the state-change log",
+    "KAFKA-5642",
+    provenance=Provenance(STATE_MACHINES),
+)
+PASS_OVER_LEADING: Final = until(
+    "1.1.0",
+    "The state machine does not elect a preferred replica that leads already",
+    "KAFKA-5642",
+    provenance=Provenance(STATE_MACHINES),
+)
 
 KEEP_LAST_ISR: Final = since(
     "1.1.0",
@@ -140,7 +201,7 @@ RESTORE_ASSIGNMENT: Final = since(
 )
 RETRY_ALONE: Final = since(
     "2.4.0",
-    "A conflict repeats the election of that partition; before, of all that are elected for with it",
+    "A conflict repeats the election of that partition; before, of all that are elected for together with it",
     provenance=Provenance(STATE_MACHINES),
 )
 CONFIG_ONCE: Final = since(
@@ -153,10 +214,23 @@ METADATA_OF_LEADERLESS: Final = since(
     "Brokers are told of a replica that goes offline also where there never was a leader",
     provenance=Provenance(BOTH),
 )
-GROUP_STOP: Final = since(
-    "2.3.0",
-    "Replicas that stop on one broker are in one StopReplica; before, each in one, behind an empty one",
-    provenance=Provenance(BOTH),
+GROUP_STOP: Final = KafkaChange(
+    sentence="Replicas of one broker that stop together are in one StopReplica (2.3); before, each in one, behind an "
+    "empty one (1.1), or each that is deleted, behind one of all others (0.10.2), or each in one",
+    before=Stops.alone,
+    since={"0.10.2.0": Stops.deletions_alone, "1.1.0": Stops.behind_empty, "2.3.0": Stops.together},
+    tickets=("KAFKA-5642",),
+    provenance=Provenance(
+        compared=BOTH,
+        by_source=(
+            Line("0.10.1.1", "ControllerChannelManager.scala", "sendRequestsToBrokers", 415),
+            Line("0.10.2.0", "ControllerChannelManager.scala", "sendRequestsToBrokers", 425),
+            Line("1.0.2", "ControllerChannelManager.scala", "sendRequestsToBrokers", 472),
+            Line("1.1.0", "ReplicaStateMachine.scala", "doHandleStateChanges", 202),
+            Line("2.2.2", "ControllerChannelManager.scala", "sendRequestsToBrokers", 482),
+            Line("2.3.0", "ControllerChannelManager.scala", "sendStopReplicaRequests", 513),
+        ),
+    ),
 )
 TRIGGER_ASSIGNED: Final = since(
     "2.3.0",
@@ -191,6 +265,20 @@ RESET_CONTEXT: Final = since(
         by_source=(
             Line("0.10.2.2", "KafkaController.scala", "onControllerResignation", 394),
             Line("0.11.0.0", "KafkaController.scala", "resetControllerContext", 701),
+        ),
+    ),
+)
+REREAD_REASSIGNMENT: Final = until(
+    "1.1.0",
+    "What is added to /admin/reassign_partitions while partitions move begins, too: the node is read whenever it "
+    "changes, and before it is written; until 2.3 it is lost as the node is written from memory, and since 2.4 it "
+    "stays and waits for another controller",
+    "KAFKA-6193",
+    "KAFKA-9478",
+    provenance=Provenance(
+        by_source=(
+            Line("1.0.2", "KafkaController.scala", "removePartitionFromReassignedPartitions", 992),
+            Line("1.1.0", "KafkaController.scala", "removePartitionFromReassignedPartitions", 867),
         ),
     ),
 )
@@ -288,7 +376,8 @@ REBALANCE_TOGETHER: Final = since(
 )
 ELECT_WHERE_NEEDED: Final = since(
     "2.2.0",
-    "Preferred replicas that lead already are not elected; before, they were, in a new leader epoch",
+    "The controller asks for no election where the preferred replica leads already; from 1.1 to 2.1 it was elected "
+    "again, in a new leader epoch",
     "KAFKA-5692",
     provenance=Provenance(CONTROLLER),
 )

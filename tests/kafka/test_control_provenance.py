@@ -9,6 +9,7 @@ each time, for some rules show in one of a hundred only. Those of a receiving br
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from random import Random
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -70,10 +71,15 @@ def turned_round(rule: str) -> Callable[[str], ControlDesign]:
 
     def design_of(release: str) -> ControlDesign:
         design = control_design_of(release)
-        changed: dict[str, Any] = {rule: not getattr(design, rule)}
+        changed: dict[str, Any] = {rule: another(getattr(design, rule))}
         return design._replace(**changed)
 
     return design_of
+
+
+def another(value: Any) -> Any:
+    """Another value of this kind."""
+    return next(each for each in type(value) if each is not value) if isinstance(value, Enum) else not value
 
 
 def contradicted(side: Side, release: str, told: Told) -> bool:

@@ -31,7 +31,7 @@ from statemachines.zookeeper import ZooKeeper
 
 C = TypeVar("C")
 
-T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 CONTROLLER = 9
 EPOCH, EPOCH_ZK_VERSION = 5, 5
 OfPartitions = type[PartitionStateMachine]

@@ -14,7 +14,7 @@ from statemachines.control_requests import LeaderAndIsrRequest, StopReplicaReque
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
 from statemachines.kafka_zk_client import ZkBatch, ZkRequest, ZkResponse
-from statemachines.leader_and_isr import LeaderAndIsr
+from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.partition import OnlinePartition
 from statemachines.partition_state_machine import (
     CONTROLLED_SHUTDOWN,
@@ -347,11 +347,12 @@ class AsksNoTable(ReplicaStateMachine):
 class MakesLeadersNew(ReplicaStateMachine):
     """Who leads is told that it is new."""
 
-    def _enter(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
-        known = self.context.leadership_of(replica.topic_partition)
+    def _enter(
+        self, replica: PartitionAndReplica, target: ReplicaState, known: LeaderIsrAndControllerEpoch | None
+    ) -> None:
         if target is NewReplica and known is not None:
             self._tell(replica.replica, replica.topic_partition, known, is_new=True)
-        super()._enter(replica, target)
+        super()._enter(replica, target, known)
 
 
 # Partitions

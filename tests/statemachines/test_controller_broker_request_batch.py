@@ -15,7 +15,7 @@ from statemachines.controller_broker_request_batch import BatchNotEmpty, Request
 from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch, LeaderRecoveryState
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicPartition
-from tests.statemachines.control import CONTROLLER, EPOCH, T0, T1, Cluster
+from tests.statemachines.control import CONTROLLER, EPOCH, T0, T1, T2, Cluster
 
 KNOWN = LeaderIsrAndControllerEpoch(LeaderAndIsr(1, 3, (1, 2), partition_epoch=7), 4)
 ASSIGNED = ReplicaAssignment((1, 2, 3), (3,), (1,))
@@ -168,6 +168,30 @@ def test_until_2_2_each_replica_that_stops_has_a_request_of_its_own() -> None:
     requests = [request for _, request in cluster.sent if isinstance(request, StopReplicaRequest)]
     assert [request.deletePartitions for request in requests] == [False, False, True]
     assert [[state[1:3] for state in request.partitionStates] for request in requests] == [[], [(1, -1)], [(0, -1)]]
+
+
+@pytest.mark.parametrize(
+    ("release", "kept", "deleted_too"),
+    [
+        ("0.10.1", [1, 1], [1, 1, 1]),
+        ("0.10.2", [2], [2, 1]),
+        ("1.0", [2], [2, 1]),
+        ("1.1", [0, 1, 1], [0, 1, 1, 1]),
+        ("2.2", [0, 1, 1], [0, 1, 1, 1]),
+        ("2.3", [2], [1, 2]),
+        ("2.6", [2], [3]),
+    ],
+)
+def test_in_how_many_requests_replicas_stop(release: str, kept: list[int], deleted_too: list[int]) -> None:
+    """Two that keep their logs, and with a third that does not: how many are in each StopReplica."""
+    cluster = Cluster(design=control_design_of(release))
+    for more, expected in (((), kept), ((T2,), deleted_too)):
+        cluster.sent.clear()
+        for partition in (T1, *more, T0):
+            delete = partition == T2
+            cluster.batch.add_stop_replica_request_for_brokers([1], partition, delete_partition=delete)
+        cluster.batch.send_requests_to_brokers(EPOCH)
+        assert [len(request.partitionStates) for _, request in cluster.sent] == expected
 
 
 def test_partitions_stand_in_order(cluster: Cluster) -> None:

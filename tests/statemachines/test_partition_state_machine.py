@@ -35,7 +35,7 @@ from statemachines.zk_data import TopicPartitionState
 from statemachines.znode import Check, Code, SetData
 from statemachines.zookeeper import Multi
 from tests.rows import rows
-from tests.statemachines.control import EPOCH, EPOCH_ZK_VERSION, T0, T1, Cluster
+from tests.statemachines.control import EPOCH, EPOCH_ZK_VERSION, T0, T1, T2, Cluster
 
 READ, CONFIGURED, SET = ZkBatch.GetTopicPartitionStates, ZkBatch.GetTopicConfigs, ZkBatch.SetTopicPartitionStates
 
@@ -472,6 +472,60 @@ def test_a_set_whose_reply_was_lost_increments_the_leader_epoch_twice(cluster: C
     cluster.become(OnlinePartition, T0, strategy=OFFLINE, lose={1: (0, 1)})
     assert cluster.state(T0)[:3] == (1, 2, (1, 2))
     assert cluster.leader_and_isr()[1, T0].leaderEpoch == 2
+
+
+@pytest.mark.parametrize(("release", "leader_epoch"), [("1.0", 0), ("1.1", 1), ("2.1", 1)])
+def test_until_1_0_a_preferred_replica_that_leads_is_not_elected(release: str, leader_epoch: int) -> None:
+    """Nothing is written, nobody is told, and the partition is online."""
+    cluster = Cluster(design=control_design_of(release))
+    cluster.lead(T0, 1, (1, 2, 3))
+    cluster.become(OnlinePartition, T0, strategy=PREFERRED)
+    assert cluster.state(T0).leader_epoch == leader_epoch
+    assert bool(cluster.sent) is (leader_epoch == 1)
+    assert cluster.log == []
+    assert cluster.context.partition_state(T0) is OnlinePartition
+
+
+def test_until_1_0_partitions_change_one_by_one() -> None:
+    """Each is read, and written, when its turn has come; what fails before takes no turn."""
+    cluster = Cluster(live=(1, 2), design=control_design_of("1.0"))
+    cluster.assign(T0, 3)
+    cluster.become(NewPartition, T0)
+    cluster.lead(T1, 1, (1, 2))
+    cluster.lead(T2, 1, (1, 2))
+    cluster.shut_down(1)
+    change = cluster.partitions.handle_state_changes((T0, T1, T2), OnlinePartition, CONTROLLED_SHUTDOWN)
+    asked = []
+    while isinstance(change, PartitionStateChange):
+        asked.append((change.due, change.asking))
+        responses = retry_requests_until_connected(cluster.zookeeper, None, cluster.partitions.requests(change))
+        change = cluster.partitions.answered(change, responses)
+    assert asked == [(READ, (T1,)), (SET, (T1,)), (READ, (T2,)), (SET, (T2,))]
+    assert cluster.causes() == [StateChangeFailure.NoLiveReplica]
+    assert {broker for broker, _ in cluster.leader_and_isr()} == {1, 2}
+    assert {partition: cluster.context.partition_state(partition) for partition in (T0, T1, T2)} == {
+        T0: NewPartition,
+        T1: OnlinePartition,
+        T2: OnlinePartition,
+    }
+
+
+def test_until_1_0_a_set_whose_reply_was_lost_is_read_back() -> None:
+    """What is there is what was to be written, so it counts."""
+    cluster = Cluster(live=(1, 2), design=control_design_of("1.0"))
+    cluster.lead(T0, 3, (3, 1))
+    cluster.become(OnlinePartition, T0, strategy=OFFLINE, lose={1: (0, 1)})
+    assert cluster.state(T0)[:3] == (1, 1, (1,))
+    assert cluster.known(T0).partition_epoch == cluster.version(T0)
+
+
+def test_until_1_0_what_cannot_be_set_is_read_again() -> None:
+    """A state that was deleted in between is one that is not there, and no error of ZooKeeper."""
+    cluster = Cluster(live=(1, 2), design=control_design_of("1.0"))
+    cluster.lead(T0, 3, (3, 1))
+    gone = {1: lambda: cluster.zookeeper.delete(None, "/brokers/topics/t/partitions/0/state")}
+    cluster.become(OnlinePartition, T0, strategy=OFFLINE, before=gone)
+    assert cluster.causes() == [StateChangeFailure.NoLeaderAndIsr]
 
 
 def test_a_newer_controller_is_left_alone(cluster: Cluster) -> None:

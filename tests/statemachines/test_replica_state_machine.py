@@ -333,6 +333,62 @@ def test_of_the_last_member_a_lost_reply_increments_twice() -> None:
     assert cluster.state(T0)[:3] == (NO_LEADER, 2, (1,))
 
 
+@pytest.mark.parametrize(("release", "told"), [("1.0", (3, EPOCH + 1)), ("1.1", (1, EPOCH - 1))])
+def test_until_1_0_a_new_replica_is_told_who_leads_as_zookeeper_has_it(release: str, told: tuple[int, int]) -> None:
+    """Whoever wrote that; since 1.1 as the controller knows it."""
+    cluster = Cluster(design=control_design_of(release))
+    cluster.lead(T0, 1, (1, 3))
+    written = TopicPartitionState(LeaderAndIsr(3, 1, (3,)), EPOCH + 1)
+    cluster.zookeeper.set(None, "/brokers/topics/t/partitions/0/state", written)
+    cluster.replicas_become(NewReplica, (T0, 2))
+    state = cluster.leader_and_isr()[2, T0]
+    assert (state.leader, state.controllerEpoch) == told
+    assert cluster.replica_state(T0, 2) is NewReplica
+
+
+@pytest.mark.parametrize(("release", "told"), [("1.0", True), ("1.1", False)])
+def test_until_1_0_what_could_not_be_written_is_told(release: str, told: bool) -> None:
+    """The state is gone when the ISR is to be set, and still when it is read again: the others are told that ISR."""
+    cluster = Cluster(design=control_design_of(release))
+    cluster.lead(T0, 1, (1, 2))
+    gone = {1: lambda: cluster.zookeeper.delete(None, "/brokers/topics/t/partitions/0/state")}
+    cluster.replicas_become(OfflineReplica, (T0, 2), before=gone)
+    assert ((1, T0) in cluster.leader_and_isr()) is told
+    assert cluster.known(T0).partition_epoch == (-1 if told else 1)
+    assert cluster.causes() == ([] if told else [Code.NONODE])
+
+
+def test_until_1_0_replicas_change_one_by_one() -> None:
+    """Each leaves the ISR when its turn has come, and what has to be told is told in the end."""
+    cluster = Cluster(design=control_design_of("1.0"))
+    for partition in (T0, T1):
+        cluster.lead(partition, 1, (1, 2))
+    replicas = [PartitionAndReplica(partition, 2) for partition in (T1, T0)]
+    change = cluster.replicas.handle_state_changes(replicas, OfflineReplica)
+    asked = []
+    while isinstance(change, ReplicaStateChange):
+        assert cluster.sent == []
+        asked.append((change.due, change.asking))
+        responses = retry_requests_until_connected(cluster.zookeeper, None, cluster.replicas.requests(change))
+        change = cluster.replicas.answered(change, responses)
+    read, written = ZkBatch.GetTopicPartitionStates, ZkBatch.SetTopicPartitionStates
+    assert asked == [(read, (T1,)), (written, (T1,)), (read, (T0,)), (written, (T0,))]
+    assert cluster.leader_and_isr().keys() == {(1, T0), (1, T1)}
+
+
+@pytest.mark.parametrize(("release", "logged"), [("1.0", [StateChangeFailure.NoLeaderAndIsr]), ("1.1", [])])
+def test_until_1_0_that_it_stays_is_an_error(release: str, logged: list[StateChangeFailure]) -> None:
+    """Where there never was a leader, and the topic is not to be deleted."""
+    cluster = Cluster(design=control_design_of(release))
+    cluster.assign(T0, 1, 2)
+    cluster.replicas_become(NewReplica, (T0, 2))
+    cluster.replicas_become(OfflineReplica, (T0, 2))
+    assert cluster.causes() == logged
+    cluster.context.queue_topic_deletion({"t"})
+    cluster.replicas_become(OfflineReplica, (T0, 2))
+    assert cluster.causes() == logged
+
+
 def test_a_fence_that_fails_leaves_a_dirty_batch(cluster: Cluster) -> None:
     """StopReplica stays in it, nothing is sent, and each later change fails until it is cleared. [B21]"""
     handled = cluster.replicas_become(OfflineReplica, (T0, 2), (T0, 3), before={1: cluster.elect_another_controller})
