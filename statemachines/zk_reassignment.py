@@ -1,6 +1,7 @@
 """Reassignment until 2.3: only /admin/reassign_partitions knows where partitions move to.
 
-That node is read when it is created, and remembered; what is asked for meanwhile waits until it is gone. The topic's
+That node is read when it is created, and remembered; what is added to it meanwhile is lost as soon as it is written
+anew. Until 1.0 it is read whenever it changes, and before it is written, so that what is added begins. The topic's
 node has AR, the brokers that keep a partition; RAR are those that it moves to, OAR those that it began with.
 
     while RAR are not all in the ISR:
@@ -22,10 +23,10 @@ alone: once a controller has written AR := OAR + RAR, no way leads back.
 
 A change of the state of a partition that moves is an event, by a watch, until it leaves the node.
 
-What older releases did otherwise, and this does not follow: until 1.0 a partition was begun only if a replica of RAR
-was live. AR is a set where it is written; here RAR come first, in their order.
+What older releases did otherwise, and this does not follow: until 0.10.0 a partition was begun only if all of RAR
+were live [KAFKA-4214, 0.10.1]. AR is a set where it is written; here RAR come first, in their order.
 
-[onPartitionReassignment, maybeTriggerPartitionReassignment in KafkaController.scala, 1.1, 2.2, 2.3]
+[onPartitionReassignment, removePartitionFromReassignedPartitions in KafkaController.scala, 1.0, 1.1, 2.2, 2.3]
 """
 
 from collections.abc import Sequence
@@ -49,7 +50,7 @@ class ZkReassignment(ReassignmentSteps):
     # What others ask of it.
 
     def process_zk_partition_reassignment(self) -> Calls:
-        """/admin/reassign_partitions was created. [PartitionReassignment; ZkPartitionReassignment since 2.4]"""
+        """/admin/reassign_partitions was created; until 1.0 also: it has changed. [PartitionReassignment]"""
         return self.path_exists(REASSIGN_PARTITIONS, then(self._zk_reassignment_is_there), watch=True)
 
     def maybe_complete_reassignment(self, partition: TopicPartition) -> Calls:
@@ -74,7 +75,10 @@ class ZkReassignment(ReassignmentSteps):
     # What is to move.
 
     def _zk_reassignment_is_there(self, there: bool) -> Calls:
-        return self.get_data((REASSIGN_PARTITIONS,), then(self.begin_zk_reassignment)) if there else ()
+        if not there:
+            return ()
+        changes = self.design.reread_reassignment
+        return self.get_data((REASSIGN_PARTITIONS,), then(self.begin_zk_reassignment), watch=changes)
 
     def _complete_zk(self, complete: bool, partition: TopicPartition) -> Calls:
         return self.on_zk_reassignment(partition) if complete else ()
@@ -89,10 +93,14 @@ class ZkReassignment(ReassignmentSteps):
         self.context.state.partitions_being_reassigned |= {partition for partition, _ in targets}
 
     def begin_zk_reassignment(self, answers: Sequence[ZkResponse | None]) -> Calls:
-        """The node has been read, and what it asks for is begun."""
+        """The node has been read, and what it asks for is begun, but for what is under way."""
+        before = self.context.state.partitions_being_reassigned if self.design.reread_reassignment else frozenset()
+        moving = {each: target for each, target in self.reassignment_targets.items() if each in before}
         self.remember_zk_reassignment(answers)
+        self.reassignment_targets.update(moving)
         (answer,) = answers
-        return self.trigger_zk_reassignments(() if answer is None else tuple(each for each, _ in answer.data))
+        asked = () if answer is None else tuple(each for each, _ in answer.data)
+        return self.trigger_zk_reassignments(tuple(each for each in asked if each not in before))
 
     def trigger_zk_reassignments(
         self, partitions: tuple[TopicPartition, ...], done: tuple[TopicPartition, ...] = ()
@@ -174,10 +182,19 @@ class ZkReassignment(ReassignmentSteps):
         self.update_memory(partition, completed)
 
     def _remove_from_zk(self, partitions: tuple[TopicPartition, ...]) -> Calls:
-        """The node is written without these, whatever stands there; it goes with the last one."""
-        left: Targets = tuple(
-            (each, target) for each, target in self.reassignment_targets.items() if each not in partitions
-        )
+        """The node is written without these, whatever stands there, or as it is read then; it goes with the last."""
+        if self.design.reread_reassignment:
+            return self.get_data((REASSIGN_PARTITIONS,), then(self._remove_read_from_zk, partitions))
+        return self._write_without(tuple(self.reassignment_targets.items()), partitions)
+
+    def _remove_read_from_zk(
+        self, answers: Sequence[ZkResponse | None], partitions: tuple[TopicPartition, ...]
+    ) -> Calls:
+        (answer,) = answers
+        return self._write_without(() if answer is None else answer.data, partitions)
+
+    def _write_without(self, targets: Targets, partitions: tuple[TopicPartition, ...]) -> Calls:
+        left: Targets = tuple((each, target) for each, target in targets if each not in partitions)
         if self.design.remove_together and any(each not in self.reassignment_targets for each in partitions):
             raise EventFailed(EventFailure.NotReassigned)
         for partition in partitions:
@@ -187,7 +204,8 @@ class ZkReassignment(ReassignmentSteps):
             looks = self.design.look_below_reassignment
             delete = self.delete_recursive(REASSIGN_PARTITIONS) if looks else self.delete((REASSIGN_PARTITIONS,))
             return (*delete, call(self.expect_reassignment), forget)
-        return (*self.set_or_create_partition_reassignment(left), forget)
+        hears = (call(self.expect_reassignment),) if self.design.reread_reassignment else ()
+        return (*self.set_or_create_partition_reassignment(left), *hears, forget)
 
     def _forget(self, partitions: tuple[TopicPartition, ...]) -> None:
         for partition in partitions:
@@ -210,5 +228,5 @@ class ZkReassignment(ReassignmentSteps):
         self.written(responses[0])
 
     def expect_reassignment(self) -> None:
-        """The watch for another one has to be armed again."""
+        """The watch for another one has to be armed again; until 1.0 it tells of what the controller writes, too."""
         self.put(call(self.process_zk_partition_reassignment))

@@ -93,6 +93,40 @@ def test_a_leader_that_stays_is_told_and_so_are_those_that_go(cluster: EventClus
     assert cluster.state(T0)[:3] == (1, 2, (1,))
 
 
+@pytest.mark.parametrize(
+    ("release", "left", "begun"),
+    [
+        ("0.10.2", ((T1, (2,)),), True),
+        ("1.0", ((T1, (2,)),), True),
+        ("1.1", None, False),
+        ("2.3", None, False),
+        ("2.4", ((T1, (2,)),), False),
+    ],
+)
+def test_what_is_added_to_the_node_while_a_partition_moves(release: str, left: object, begun: bool) -> None:
+    """Until 1.0 it begins; until 2.3 it is lost: the node is written from memory; since 2.4 it stays, and waits."""
+    cluster = cluster_of(release)
+    ask(cluster, (T0, (3, 2)))
+    cluster.zookeeper.set(None, REASSIGN_PARTITIONS, ((T0, (3, 2)), (T1, (2,))))
+    cluster.queue.clear()
+    caught_up(cluster, T0, 1, 2, 3)
+    assert (cluster.data(REASSIGN_PARTITIONS) if cluster.exists(REASSIGN_PARTITIONS) else None) == left
+    for event in cluster.queue:
+        cluster.process(event.method, *event.arguments)
+    assert (T1 in cluster.context.state.partitions_being_reassigned) is begun
+
+
+def test_until_1_0_what_is_added_begins_at_once() -> None:
+    """The node is read whenever it changes; what moves already is not begun once more."""
+    cluster = cluster_of("1.0")
+    ask(cluster, (T0, (3, 2)))
+    cluster.forget()
+    cluster.zookeeper.set(None, REASSIGN_PARTITIONS, ((T0, (3, 2)), (T1, (2,))))
+    cluster.process("process_zk_partition_reassignment")
+    assert cluster.context.state.partitions_being_reassigned == {T0, T1}
+    assert not any("t-0 led by 1 in 2" in told for told in cluster.story())
+
+
 def test_what_there_is_nothing_to_do_for_leaves_the_node(cluster: EventCluster) -> None:
     """Partitions that are there already, or not at all, or are to be deleted."""
     nowhere = TopicPartition("v", 0)
