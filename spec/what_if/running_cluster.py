@@ -306,6 +306,10 @@ class RunningCluster:
             for partition, error in () if answered is None or not answered.answer else answered.answer:
                 if error.name != "NONE":
                     self.steps.append(Failed(f"the reassignment of {partition} is refused: {error.name}"))
+        elif REASSIGN_PARTITIONS in self.zookeeper.state.nodes:  # nor does kafka-reassign-partitions.sh touch it
+            self.steps.append(
+                Failed(f"the reassignment is refused: another one is under way in {REASSIGN_PARTITIONS}")
+            )
         else:
             self.zookeeper.create(None, REASSIGN_PARTITIONS, asked)
             self._process("process_zk_partition_reassignment")

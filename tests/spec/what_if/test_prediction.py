@@ -160,6 +160,17 @@ def test_a_move_to_a_broker_that_is_dead_waits_or_is_refused() -> None:
     assert after(refused) == (1, (1, 2))
 
 
+@rows("release", ["0.10.2", "1.0", "2.3"])
+def test_a_second_plan_is_refused_while_a_partition_moves_until_2_3(release: str) -> None:
+    """The tool does not touch a node that is there; of the first one nothing is lost."""
+    waits, second = Reassign({T0: (3, 2)}), Reassign({T0: (1, 4)})
+    prediction = what_if(cluster(status(1, 2)), Crash(3), waits, second, release=release)
+    [refused] = prediction.steps[2]
+    assert refused == Failed("the reassignment is refused: another one is under way in /admin/reassign_partitions")
+    [change] = prediction.changes
+    assert change.after.assignment == ReplicaAssignment((3, 2, 1))
+
+
 def test_events_happen_in_their_order() -> None:
     begun = cluster(status(1, 2, 3, isr=(1, 2)))
     assert after(what_if(begun, Crash(1), Crash(2)))[0] is None
