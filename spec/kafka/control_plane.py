@@ -39,7 +39,7 @@ from spec.kafka.control_values import (
     of_context,
     parsed,
 )
-from spec.kafka.pure import PureCalls, protocol
+from spec.kafka.pure import SHARED, PureCalls, protocol
 from spec.kafka.sources import SOURCES, sources_for
 from spec.kafka.world import ControlCommand, Disagreement, OtherRequests, World, different, in_order
 from spec.language.errors import UsageError
@@ -48,6 +48,7 @@ from statemachines.control_requests import ControlRequest
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import BatchNotEmpty, ControllerBrokerRequestBatch
 from statemachines.controller_context import ControllerContext
+from statemachines.kafka_zk_client import ZkBatch
 from statemachines.leader_and_isr import LeaderAndIsr
 from statemachines.partition import PartitionState
 from statemachines.partition_state_machine import PartitionLeaderElectionStrategy, PartitionStateMachine
@@ -64,8 +65,10 @@ __all__ = ["CONTROLLER", "RELEASES", "ControlCommand", "ControlPlane", "Disagree
 
 CONTROLLER: Final = 9
 """The controller's id."""
-RELEASES: Final = ("1.1.1", "2.2.2", "2.4.1", "2.8.2", "3.9.1")
+RELEASES: Final = ("0.10.2.2", "0.11.0.3", "1.0.2", "1.1.1", "2.2.2", "2.4.1", "2.8.2", "3.9.1")
 """The releases that are run."""
+ABOVE_STATES: Final = frozenset({ZkBatch.CreateTopicPartitions, ZkBatch.CreateTopicPartition})
+"""What creates the nodes above states; until 1.0 Kafka does so when a creation has found that they are not there."""
 
 
 class KafkaControlPlane(PureCalls):
@@ -85,7 +88,18 @@ class KafkaControlPlane(PureCalls):
         if release not in RELEASES:
             raise UsageError(f"the state machines of Kafka {release} are not run here; {', '.join(RELEASES)} are")
         own = sources_for(release, SOURCES / "control")
-        super().__init__(release, "control", [*protocol(release), *whole_controllers(release), *own])
+        others = seam() if is_sequential(release) else whole_controllers(release)
+        super().__init__(release, "control", [*protocol(release), *others, *own])
+
+
+def is_sequential(release: str) -> bool:
+    """Whether its controller makes one request of ZooKeeper after another, by ZkClient, as until 1.0."""
+    return Release(release) < Release("1.1.0")
+
+
+def seam() -> list[Path]:
+    """The files by which Kafka's client of ZooKeeper is run, without those of whole controllers."""
+    return [*SHARED, *sorted((SOURCES / "common" / "org").rglob("*.java"))]
 
 
 def whole_controllers(release: str) -> list[Path]:
@@ -124,6 +138,7 @@ class ControlPlane(World):
         """Then Kafka's state machine gives failures only; and of a state that is unknown it does not throw."""
         self.tells_results = Release(release) >= Release("2.2.0")
         """Before, it gives nothing."""
+        self.is_sequential = is_sequential(release)
         self.kafkas: dict[str, Any] = {}
         """What was to be seen of Kafka last."""
         self._asked: list[list[ZkPath]] = []
@@ -241,8 +256,12 @@ class ControlPlane(World):
     def _drive(self, machine: Any, change: Any, command: ControlCommand) -> Handled:
         number = 0
         while not isinstance(change, Handled):
-            if not machine.requests(change):  # and Kafka makes none
+            requests = machine.requests(change)
+            if not requests:  # and Kafka makes none
                 change = machine.answered(change, ())
+                continue
+            if self.is_sequential and change.due in ABOVE_STATES:
+                change = machine.answered(change, self.answers(requests, {}, number))
                 continue
             asked = self._asked[number] if number < len(self._asked) else []
             change = in_order(machine, change, asked)
@@ -358,7 +377,19 @@ class ControlPlane(World):
 
     def start_partitions(self) -> tuple[Any, Any]:
         """The partitions' machine starts."""
+        if self.is_sequential:
+            self._go_through_as_kafka()
+            for partition in self.context.all_partitions():
+                self.context.state.partition_states.pop(partition, None)
         return self.partitions, self.partitions.startup()
+
+    def _go_through_as_kafka(self) -> None:
+        """Until 1.0 each partition has its requests alone, in the order of a hash map; ours are put into it."""
+        place = {path: rank for rank, [path] in reversed(list(enumerate(self._asked)))}
+        for known in (self.context.state.partition_states, self.context.state.partition_assignments):
+            ordered = sorted(known.items(), key=lambda each: place.get(topic_partition_state_path(each[0]), -1))
+            known.clear()
+            known.update(ordered)  # type: ignore[arg-type]
 
     def start_replicas(self) -> tuple[Any, Any]:
         """The replicas' machine starts."""
@@ -366,4 +397,6 @@ class ControlPlane(World):
 
     def trigger(self, topic: TopicName | None) -> tuple[Any, Any]:
         """Whatever has no leader is to get one, of a topic or of all."""
+        if self.is_sequential:
+            self._go_through_as_kafka()
         return self.partitions, self.partitions.trigger_online_partition_state_change(topic)

@@ -191,15 +191,23 @@ def decoded_znode(path: ZkPath, data: Any) -> Any:
     return data
 
 
-FAILED_PARTITION: Final = re.compile(r"failed to change state for partition (\S+) from (\w+) to (\w+)")
+FAILED_PARTITION: Final = re.compile(r"(?:change state|state change) for partition (\S+) from (\w+) to (\w+)")
 FAILED_REPLICA: Final = re.compile(r"state change of replica (\d+) for partition (\S+) from (\w+) to (\w+) failed")
-CAUSES: Final = {
+CAUSES: Final[Mapping[str, StateChangeCause]] = {
     "should be in": StateChangeFailure.InvalidTransition,
     "No assigned replica is alive": StateChangeFailure.NoLiveReplica,
     "LeaderAndIsr information doesn't exist": StateChangeFailure.NoLeaderAndIsr,
     "path in zookeeper is empty": StateChangeFailure.NoLeaderAndIsr,
     "written by another controller": StateChangeFailure.NewerController,
     "Failed to elect leader": StateChangeFailure.NoLeaderElected,
+    "No replica in ISR": StateChangeFailure.NoLeaderElected,
+    "No broker in ISR": StateChangeFailure.NoLeaderElected,
+    "No replica for partition": StateChangeFailure.NoLeaderElected,
+    "either not alive or not in the isr": StateChangeFailure.NoLeaderElected,
+    "No other replicas in ISR": StateChangeFailure.NoLeaderElected,
+    "empty list": StateChangeFailure.NoLeaderElected,
+    "key not found": StateChangeFailure.NoLeaderElected,
+    "path already exists": Code.NODEEXISTS,
     "requested to become leader": StateChangeFailure.ReplicaLeads,
     "batch is not empty": StateChangeFailure.BatchNotEmpty,
 }

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 from spec.kafka.process import AskedJava
 from spec.kafka.sources import SOURCES, sources_for
 
-__all__ = ["PureCalls", "protocol"]
+__all__ = ["SHARED", "PureCalls", "protocol"]
 
 SHARED: Final = tuple(
     SOURCES / "common" / "kafkaspec" / f"{name}.java" for name in ("Configuration", "Fields", "Json")

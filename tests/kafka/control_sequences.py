@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from spec.kafka.control_plane import ControlCommand
+from spec.kafka.control_plane import ControlCommand, is_sequential
 from spec.kafka.mappings.partitions import OLD_BROKERS
+from spec.kafka.world import AGAIN
 from statemachines.partition import PARTITION, NewPartition, NonExistentPartition, OfflinePartition, OnlinePartition
 from statemachines.releases import Release
 from statemachines.replica import (
@@ -47,13 +48,16 @@ class Drawing:
             each StopReplica that was put into it, where ours keeps the last, so none is put there twice. Until 2.3 a
             topic that is gone still had partitions, if their states were known. Until 1.1 nothing is known of a
             deletion that has begun, all topics are triggered at once, and a topic that is gone while states of it are
-            known makes a change fail.
+            known makes a change fail. Until 1.0 each request is a batch, and another session follows one that ends;
+            until 0.11 no log directory fails alone.
     """
 
     def __init__(self, pick: Pick, release: str = RELEASE) -> None:
         self._pick = pick
         self._is_old = Release(release) < Release("2.4.0")
         self._is_oldest = Release(release) < Release("2.0.0")
+        self._is_sequential = is_sequential(release)
+        self._has_directories = Release(release) >= Release("1.0.0")
         self._keeps_each = Release(release) < Release("2.6.0")
         self._brokers = BROKERS if Release(release) >= Release("2.5.0") else OLD_BROKERS
         self._partitions = MANY_PARTITIONS if pick(4) == 3 else PARTITIONS
@@ -127,6 +131,8 @@ class Drawing:
                 return {"do": "brokers_down", "brokers": self._some(self._brokers[: 1 + self._pick(4)], 1)}
             case 3:
                 return {"do": "shut_down", "brokers": self._some(self._brokers)}
+        if not self._has_directories:
+            return {"do": "shut_down", "brokers": self._some(self._brokers)}
         partitions = self._some(self._partitions)
         return {"do": "fail_directories", "broker": self._one(self._brokers), "partitions": partitions}
 
@@ -186,19 +192,25 @@ class Drawing:
                 return {"do": "delete_state", "partition": self._one(self._partitions)}
             case 13:
                 return {"do": "newer_controller_writes", "partition": self._one(self._partitions)}
-        return {"do": "expire"} if self._pick(4) == 3 else {"do": "newer_controller"}
+        expires = self._pick(4) == 3 and not self._is_sequential
+        return {"do": "expire"} if expires else {"do": "newer_controller"}
 
     def _meanwhile(self) -> dict[str, Any]:
         """What happens while a change is carried out: mostly nothing."""
         happens: dict[str, Any] = {}
         if self._pick(3) == 2:
-            happens["meanwhile"] = [
-                [self._pick(6), self._pick(3) and self._pick(4), self._elsewhere()] for _ in range(1 + self._pick(2))
-            ]
-        if self._pick(5) == 4:
+            happens["meanwhile"] = [self._row() for _ in range(1 + self._pick(2))]
+        if self._pick(5) == 4 and self._is_sequential:
+            happens["lost"] = [[self._pick(12), 0, self._pick(2)]]
+        elif self._pick(5) == 4:
             answered = self._pick(4)
             happens["lost"] = [[self._pick(5), answered, answered + self._pick(4)]]
         return happens
+
+    def _row(self) -> list[Any]:
+        if self._is_sequential:
+            return [self._pick(12), self._one((0, 0, AGAIN)), self._elsewhere()]
+        return [self._pick(6), self._pick(3) and self._pick(4), self._elsewhere()]
 
     # What its state machines do.
 

@@ -30,6 +30,7 @@ from hypothesis import strategies as st
 from spec.kafka.control_plane import RELEASES, ControlCommand, KafkaControlPlane, Kinds
 from spec.kafka.control_values import DECODED, decoded_requests
 from spec.kafka.world import AGAIN
+from statemachines.changes.control import Stops
 from statemachines.control_requests import LeaderAndIsrRequest, UpdateMetadataPartitionState, UpdateMetadataRequest
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
 from statemachines.leader_and_isr import EPOCH_DURING_DELETE, LEADER_DURING_DELETE
@@ -359,6 +360,14 @@ class StopsInTheOrderOfPartitions(ControllerBrokerRequestBatch):
         return super()._registered(requests)
 
 
+class StopsOneByOne(ControllerBrokerRequestBatch):
+    """Replicas that keep their logs stop one by one, too, as in 1.1."""
+
+    def _parted(self, states: Any) -> Any:
+        self.design = self.design._replace(group_stop=Stops.behind_empty)
+        return super()._parted(states)
+
+
 class StopsBeforeItDeletes(ControllerBrokerRequestBatch):
     """Of two StopReplicas that which deletes goes last."""
 
@@ -369,6 +378,8 @@ class StopsBeforeItDeletes(ControllerBrokerRequestBatch):
 @pytest.mark.parametrize(
     ("release", "mutants", "stops"),
     [
+        ("0.10.2.2", (SendsStopsFirst, StopsOneByOne), [["t-1"], ["t-0"]]),
+        ("1.0.2", (SendsStopsFirst, StopsOneByOne), [["t-1"], ["t-0"]]),
         ("1.1.1", (SendsStopsFirst, StopsInTheOrderOfPartitions), [[], ["t-1"], ["t-0"]]),
         ("2.2.2", (SendsStopsFirst, StopsInTheOrderOfPartitions), [[], ["t-1"], ["t-0"]]),
         ("2.4.1", (SendsStopsFirst, StopsBeforeItDeletes), [["t-0"], ["t-1"]]),
@@ -382,7 +393,9 @@ def test_the_place_of_each_stop(
     mutants: Iterable[type[ControllerBrokerRequestBatch]],
     stops: list[list[str]],
 ) -> None:
-    """Behind LeaderAndIsr and UpdateMetadata: one by one until 2.2, deletions first until 2.5, then all at once."""
+    """Behind LeaderAndIsr and UpdateMetadata: deletions alone and last until 1.0, one by one until 2.2, deletions
+    first until 2.5, then all at once.
+    """
     [(_, seen)] = control_planes(release).of("StateMachines", [STOPS])
     compare(STOPS, seen, release)
     leader_and_isr, metadata, *stopped = decoded_requests(seen[-1]["sent"])[2]
@@ -392,6 +405,56 @@ def test_the_place_of_each_stop(
     for mutant in mutants:
         with pytest.raises(AssertionError, match="requests to brokers"):
             compare(STOPS, seen, release, Kinds(batch=mutant))
+
+
+@pytest.mark.parametrize(
+    ("release", "again"), [("0.10.2.2", False), ("1.0.2", False), ("1.1.1", True), (RELEASE, True)]
+)
+def test_a_preferred_replica_that_leads_is_not_elected_until_1_0(
+    control_planes: ControlPlanes, release: str, again: bool
+) -> None:
+    """Its state is read, and that is all; since 1.1 it leads in a new leader epoch, and each replica is told."""
+    sequence = [*BROUGHT_UP, partitions_to("OnlinePartition", strategy="preferred")]
+    [(_, seen)] = control_planes(release).of("StateMachines", [sequence])
+    compare(sequence, seen, release)
+    assert bool(seen[-1]["sent"]) is again
+    assert len(seen[-1]["asked"]) == (2 if again else 1)
+    assert seen[-1]["log"] == []
+
+
+LEAVES: ControlCommand = {"do": "shut_down", "brokers": [1]}
+
+
+@pytest.mark.parametrize(
+    ("release", "writes"), [("0.10.2.2", 1), ("0.11.0.3", 1), ("1.0.2", 1), ("1.1.1", 2), (RELEASE, 2)]
+)
+def test_a_set_whose_reply_is_lost_is_read_back_until_1_0(
+    control_planes: ControlPlanes, release: str, writes: int
+) -> None:
+    """The controller finds what it has written; since 1.1 it takes that for another's, and elects once more."""
+    shutdown = partitions_to("OnlinePartition", strategy="controlled-shutdown", lost=[[1, 0, 1]])
+    sequence = [*BROUGHT_UP, LEAVES, shutdown]
+    [(_, seen)] = control_planes(release).of("StateMachines", [sequence])
+    ours = compare(sequence, seen, release)
+    [known] = ours.context.state.partition_leadership_info.values()
+    assert (known.leader_and_isr.leader, known.leader_and_isr.leader_epoch) == (2, writes)
+
+
+@pytest.mark.parametrize(
+    ("release", "requests"), [("0.10.2.2", [1, 1, 1, 1]), ("1.0.2", [1, 1, 1, 1]), ("1.1.1", [2, 2, 2, 2])]
+)
+def test_partitions_change_one_by_one_until_1_0(
+    control_planes: ControlPlanes, release: str, requests: list[int]
+) -> None:
+    """What another writes before the second is read is no conflict; since 1.1 both have been read by then."""
+    writes = {"do": "leader_writes", "partition": "t-1", "isr": [2]}
+    change = partitions_to(
+        "OnlinePartition", "t-0", "t-1", strategy="controlled-shutdown", meanwhile=[[1, 0, writes]]
+    )
+    sequence = [*BOTH, partitions_to("OnlinePartition", "t-0", "t-1"), LEAVES, change]
+    [(_, seen)] = control_planes(release).of("StateMachines", [sequence])
+    compare(sequence, seen, release)
+    assert [len(batch) for batch in seen[-1]["asked"]] == requests
 
 
 DIE_TOGETHER: list[ControlCommand] = [
@@ -491,7 +554,7 @@ def test_a_replica_that_stops_twice_in_a_batch(control_planes: ControlPlanes, re
     assert differs(control_planes(release), *COMES_UP, both) == different
 
 
-@pytest.mark.parametrize("release", RELEASES[1:])
+@pytest.mark.parametrize("release", ["2.2.2", "2.4.1", "2.8.2", RELEASE])
 def test_a_partition_of_an_earlier_topic_is_triggered_until_2_2(control_planes: ControlPlanes, release: str) -> None:
     """Its state stays when the topic is removed, and until then that is where a topic's partitions are taken from."""
     sequence, seen = asked(control_planes(release), *TRIGGERED_AGAIN)

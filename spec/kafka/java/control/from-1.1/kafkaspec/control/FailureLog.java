@@ -18,6 +18,8 @@ final class FailureLog extends StateChangeLogger {
         super(controller, true, Option.empty());
     }
 
+    void close() { }
+
     /** The failures since this was last asked. */
     ArrayNode take() {
         ArrayNode taken = failures;

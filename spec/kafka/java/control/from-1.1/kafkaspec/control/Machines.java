@@ -22,10 +22,12 @@ import kafka.controller.ReplicaStateMachine;
 import kafka.controller.TopicDeletionManager;
 import kafka.server.KafkaConfig;
 import kafka.zk.KafkaZkClient;
+import kafka.zk.TopicPartitionStateZNode;
 import kafkaspec.Json;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.zookeeper.data.Stat;
 import scala.Option;
 import scala.collection.mutable.HashMap;
 
@@ -37,6 +39,7 @@ import scala.collection.mutable.HashMap;
 final class Machines {
     private static final Callbacks NO_CALLBACKS = new Callbacks(null);
 
+    private final KafkaZkClient client;
     private final HashMap<TopicPartition, PartitionState> partitionStates = new HashMap<>();
     private final HashMap<PartitionAndReplica, ReplicaState> replicaStates = new HashMap<>();
     private final Map<Integer, Long> epochs = new TreeMap<>();
@@ -46,13 +49,18 @@ final class Machines {
     private final PartitionStateMachine partitions;
     private final ReplicaStateMachine replicas;
 
-    Machines(KafkaConfig config, KafkaZkClient client, FailureLog log) {
+    Machines(KafkaConfig config, Meanwhile meanwhile, FailureLog log) {
+        client = BatchedClient.connect(config, meanwhile);
         CapturedBatch.Controller controller = new CapturedBatch.Controller(config, client);
         context = controller.controllerContext();
         deletion = controller.topicDeletionManager();
         batch = new CapturedBatch(controller, log);
         partitions = new PartitionStateMachine(config, log, context, deletion, client, partitionStates, batch);
         replicas = new ReplicaStateMachine(config, log, context, deletion, client, replicaStates, batch);
+    }
+
+    void close() {
+        client.close();
     }
 
     void perform(String what, JsonNode command, ObjectNode seen) {
@@ -143,11 +151,17 @@ final class Machines {
         context.partitionLeadershipInfo().clear();
     }
 
-    scala.collection.Iterable<TopicPartition> partitions() {
-        return context.partitionReplicaAssignment().keySet();
+    /** The names of all partitions that it knows. */
+    List<String> partitions() {
+        List<String> names = new ArrayList<>();
+        Scala.forEach(context.partitionReplicaAssignment().keySet(), partition -> names.add(partition.toString()));
+        return names;
     }
 
-    void learn(TopicPartition partition, LeaderIsrAndControllerEpoch state) {
+    /** It reads the state of a partition. */
+    void learn(String name, byte[] data, Stat stat) {
+        TopicPartition partition = Scala.partition(name);
+        LeaderIsrAndControllerEpoch state = TopicPartitionStateZNode.decode(data, stat).get();
         context.partitionLeadershipInfo().put(partition, state);
     }
 

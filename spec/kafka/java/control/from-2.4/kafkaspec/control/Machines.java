@@ -21,10 +21,12 @@ import kafka.controller.ZkPartitionStateMachine;
 import kafka.controller.ZkReplicaStateMachine;
 import kafka.server.KafkaConfig;
 import kafka.zk.KafkaZkClient;
+import kafka.zk.TopicPartitionStateZNode;
 import kafkaspec.Json;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.zookeeper.data.Stat;
 import scala.Option;
 import scala.collection.mutable.HashMap;
 
@@ -33,15 +35,21 @@ import scala.collection.mutable.HashMap;
  * Its commands are methods of `ControlPlane` in spec/kafka/control_plane.py.
  */
 final class Machines {
+    private final KafkaZkClient client;
     private final ControllerContext context = new ControllerContext();
     private final CapturedBatch batch;
     private final ZkPartitionStateMachine partitions;
     private final ZkReplicaStateMachine replicas;
 
-    Machines(KafkaConfig config, KafkaZkClient client, FailureLog log) {
+    Machines(KafkaConfig config, Meanwhile meanwhile, FailureLog log) {
+        client = BatchedClient.connect(config, meanwhile);
         batch = new CapturedBatch(config, context, log);
         partitions = new ZkPartitionStateMachine(config, log, context, client, batch);
         replicas = new ZkReplicaStateMachine(config, log, context, client, batch);
+    }
+
+    void close() {
+        client.close();
     }
 
     void perform(String what, JsonNode command, ObjectNode seen) {
@@ -103,11 +111,17 @@ final class Machines {
         Contexts.forgetLeaders(context);
     }
 
-    scala.collection.Iterable<TopicPartition> partitions() {
-        return context.allPartitions();
+    /** The names of all partitions that it knows. */
+    List<String> partitions() {
+        List<String> names = new ArrayList<>();
+        Scala.forEach(context.allPartitions(), partition -> names.add(partition.toString()));
+        return names;
     }
 
-    void learn(TopicPartition partition, LeaderIsrAndControllerEpoch state) {
+    /** It reads the state of a partition. */
+    void learn(String name, byte[] data, Stat stat) {
+        TopicPartition partition = Scala.partition(name);
+        LeaderIsrAndControllerEpoch state = TopicPartitionStateZNode.decode(data, stat).get();
         Contexts.learn(context, partition, state);
     }
 

@@ -10,7 +10,6 @@ import kafka.controller.LeaderIsrAndControllerEpoch;
 import kafka.controller.PartitionAndReplica;
 import kafka.controller.ReplicaState;
 import kafkaspec.Json;
-import org.apache.kafka.common.TopicPartition;
 
 /**
  * What is to be seen between two commands, as JSON, by the names of `statemachines.controller_context`. What has not
@@ -33,9 +32,9 @@ final class Observation {
 
     // Kafka's values.
 
-    static ObjectNode leaders(scala.collection.Map<TopicPartition, LeaderIsrAndControllerEpoch> known) {
+    static ObjectNode leaders(scala.collection.Map<?, LeaderIsrAndControllerEpoch> known) {
         ObjectNode leaders = Json.object();
-        Scala.forEach(known, (partition, state) -> leaders.putArray(partition.toString())
+        Scala.forEach(known, (partition, state) -> leaders.putArray(Scala.name(partition))
             .add(fields(state.leaderAndIsr()))
             .add(state.controllerEpoch()));
         return leaders;
@@ -53,14 +52,14 @@ final class Observation {
 
     static ObjectNode names(scala.collection.Map<?, ?> states) {
         ObjectNode names = Json.object();
-        Scala.forEach(states, (subject, state) -> names.put(subject.toString(), state.toString()));
+        Scala.forEach(states, (subject, state) -> names.put(Scala.name(subject), state.toString()));
         return names;
     }
 
     static ObjectNode replicaStates(scala.collection.Map<PartitionAndReplica, ReplicaState> states) {
         ObjectNode names = Json.object();
         Scala.forEach(states, (replica, state) ->
-            names.put(replica.topicPartition() + "@" + replica.replica(), state.toString()));
+            names.put(replica.topic() + "-" + replica.partition() + "@" + replica.replica(), state.toString()));
         return names;
     }
 
@@ -71,7 +70,7 @@ final class Observation {
     }
 
     static ObjectNode partitionsOf(
-            scala.collection.Map<Object, ? extends scala.collection.Iterable<TopicPartition>> brokers) {
+            scala.collection.Map<Object, ? extends scala.collection.Iterable<?>> brokers) {
         ObjectNode partitions = Json.object();
         Scala.forEach(brokers, (broker, its) -> partitions.set(broker.toString(), texts(its)));
         return partitions;
@@ -85,7 +84,7 @@ final class Observation {
 
     static ArrayNode texts(scala.collection.Iterable<?> names) {
         ArrayNode texts = Json.array();
-        Scala.forEach(names, name -> texts.add(name.toString()));
+        Scala.forEach(names, name -> texts.add(Scala.name(name)));
         return texts;
     }
 }

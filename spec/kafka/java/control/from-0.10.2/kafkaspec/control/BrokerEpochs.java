@@ -5,7 +5,7 @@ import kafka.controller.ControllerContext;
 import kafkaspec.Json;
 import org.apache.kafka.common.requests.AbstractRequest;
 
-/** The registrations of brokers in Kafka 1.1: one is not told from another. */
+/** The registrations of brokers until Kafka 1.1: one is not told from another. */
 final class BrokerEpochs {
     private static final int NO_EPOCH = -1;
 

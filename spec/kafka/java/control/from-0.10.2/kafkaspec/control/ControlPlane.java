@@ -2,13 +2,10 @@ package kafkaspec.control;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Map;
 import java.util.NoSuchElementException;
-import kafka.server.KafkaConfig;
-import kafka.zk.KafkaZkClient;
-import kafka.zk.TopicPartitionStateZNode;
 import kafkaspec.Configuration;
 import kafkaspec.Json;
-import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.ControllerMovedException;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.Stat;
@@ -19,24 +16,25 @@ import org.apache.zookeeper.data.Stat;
  */
 final class ControlPlane implements AutoCloseable {
     private static final int CONTROLLER = 9;
+    /** Kafka's defaults since 1.0 and 0.11. */
+    private static final Map<String, String> AS_LATER =
+        Map.of("delete.topic.enable", "true", "unclean.leader.election.enable", "false");
 
     private final Ensemble ensemble = new Ensemble();
     private final Meanwhile meanwhile = new Meanwhile(ensemble);
     private final FailureLog log = new FailureLog(CONTROLLER);
     private final Observation observation = new Observation();
-    private final KafkaZkClient client;
     private final Machines machines;
 
     ControlPlane() {
         ZooKeeper.ownedBy(connectString -> meanwhile);
-        KafkaConfig config = Configuration.of(CONTROLLER);
-        client = BatchedClient.connect(config, meanwhile);
-        machines = new Machines(config, client, log);
+        machines = new Machines(Configuration.of(CONTROLLER, AS_LATER), meanwhile, log);
     }
 
     @Override
     public void close() {
-        client.close();
+        machines.close();
+        log.close();
     }
 
     /** Carries out a command: what there is to be seen when it is done, as far as it is new. */
@@ -82,14 +80,14 @@ final class ControlPlane implements AutoCloseable {
     private void failOver() {
         ensemble.increaseEpoch();
         machines.begin(ensemble.epoch(), ensemble.server().stat(Ensemble.CONTROLLER_EPOCH).getVersion());
-        Scala.forEach(machines.partitions(), this::read);
+        machines.partitions().forEach(this::read);
     }
 
-    private void read(TopicPartition partition) {
-        String path = Ensemble.state(partition.toString());
+    private void read(String partition) {
+        String path = Ensemble.state(partition);
         Stat stat = ensemble.server().stat(path);
         if (stat != null) {
-            machines.learn(partition, TopicPartitionStateZNode.decode(ensemble.server().data(path), stat).get());
+            machines.learn(partition, ensemble.server().data(path), stat);
         }
     }
 }

@@ -12,7 +12,7 @@ import org.apache.kafka.common.requests.StopReplicaRequest;
 import org.apache.kafka.common.requests.UpdateMetadataRequest;
 
 /**
- * The three requests of a controller of Kafka 1.1 to 2.2 as JSON: their fields in the order of
+ * The three requests of a controller of Kafka 1.0 to 2.2 as JSON: their fields in the order of
  * `statemachines.control_requests`, and for those that came later what is there where there is nothing.
  */
 final class Requests {

@@ -2,7 +2,9 @@ package kafkaspec.control;
 
 import kafka.api.LeaderAndIsr;
 
-/** What Kafka 1.1 to 2.2 call the version of a partition's state; how a leader was elected they do not know. */
+/**
+ * What Kafka until 2.2 calls the version of a partition's state; how a leader was elected it does not know.
+ */
 final class Versions {
     private static final int RECOVERED = 0;
 

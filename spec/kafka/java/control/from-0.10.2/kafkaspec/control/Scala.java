@@ -80,6 +80,11 @@ final class Scala {
         return new TopicPartition(name.substring(0, dash), Integer.parseInt(name.substring(dash + 1)));
     }
 
+    /** The name of a partition, such as t-0, where Kafka until 0.11 writes [t,0]; or a text that has such names. */
+    static String name(Object partition) {
+        return partition.toString().replaceAll("\\[(\\w+),(\\d+)]", "$1-$2");
+    }
+
     private static List<String> textList(JsonNode names) {
         List<String> texts = new ArrayList<>();
         names.forEach(name -> texts.add(name.asText()));

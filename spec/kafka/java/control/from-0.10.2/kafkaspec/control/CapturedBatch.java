@@ -1,0 +1,85 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.concurrent.atomic.AtomicBoolean;
+import kafka.common.TopicAndPartition;
+import kafka.controller.Callbacks;
+import kafka.controller.ControllerBrokerRequestBatch;
+import kafka.controller.KafkaController;
+import kafka.controller.LeaderIsrAndControllerEpoch;
+import kafka.controller.TopicDeletionManager;
+import kafka.server.BrokerState;
+import kafka.server.KafkaConfig;
+import kafka.utils.ZkUtils;
+import kafkaspec.Fields;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.requests.AbstractRequest;
+import org.apache.kafka.common.requests.AbstractResponse;
+import org.apache.kafka.common.utils.Time;
+import scala.Function1;
+import scala.Option;
+import scala.collection.immutable.List;
+import scala.collection.immutable.Set$;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Kafka's batch of requests, of a controller that keeps what it would send. In 0.10 nothing says that a replica is
+ * new.
+ */
+final class CapturedBatch extends ControllerBrokerRequestBatch {
+    static final Callbacks NO_CALLBACKS = new Callbacks(null, null, null);
+
+    private static final Metrics METRICS = new Metrics();
+
+    /** A controller that is never started. */
+    static final class Controller extends KafkaController {
+        private final SentRequests sent = new SentRequests();
+
+        Controller(KafkaConfig config, ZkUtils client) {
+            super(config, client, new BrokerState(), Time.SYSTEM, METRICS, Option.empty());
+            deleteTopicManager_$eq(new TopicDeletionManager(this, Set$.MODULE$.empty(), Set$.MODULE$.empty()));
+            isStarted(partitionStateMachine());
+            isStarted(replicaStateMachine());
+        }
+
+        private static void isStarted(Object machine) {
+            ((AtomicBoolean) Fields.get(machine, "hasStarted")).set(true);
+        }
+
+        TopicDeletionManager deletion() {
+            return deleteTopicManager();
+        }
+
+        @Override
+        public void sendRequest(
+                int broker,
+                ApiKeys api,
+                AbstractRequest.Builder<? extends AbstractRequest> request,
+                Function1<AbstractResponse, BoxedUnit> callback) {
+            sent.add(controllerContext(), broker, request);
+        }
+
+        ObjectNode takeSent() {
+            return sent.take();
+        }
+    }
+
+    CapturedBatch(Controller controller) {
+        super(controller);
+    }
+
+    void addLeaderAndIsr(
+            List<Object> brokers,
+            TopicAndPartition partition,
+            LeaderIsrAndControllerEpoch known,
+            scala.collection.Seq<Object> replicas,
+            boolean isNew) {
+        addLeaderAndIsrRequestForBrokers(
+            brokers, partition.topic(), partition.partition(), known, replicas, null);
+    }
+
+    void addMetadata(List<Object> brokers, TopicAndPartition partition) {
+        addUpdateMetadataRequestForBrokers(brokers, Scala.set(partition), null);
+    }
+}

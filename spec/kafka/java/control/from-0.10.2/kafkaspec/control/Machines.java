@@ -1,0 +1,275 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.TreeMap;
+import kafka.api.LeaderAndIsr;
+import kafka.cluster.Broker;
+import kafka.cluster.Broker$;
+import kafka.common.TopicAndPartition;
+import kafka.controller.ControlledShutdownLeaderSelector;
+import kafka.controller.ControllerBrokerRequestBatch;
+import kafka.controller.ControllerContext;
+import kafka.controller.LeaderIsrAndControllerEpoch;
+import kafka.controller.NoOpLeaderSelector;
+import kafka.controller.PartitionAndReplica;
+import kafka.controller.PartitionLeaderSelector;
+import kafka.controller.PartitionState;
+import kafka.controller.PartitionStateMachine;
+import kafka.controller.PreferredReplicaPartitionLeaderSelector;
+import kafka.controller.ReplicaState;
+import kafka.controller.ReplicaStateMachine;
+import kafka.controller.TopicDeletionManager;
+import kafka.server.KafkaConfig;
+import kafka.utils.ZkUtils;
+import kafkaspec.Fields;
+import kafkaspec.Json;
+import org.apache.zookeeper.data.Stat;
+import scala.collection.JavaConverters;
+import scala.collection.Set;
+import scala.collection.mutable.Map;
+
+/**
+ * What changes states in a controller of Kafka until 1.0: its context, both state machines with the states that they
+ * keep and a batch of requests each, and the TopicDeletionManager that knows which topics are to be deleted.
+ * Its commands are methods of `ControlPlane` in spec/kafka/control_plane.py. What Kafka takes as a set is handed to it
+ * in the order in which it is asked for, replicas broker by broker.
+ */
+final class Machines {
+    private final ZkUtils client;
+    private final TreeMap<Integer, Long> epochs = new TreeMap<>();
+    private final KafkaConfig config;
+    private final CapturedBatch.Controller controller;
+    private final ControllerContext context;
+    private final TopicDeletionManager deletion;
+    private final CapturedBatch batch;
+    private final PartitionStateMachine partitions;
+    private final ReplicaStateMachine replicas;
+
+    Machines(KafkaConfig config, Meanwhile meanwhile, FailureLog log) {
+        this.config = config;
+        client = BatchedClient.connect(config, meanwhile);
+        controller = new CapturedBatch.Controller(config, client);
+        context = controller.controllerContext();
+        deletion = controller.deletion();
+        batch = new CapturedBatch(controller);
+        partitions = controller.partitionStateMachine();
+        replicas = controller.replicaStateMachine();
+    }
+
+    void close() {
+        client.close();
+    }
+
+    void perform(String what, JsonNode command, ObjectNode seen) {
+        switch (what) {
+            case "assign" -> assign(command);
+            case "brokers_up" -> {
+                Json.field(command, "brokers").forEach(each -> epochs.put(each.get(0).asInt(), each.get(1).asLong()));
+                setBrokers();
+            }
+            case "brokers_down" -> {
+                Json.field(command, "brokers").forEach(broker -> epochs.remove(broker.asInt()));
+                setBrokers();
+            }
+            case "shut_down" -> {
+                context.shuttingDownBrokerIds().clear();
+                Scala.forEach(Scala.ids(Json.field(command, "brokers")), context.shuttingDownBrokerIds()::add);
+            }
+            case "fail_directories" -> Contexts.failedDirectories(context).put(
+                Json.field(command, "broker").asInt(), these(Json.field(command, "partitions")));
+            case "queue_deletion" -> {
+                addAll(command, deletion.topicsToBeDeleted());
+                Scala.forEach(context.partitionReplicaAssignment().keySet(), this::queueDeletion);
+            }
+            case "mark_ineligible" -> addAll(command, deletion.topicsIneligibleForDeletion());
+            case "clear_batch" -> batch.clear();
+            case "send_requests" -> sendRequests(Json.field(command, "added"));
+            case "change_partitions" -> partitions.handleStateChanges(
+                these(Json.field(command, "partitions")),
+                (PartitionState) Scala.object(Json.field(command, "target")),
+                selector(Json.field(command, "strategy")),
+                CapturedBatch.NO_CALLBACKS);
+            case "change_replicas" -> changeReplicas(command);
+            case "start_partitions" -> partitions.startup();
+            case "start_replicas" -> replicas.startup();
+            case "trigger" -> partitions.triggerOnlinePartitionStateChange();
+            default -> throw new Json.Malformed("no command " + what);
+        }
+    }
+
+    // What the controller comes to know.
+
+    private static void addAll(JsonNode command, scala.collection.mutable.Set<String> topics) {
+        Scala.forEach(Scala.texts(Json.field(command, "topics")), topics::add);
+    }
+
+    private void assign(JsonNode command) {
+        TopicAndPartition partition = partition(Json.field(command, "partition").asText());
+        context.allTopics_$eq(Scala.with(context.allTopics(), partition.topic()));
+        context.partitionReplicaAssignment().put(partition, Scala.ids(Json.field(command, "replicas")));
+        queueDeletion(partition);
+    }
+
+    /** A partition of a topic that is to be deleted is to be deleted. */
+    private void queueDeletion(TopicAndPartition partition) {
+        if (deletion.topicsToBeDeleted().contains(partition.topic())) {
+            deletion.partitionsToBeDeleted().add(partition);
+        }
+    }
+
+    private void setBrokers() {
+        ObjectNode data = Json.object().put("version", 1).put("host", "localhost").put("port", 9092);
+        String registered = new String(Json.bytes(data.put("jmx_port", -1).put("timestamp", "0")));
+        List<Broker> live = epochs.keySet().stream().map(id -> Broker$.MODULE$.createBroker(id, registered)).toList();
+        context.liveBrokers_$eq(Scala.<Broker>list(live).toSet());
+    }
+
+    /** It is the controller of this epoch, and knows neither states nor leaders. */
+    void begin(int epoch, int version) {
+        context.epoch_$eq(epoch);
+        context.epochZkVersion_$eq(version);
+        partitionStates().clear();
+        replicaStates().clear();
+        context.partitionLeadershipInfo().clear();
+    }
+
+    /** The names of all partitions that it knows. */
+    List<String> partitions() {
+        List<String> names = new ArrayList<>();
+        Scala.forEach(context.partitionReplicaAssignment().keySet(), each -> names.add(Scala.name(each)));
+        return names;
+    }
+
+    /** It reads the state of a partition. */
+    void learn(String name, byte[] data, Stat stat) {
+        JsonNode state = Json.read(data);
+        LeaderAndIsr read = new LeaderAndIsr(
+            state.get("leader").asInt(),
+            state.get("leader_epoch").asInt(),
+            Scala.ids(state.get("isr")),
+            stat.getVersion());
+        context.partitionLeadershipInfo().put(
+            partition(name), new LeaderIsrAndControllerEpoch(read, state.get("controller_epoch").asInt()));
+    }
+
+    // What its batch of requests does, and its state machines.
+
+    /** A batch of what is added: rows of a kind, a partition, brokers, and, but for `metadata`, a flag. */
+    private void sendRequests(JsonNode added) {
+        batch.newBatch();
+        for (JsonNode row : added) {
+            TopicAndPartition partition = partition(row.get(1).asText());
+            scala.collection.immutable.List<Object> brokers = Scala.ids(row.get(2));
+            switch (row.get(0).asText()) {
+                case "leader_and_isr" -> Scala.forEach(context.partitionLeadershipInfo().get(partition), known ->
+                    batch.addLeaderAndIsr(
+                        brokers, partition, known, context.partitionReplicaAssignment().apply(partition),
+                        row.get(3).asBoolean()));
+                case "stop_replica" -> batch.addStopReplicaRequestForBrokers(
+                    brokers, partition.topic(), partition.partition(), row.get(3).asBoolean(), null);
+                case "metadata" -> batch.addMetadata(brokers, partition);
+                default -> throw new Json.Malformed("no request " + row);
+            }
+        }
+        batch.sendRequestsToBrokers(context.epoch());
+    }
+
+    private void changeReplicas(JsonNode command) {
+        List<PartitionAndReplica> these = new ArrayList<>();
+        Json.field(command, "replicas").forEach(each -> {
+            TopicAndPartition partition = partition(each.get(0).asText());
+            these.add(new PartitionAndReplica(partition.topic(), partition.partition(), each.get(1).asInt()));
+        });
+        these.sort(Comparator.comparing(PartitionAndReplica::replica));
+        replicas.handleStateChanges(
+            ordered(these), (ReplicaState) Scala.object(Json.field(command, "target")), CapturedBatch.NO_CALLBACKS);
+    }
+
+    private PartitionLeaderSelector selector(JsonNode strategy) {
+        return switch (strategy.asText()) {
+            case "null" -> new NoOpLeaderSelector(context);
+            case "offline" -> controller.offlinePartitionSelector();
+            case "preferred" -> new PreferredReplicaPartitionLeaderSelector(context);
+            case "controlled-shutdown" -> new ControlledShutdownLeaderSelector(context);
+            default -> throw new Json.Malformed("no strategy " + strategy);
+        };
+    }
+
+    private static TopicAndPartition partition(String name) {
+        return new TopicAndPartition(Scala.partition(name));
+    }
+
+    private static Set<TopicAndPartition> these(JsonNode names) {
+        List<TopicAndPartition> these = new ArrayList<>();
+        names.forEach(name -> these.add(partition(name.asText())));
+        return ordered(these);
+    }
+
+    private static <T> Set<T> ordered(List<T> elements) {
+        return JavaConverters.asScalaSetConverter(new LinkedHashSet<>(elements)).asScala();
+    }
+
+    // What is to be seen.
+
+    ObjectNode takeSent() {
+        return controller.takeSent();
+    }
+
+    void observe(Observation seen) {
+        seen.put("epoch", Json.array().add(context.epoch()).add(context.epochZkVersion()));
+        seen.put("partition_assignments", assignments());
+        seen.put("partition_leadership_info", Observation.leaders(context.partitionLeadershipInfo()));
+        seen.put("partition_states", Observation.names(partitionStates()));
+        seen.put("replica_states", Observation.replicaStates(replicaStates()));
+        ObjectNode live = Json.object();
+        Scala.forEach(context.liveOrShuttingDownBrokerIds(), id -> live.put(id.toString(), epochs.get((Integer) id)));
+        seen.put("live_broker_epochs", live);
+        seen.put("shutting_down_broker_ids", Observation.ids(context.shuttingDownBrokerIds()));
+        seen.put("replicas_on_offline_dirs", Observation.partitionsOf(Contexts.failedDirectories(context)));
+        seen.put("all_topics", Observation.texts(context.allTopics()));
+        seen.put("topics_to_be_deleted", Observation.texts(deletion.topicsToBeDeleted()));
+        seen.put("topics_with_deletion_started", Json.array());
+        seen.put("topics_ineligible_for_deletion", Observation.texts(deletion.topicsIneligibleForDeletion()));
+        seen.put("left", left());
+    }
+
+    private ObjectNode assignments() {
+        ObjectNode assignments = Json.object();
+        Scala.forEach(context.partitionReplicaAssignment(), (partition, replicas) ->
+            assignments.putArray(Scala.name(partition))
+                .add(Observation.ids(replicas))
+                .add(Json.array())
+                .add(Json.array()));
+        return assignments;
+    }
+
+    /** Nothing throws before a batch has been sent, so that none is left behind. */
+    private ObjectNode left() {
+        for (Object machine : List.of(partitions, replicas)) {
+            ((ControllerBrokerRequestBatch) Fields.get(machine, "brokerRequestBatch")).newBatch();
+        }
+        batch.newBatch();
+        ObjectNode nothing = Json.object();
+        nothing.putObject("leader_and_isr");
+        nothing.putObject("stop_replica");
+        nothing.putObject("update_metadata");
+        nothing.putArray("update_metadata_brokers");
+        return nothing;
+    }
+
+    @SuppressWarnings("unchecked")
+    private Map<TopicAndPartition, PartitionState> partitionStates() {
+        return (Map<TopicAndPartition, PartitionState>) Fields.get(partitions, "partitionState");
+    }
+
+    @SuppressWarnings("unchecked")
+    private Map<PartitionAndReplica, ReplicaState> replicaStates() {
+        return (Map<PartitionAndReplica, ReplicaState>) Fields.get(replicas, "replicaState");
+    }
+}

@@ -1,0 +1,15 @@
+package kafkaspec.control;
+
+import kafka.common.TopicAndPartition;
+import kafka.controller.ControllerContext;
+import scala.collection.Set;
+import scala.collection.mutable.Map;
+
+/** What a controller of Kafka 1.0 knows, and none before it. */
+final class Contexts {
+    private Contexts() { }
+
+    static Map<Object, Set<TopicAndPartition>> failedDirectories(ControllerContext context) {
+        return context.replicasOnOfflineDirs();
+    }
+}
