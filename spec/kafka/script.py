@@ -36,6 +36,10 @@ from statemachines.releases import Release, line_of
 __all__ = ["REPLAYED", "SILENT", "Script", "actions_of", "is_half_a_step", "own_steps", "script_of"]
 
 
+ON_BROKERS: Final = Release("0.11.0.0")
+"""The first release whose brokers are started; of 0.10 there are jars for the state machines of its controllers."""
+
+
 class ReplayedAnomaly(NamedTuple):
     """How an anomaly is replayed."""
 
@@ -194,7 +198,7 @@ def script_of(name: str, release: str, ask: Callable[..., Result] = check) -> Sc
     if name not in REPLAYED:
         raise UsageError(f"{name} has no mapping to frames; {', '.join(REPLAYED)} have")
     its = REPLAYED[name]
-    lines = {line_of(each): each for each in releases()}
+    lines = {line_of(each): each for each in releases() if Release(each) >= ON_BROKERS}
     line = release_named(release, ControllerLife.releases)
     if line not in lines:
         raise UsageError(f"Kafka {release} is not run here; {', '.join(lines.values())} are")

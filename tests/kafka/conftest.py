@@ -12,12 +12,16 @@ import pytest
 from hypothesis import settings
 
 from spec.kafka.harness import Harness
+from spec.kafka.jars import releases
 from spec.kafka.pure import PureCalls
 from spec.kafka.step_plane import KafkaSteps
 from spec.language.errors import UsageError
+from statemachines.releases import Release
 from tests.kafka.receiver_comparison import KafkaReceivers
 
 RELEASE = "3.9.1"
+WITH_FUNCTIONS = [each for each in releases() if Release(each) >= Release("0.11.0.0")]
+"""The releases whose functions are called; of 0.10 only state machines are run."""
 
 T = TypeVar("T")
 

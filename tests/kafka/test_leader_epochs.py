@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spec.kafka.jars import releases
 from spec.kafka.pure import PureCalls
 from statemachines.leader_epoch_checkpoint import MalformedCheckpoint, parse, parse_as_it_stands, render
 from statemachines.leader_epochs import LeaderEpochs
 from statemachines.releases import Release
-from tests.kafka.conftest import RELEASE, calling
+from tests.kafka.conftest import RELEASE, WITH_FUNCTIONS, calling
 
 Operation: TypeAlias = tuple[Any, ...]
 """A method of the cache and its arguments."""
@@ -217,7 +216,7 @@ def test_many_longer_sequences(pure: PureCalls, histories: list[History]) -> Non
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("release", releases())
+@pytest.mark.parametrize("release", WITH_FUNCTIONS)
 def test_every_release(release: str) -> None:
     """By its own rules: every sequence of two operations, and the files."""
     with calling(release) as calls:
@@ -225,7 +224,7 @@ def test_every_release(release: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("release", [each for each in releases() if rules_of(each) is UNTIL_1_1])
+@pytest.mark.parametrize("release", [each for each in WITH_FUNCTIONS if rules_of(each) is UNTIL_1_1])
 def test_two_epochs_with_one_start_offset(release: str) -> None:
     """A cache before 2.0.1 keeps both, and the later rule would drop one."""
     both = History((("assign", 0, 0), ("assign", 1, 0), ("truncate_from_start", 0)))

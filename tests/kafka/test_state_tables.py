@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from spec.kafka.jars import releases
 from spec.kafka.pure import PureCalls
 from statemachines.partition import PARTITION
 from statemachines.releases import Release
 from statemachines.replica import REPLICA
 from statemachines.table import Table
-from tests.kafka.conftest import RELEASE, calling
+from tests.kafka.conftest import RELEASE, WITH_FUNCTIONS, calling
 
 
 def told(table: Table[Any]) -> dict[str, dict[str, Any]]:
@@ -40,7 +39,7 @@ def test_the_newest(pure: PureCalls) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("release", releases())
+@pytest.mark.parametrize("release", WITH_FUNCTIONS)
 def test_each_release(release: str) -> None:
     """Both tables, row by row."""
     with calling(release) as calls:
