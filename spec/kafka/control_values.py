@@ -205,6 +205,7 @@ CAUSES: Final[Mapping[str, StateChangeCause]] = {
     "No replica for partition": StateChangeFailure.NoLeaderElected,
     "either not alive or not in the isr": StateChangeFailure.NoLeaderElected,
     "No other replicas in ISR": StateChangeFailure.NoLeaderElected,
+    "reassigned replicas for partition": StateChangeFailure.NoLeaderElected,
     "empty list": StateChangeFailure.NoLeaderElected,
     "key not found": StateChangeFailure.NoLeaderElected,
     "path already exists": Code.NODEEXISTS,

@@ -86,7 +86,9 @@ class Partitions(ClusterUnderControl[C]):
     that its writes are fenced; it resigns and is elected again, in the same process, so that it meets what a change
     that was cut short has left. The other one does nothing meanwhile. What an event reads for no change of states is
     read in the step in which it asks, so that at a failover all is read in one. Replicas of several brokers that are
-    gone go offline in the order of their ids, in Kafka in that of a hash map.
+    gone go offline in the order of their ids, in Kafka in that of a hash map. Partitions change together, as since
+    1.1; until then they did one by one, and what could not be set was read back (`change_together`,
+    `read_back_state`).
 
     Left out: queues of requests, the leader epochs of StopReplica, sessions and watches (of what has changed the
     controller hears when it has nothing to do), a broker that is back before the controller knows that it was gone,

@@ -11,10 +11,11 @@ How it is known:
     by ticket  of the releases that came between two that are run, the first is that of the ticket's fix
     proposed   no release of Kafka has it
 
-Whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1 run beside ours, and a broker that gets their requests, of
-1.0.2, 1.1.1, 2.0.1, 2.2.2, 2.4.1, 2.6.3, 2.8.2 and 3.9.1; of 2.8.0, 2.8.2 and 3.9.1 one that leads or follows. So it
-is by source how a controller did what changed before 1.1, and such a broker before 1.0, what a broker does that
-stops, and whether an answer to UpdateMetadata is heard of, which no comparison gives.
+Whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1 run beside ours, their state machines also of 0.10.2.2,
+0.11.0.3 and 1.0.2; a broker that gets their requests, of 1.0.2, 1.1.1, 2.0.1, 2.2.2, 2.4.1, 2.6.3, 2.8.2 and 3.9.1; of
+2.8.0, 2.8.2 and 3.9.1 one that leads or follows. So it is by source what else a controller did until 1.0, and such a
+broker before 1.0, what a broker does that stops, and whether an answer to UpdateMetadata is heard of, which no
+comparison gives.
 """
 
 from collections.abc import Mapping

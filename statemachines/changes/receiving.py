@@ -69,7 +69,7 @@ LOG_DIR_FAILURE: Final = since(
     "A broker goes on without a log directory that has failed, and its controller hears so",
     "KAFKA-4763",
     provenance=Provenance(
-        compared=CONTROLLER,
+        compared=BOTH,
         by_source=(
             Line("0.11.0.2", "ControllerChannelManager.scala", "sendRequestsToBrokers", 405),
             Line("1.0.0", "ControllerChannelManager.scala", "sendRequestsToBrokers", 419),

@@ -246,7 +246,7 @@ class Drawing:
     def _change_partitions(self) -> ControlCommand:
         target = self._one(PARTITION_TARGETS)
         partitions = self._some(self._known) if self._pick(2) else list(self._known)
-        strategy = self._one(STRATEGIES[self._is_old :])
+        strategy = self._one(STRATEGIES[self._is_old and not self._is_sequential :])
         if target is not OnlinePartition:
             return self._partitions_to(partitions, target.name) | self._meanwhile()
         unclean = strategy == "offline" and self._pick(4) == 3 and not self._is_old

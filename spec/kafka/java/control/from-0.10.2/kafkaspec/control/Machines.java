@@ -22,6 +22,8 @@ import kafka.controller.PartitionLeaderSelector;
 import kafka.controller.PartitionState;
 import kafka.controller.PartitionStateMachine;
 import kafka.controller.PreferredReplicaPartitionLeaderSelector;
+import kafka.controller.ReassignedPartitionLeaderSelector;
+import kafka.controller.ReassignedPartitionsContext;
 import kafka.controller.ReplicaState;
 import kafka.controller.ReplicaStateMachine;
 import kafka.controller.TopicDeletionManager;
@@ -90,11 +92,7 @@ final class Machines {
             case "mark_ineligible" -> addAll(command, deletion.topicsIneligibleForDeletion());
             case "clear_batch" -> batch.clear();
             case "send_requests" -> sendRequests(Json.field(command, "added"));
-            case "change_partitions" -> partitions.handleStateChanges(
-                these(Json.field(command, "partitions")),
-                (PartitionState) Scala.object(Json.field(command, "target")),
-                selector(Json.field(command, "strategy")),
-                CapturedBatch.NO_CALLBACKS);
+            case "change_partitions" -> changePartitions(command);
             case "change_replicas" -> changeReplicas(command);
             case "start_partitions" -> partitions.startup();
             case "start_replicas" -> replicas.startup();
@@ -180,6 +178,19 @@ final class Machines {
         batch.sendRequestsToBrokers(context.epoch());
     }
 
+    /** What is being reassigned has come to be assigned to its new replicas by then. */
+    private void changePartitions(JsonNode command) {
+        Set<TopicAndPartition> these = these(Json.field(command, "partitions"));
+        Scala.forEach(these, partition -> context.partitionsBeingReassigned().put(
+            partition,
+            new ReassignedPartitionsContext(context.partitionReplicaAssignment().apply(partition), null)));
+        partitions.handleStateChanges(
+            these,
+            (PartitionState) Scala.object(Json.field(command, "target")),
+            selector(Json.field(command, "strategy")),
+            CapturedBatch.NO_CALLBACKS);
+    }
+
     private void changeReplicas(JsonNode command) {
         List<PartitionAndReplica> these = new ArrayList<>();
         Json.field(command, "replicas").forEach(each -> {
@@ -196,6 +207,7 @@ final class Machines {
             case "null" -> new NoOpLeaderSelector(context);
             case "offline" -> controller.offlinePartitionSelector();
             case "preferred" -> new PreferredReplicaPartitionLeaderSelector(context);
+            case "reassign" -> new ReassignedPartitionLeaderSelector(context);
             case "controlled-shutdown" -> new ControlledShutdownLeaderSelector(context);
             default -> throw new Json.Malformed("no strategy " + strategy);
         };
