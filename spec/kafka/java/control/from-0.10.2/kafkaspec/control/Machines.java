@@ -90,6 +90,7 @@ final class Machines {
                 Scala.forEach(context.partitionReplicaAssignment().keySet(), this::queueDeletion);
             }
             case "mark_ineligible" -> addAll(command, deletion.topicsIneligibleForDeletion());
+            case "remove_topic" -> removeTopic(Json.field(command, "topic").asText());
             case "clear_batch" -> batch.clear();
             case "send_requests" -> sendRequests(Json.field(command, "added"));
             case "change_partitions" -> changePartitions(command);
@@ -119,6 +120,14 @@ final class Machines {
         if (deletion.topicsToBeDeleted().contains(partition.topic())) {
             deletion.partitionsToBeDeleted().add(partition);
         }
+    }
+
+    private void removeTopic(String topic) {
+        context.removeTopic(topic);
+        deletion.topicsToBeDeleted().remove(topic);
+        List<TopicAndPartition> gone = new ArrayList<>();
+        Scala.forEach(deletion.partitionsToBeDeleted(), gone::add);
+        gone.stream().filter(each -> each.topic().equals(topic)).forEach(deletion.partitionsToBeDeleted()::remove);
     }
 
     private void setBrokers() {
