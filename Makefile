@@ -96,7 +96,8 @@ long long-kafka: export CONTROL_SEQUENCES = 20000
 
 long-sequences: $(COMPILED)  ## of that only more: 100,000 sequences of commands and of events beside Kafka, 10,000 of requests, a million operations beside ZooKeeper; hours
 	CONTROL_SEQUENCES=100000 EVENT_SEQUENCES=100000 RECEIVER_SEQUENCES=10000 ZOOKEEPER_OPERATIONS=1000000 $(LONG) \
-		tests/kafka/test_state_machines.py tests/kafka/test_whole_controller.py tests/kafka/test_receiver.py tests/zookeeper
+		tests/kafka/test_state_machines.py tests/kafka/test_whole_controller.py tests/kafka/test_settled_controller.py tests/kafka/test_receiver.py \
+		tests/zookeeper
 
 long-large: $(WIDE)  ## of that only more: all large instances on the reference engine and on Spark, not one or two of each system; an hour
 	LARGE_INSTANCES=all $(LONG) tests/spec/atlas/test_instances.py tests/spec/checking/spark/test_instances.py

@@ -64,6 +64,9 @@ class ControlDesign(NamedTuple):
     trigger_assigned: Annotated[bool, control.TRIGGER_ASSIGNED] = control.TRIGGER_ASSIGNED.now
     keep_channels: Annotated[bool, control.KEEP_CHANNELS] = control.KEEP_CHANNELS.now
     reset_context: Annotated[bool, control.RESET_CONTEXT] = control.RESET_CONTEXT.now
+    delete_leftover: Annotated[bool, control.DELETE_LEFTOVER] = control.DELETE_LEFTOVER.now
+    drop_reassigned: Annotated[bool, control.DROP_REASSIGNED] = control.DROP_REASSIGNED.now
+    resume_deleted: Annotated[bool, control.RESUME_DELETED] = control.RESUME_DELETED.now
     reread_reassignment: Annotated[bool, control.REREAD_REASSIGNMENT] = control.REREAD_REASSIGNMENT.now
     kip_455: Annotated[bool, control.KIP_455] = control.KIP_455.now
     remember_epoch: Annotated[bool, control.REMEMBER_EPOCH] = control.REMEMBER_EPOCH.now

@@ -12,9 +12,8 @@ while there are any, though not for ever (`kafka_server`). It is refused if it h
 broker that has an epoch and is not known is no BrokerNotAvailable: the search for its epoch fails
 [NoSuchElementException]. What failed it is told by a code of the protocol (`controlled_shutdown_response`).
 
-Until 2.0 partitions of topics that are queued for deletion were not left out. What older releases did otherwise, and
-this does not follow: until 1.0 partitions were handled one by one, and others did what they liked in between
-[KAFKA-5642, 1.1].
+Until 2.0 partitions of topics that are queued for deletion were not left out. Until 1.0 partitions were handled one
+by one, in no order (`change_together`).
 
 [doControlledShutdown in KafkaController.scala, 3.9; ControlledShutdownRequest.json, ControlledShutdownResponse.json]
 """
@@ -120,17 +119,26 @@ class ControlledShutdown(ControllerCalls):
         self.context.state.shutting_down_broker_ids |= {broker}
         led: list[TopicPartition] = []
         followed: list[TopicPartition] = []
-        for partition in self.context.partitions_on_broker(broker):
+        kept = tuple(self.context.partitions_on_broker(broker))
+        for partition in kept:
             leadership = self.context.leadership_of(partition)
             alone = len(self.context.partition_replica_assignment(partition)) == 1
             if alone or leadership is None or self._is_passed_over(partition):
                 continue
             (led if leadership.leader_and_isr.leader == broker else followed).append(partition)
+        together = [(tuple(led), tuple(followed))]
+        one_by_one = [((each,), ()) if each in led else ((), (each,)) for each in kept if each in (*led, *followed)]
+        moves = together if self.design.change_together else one_by_one
+        moved = (each for parts in moves for each in self._moved_away(broker, *parts))
+        return (*moved, call(self._answer_controlled_shutdown, broker))
+
+    def _moved_away(
+        self, broker: BrokerId, led: tuple[TopicPartition, ...], followed: tuple[TopicPartition, ...]
+    ) -> Calls:
         return (
-            call(self.partitions_become, tuple(led), OnlinePartition, CONTROLLED_SHUTDOWN),
-            call(self._stop_replicas, broker, tuple(followed)),
+            call(self.partitions_become, led, OnlinePartition, CONTROLLED_SHUTDOWN),
+            call(self._stop_replicas, broker, followed),
             call(self.replicas_become, tuple(PartitionAndReplica(each, broker) for each in followed), OfflineReplica),
-            call(self._answer_controlled_shutdown, broker),
         )
 
     def _stop_replicas(self, broker: BrokerId, partitions: tuple[TopicPartition, ...]) -> None:

@@ -144,11 +144,12 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def _initialize_zk_reassignment(self) -> Calls:
         """Until 2.3: what is being reassigned stands in the node alone."""
-        return self.get_data((REASSIGN_PARTITIONS,), then(self.remember_zk_reassignment))
+        read = self.get_data((REASSIGN_PARTITIONS,), then(self.remember_zk_reassignment))
+        return (*read, call(self.drop_reassigned)) if self.design.drop_reassigned else read
 
     def _initialize_partition_reassignments(self) -> Calls:
         if not self.design.kip_455:
-            return self.trigger_zk_reassignments(tuple(self.reassignment_targets))
+            return self.resume_zk_reassignments()
         return self.resume_zk_partition_reassignment(then(self._resume_other_reassignments))
 
     def _resume_other_reassignments(self, resumed: Sequence[TopicPartition]) -> Calls:

@@ -175,6 +175,8 @@ class TopicDeletionManager(ControllerZkClient):
 
     def _complete_delete_topic(self, topic: TopicName) -> Calls:
         """All replicas of a topic are gone, and so is the topic."""
+        if not self.design.delete_leftover and topic not in self.context.state.all_topics:
+            raise EventFailed(EventFailure.NoTopic)
         self.mute_partition_modifications(topic)
         replicas = self.context.replicas_in_state(topic, ReplicaDeletionSuccessful)
         return (

@@ -102,23 +102,37 @@ class ZkReassignment(ReassignmentSteps):
         asked = () if answer is None else tuple(each for each, _ in answer.data)
         return self.trigger_zk_reassignments(tuple(each for each in asked if each not in before))
 
+    def drop_reassigned(self) -> Calls:
+        """Until 1.0: what is assigned as it is asked, or not at all, leaves the node before anything waits for it."""
+        targets = self.reassignment_targets.items()
+        done = [each for each, to in targets if self.context.partition_replica_assignment(each) in ((), to)]
+        return tuple(call(self._remove_from_zk, (each,)) for each in done)
+
+    def resume_zk_reassignments(self) -> Calls:
+        """A controller that takes over goes on with what is in the node; until 1.0 whatever is to be deleted."""
+        partitions = tuple(self.reassignment_targets)
+        return self.trigger_zk_reassignments(partitions, of_deleted=self.design.resume_deleted)
+
     def trigger_zk_reassignments(
-        self, partitions: tuple[TopicPartition, ...], done: tuple[TopicPartition, ...] = ()
+        self,
+        partitions: tuple[TopicPartition, ...],
+        done: tuple[TopicPartition, ...] = (),
+        of_deleted: bool = False,
     ) -> Calls:
         """Begin one after the other; then the node is written without those for which there is nothing to do."""
         for at, partition in enumerate(partitions):
             rest = partitions[at + 1 :]
             assigned = self.context.partition_replica_assignment(partition)
             queued = self.is_topic_queued_up_for_deletion(partition.topic)
-            if not queued and assigned not in ((), self.reassignment_targets[partition]):
+            if (of_deleted or not queued) and assigned not in ((), self.reassignment_targets[partition]):
                 self.watch_isr(partition)
                 self.mark_topic_ineligible_for_deletion((partition.topic,))
                 return (
                     call(self.on_zk_reassignment, partition),
-                    caught(then(self._triggered_zk_reassignment, partition, rest, done)),
+                    caught(then(self._triggered_zk_reassignment, partition, rest, done, of_deleted)),
                 )
             if not self.design.remove_together:
-                return self._remove_before_going_on(partition, rest)
+                return self._remove_before_going_on(partition, rest, of_deleted)
             done += (partition,)
         return self._remove_from_zk(done) if self.design.remove_together else ()
 
@@ -128,17 +142,20 @@ class ZkReassignment(ReassignmentSteps):
         partition: TopicPartition,
         rest: tuple[TopicPartition, ...],
         done: tuple[TopicPartition, ...],
+        of_deleted: bool,
     ) -> Calls:
         if failure is EventFailure.ControllerMoved:
             raise EventFailed(failure)
         if failure is None:
-            return self.trigger_zk_reassignments(rest, done)
+            return self.trigger_zk_reassignments(rest, done, of_deleted)
         if not self.design.remove_together:
-            return self._remove_before_going_on(partition, rest)
-        return self.trigger_zk_reassignments(rest, (*done, partition))
+            return self._remove_before_going_on(partition, rest, of_deleted)
+        return self.trigger_zk_reassignments(rest, (*done, partition), of_deleted)
 
-    def _remove_before_going_on(self, partition: TopicPartition, rest: tuple[TopicPartition, ...]) -> Calls:
-        return call(self._remove_from_zk, (partition,)), call(self.trigger_zk_reassignments, rest)
+    def _remove_before_going_on(
+        self, partition: TopicPartition, rest: tuple[TopicPartition, ...], of_deleted: bool
+    ) -> Calls:
+        return call(self._remove_from_zk, (partition,)), call(self.trigger_zk_reassignments, rest, (), of_deleted)
 
     # The steps.
 

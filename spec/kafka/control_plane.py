@@ -25,7 +25,7 @@ loses; so ours are put into that order before they are made.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -57,7 +57,7 @@ from statemachines.replica import ReplicaState
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.replica_state_machine import ReplicaStateMachine
 from statemachines.state_change import FailedStateChange, Handled, StateChangeFailure
-from statemachines.topic_partition import PartitionAndReplica, TopicName
+from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.zk_data import topic_partition_state_path
 from statemachines.znode import ZkPath
 
@@ -69,6 +69,8 @@ RELEASES: Final = ("0.10.2.2", "0.11.0.3", "1.0.2", "1.1.1", "2.2.2", "2.4.1", "
 """The releases that are run."""
 ABOVE_STATES: Final = frozenset({ZkBatch.CreateTopicPartitions, ZkBatch.CreateTopicPartition})
 """What creates the nodes above states; until 1.0 Kafka does so when a creation has found that they are not there."""
+UNSTARTED: Final = frozenset({"ControllerChannelManager", "UnstartedChannels", "ZkEventThread"})
+"""What stands before classes of Kafka and ZkClient that are threads, or start some, until 1.0."""
 
 
 class KafkaControlPlane(PureCalls):
@@ -88,7 +90,7 @@ class KafkaControlPlane(PureCalls):
         if release not in RELEASES:
             raise UsageError(f"the state machines of Kafka {release} are not run here; {', '.join(RELEASES)} are")
         own = sources_for(release, SOURCES / "control")
-        others = seam() if is_sequential(release) else whole_controllers(release)
+        others = with_zkclient(release) if is_sequential(release) else whole_controllers(release)
         super().__init__(release, "control", [*protocol(release), *others, *own])
 
 
@@ -97,9 +99,10 @@ def is_sequential(release: str) -> bool:
     return Release(release) < Release("1.1.0")
 
 
-def seam() -> list[Path]:
-    """The files by which Kafka's client of ZooKeeper is run, without those of whole controllers."""
-    return [*SHARED, *sorted((SOURCES / "common" / "org").rglob("*.java"))]
+def with_zkclient(release: str) -> list[Path]:
+    """The files that run ZkClient, and keep a whole controller from starting threads."""
+    unstarted = (each for each in sources_for(release, SOURCES / "until-1.0") if each.stem in UNSTARTED)
+    return [*SHARED, *sorted((SOURCES / "common" / "org").rglob("*.java")), *unstarted]
 
 
 def whole_controllers(release: str) -> list[Path]:
@@ -386,10 +389,14 @@ class ControlPlane(World):
     def _go_through_as_kafka(self) -> None:
         """Until 1.0 each partition has its requests alone, in the order of a hash map; ours are put into it."""
         place = {path: rank for rank, [path] in reversed(list(enumerate(self._asked)))}
-        for known in (self.context.state.partition_states, self.context.state.partition_assignments):
+        knowledge: tuple[MutableMapping[TopicPartition, Any], ...] = (
+            self.context.state.partition_states,
+            self.context.state.partition_assignments,
+        )
+        for known in knowledge:
             ordered = sorted(known.items(), key=lambda each: place.get(topic_partition_state_path(each[0]), -1))
             known.clear()
-            known.update(ordered)  # type: ignore[arg-type]
+            known.update(ordered)
 
     def start_replicas(self) -> tuple[Any, Any]:
         """The replicas' machine starts."""

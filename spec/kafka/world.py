@@ -245,6 +245,12 @@ class World:
             REASSIGN_PARTITIONS, tuple((parsed(partition), tuple(target)) for partition, target in targets.items())
         )
 
+    def write_reassignment(self, targets: Mapping[str, Sequence[BrokerId]]) -> None:
+        """Whatever the node has, these partitions are to move."""
+        self._write(
+            REASSIGN_PARTITIONS, tuple((parsed(partition), tuple(target)) for partition, target in targets.items())
+        )
+
     def elect_by_node(self, partitions: Iterable[str]) -> None:
         """The preferred replicas are to lead these partitions, unless that is asked for others."""
         self._create(PREFERRED_REPLICA_ELECTION, tuple(map(parsed, partitions)))

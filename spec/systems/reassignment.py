@@ -436,7 +436,7 @@ class Reassignment(ClusterUnderControl[R]):
             triggered = Call("_triggered", (PARTITION, (), (), Call("_answer_reassignments")))
             bodies = self.moving
         else:
-            triggered = Call("_triggered_zk_reassignment", (PARTITION, (), ()))
+            triggered = Call("_triggered_zk_reassignment", (PARTITION, (), (), False))
             bodies = self.moving_by_node
         notified = at_last(Call("delete", ((f"{ISR_CHANGE_NOTIFICATION}/0",),)))
         gone = ((), *((Call("_brokers_go", (some,)),) for some in self.groups_of_brokers))

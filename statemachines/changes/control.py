@@ -6,6 +6,7 @@ from typing import Final
 from statemachines.changes.change import (
     BOTH,
     CONTROLLER,
+    SETTLED,
     STATE_MACHINES,
     KafkaChange,
     Line,
@@ -22,8 +23,10 @@ __all__ = [
     "CLEAR_BATCH",
     "CONFIG_ONCE",
     "COUNT_ONCE",
+    "DELETE_LEFTOVER",
     "DELETE_PARTITIONS_FIRST",
     "DELETE_TOGETHER",
+    "DROP_REASSIGNED",
     "ELECT_IF_CREATED",
     "ELECT_WHERE_NEEDED",
     "FORGET_FAILED_DIRS",
@@ -61,6 +64,7 @@ __all__ = [
     "RESET_CONTEXT",
     "REREAD_REASSIGNMENT",
     "RESTORE_ASSIGNMENT",
+    "RESUME_DELETED",
     "RETRY_ALONE",
     "SAY_NOT_NEEDED",
     "TELL_ADDED_AS_NEW",
@@ -88,7 +92,7 @@ CHANGE_TOGETHER: Final = since(
     "The states of partitions and replicas change together, by batches of requests to ZooKeeper; before, one by one, "
     "and a state that cannot be set is read again whatever the reason",
     "KAFKA-5642",
-    provenance=Provenance(STATE_MACHINES),
+    provenance=Provenance((*STATE_MACHINES, *SETTLED)),
 )
 READ_BACK_STATE: Final = until(
     "1.1.0",
@@ -268,6 +272,45 @@ RESET_CONTEXT: Final = since(
         ),
     ),
 )
+DELETE_LEFTOVER: Final = KafkaChange(
+    sentence="A controller takes over where of a topic only the request to delete it is left; otherwise each "
+    "failover fails there, and there is no controller",
+    before=True,
+    since={"0.11.0.0": False, "1.1.0": True},
+    provenance=Provenance(
+        compared=SETTLED,
+        by_source=(
+            Line("0.10.2.2", "TopicDeletionManager.scala", "completeDeleteTopic", 294),
+            Line("0.11.0.0", "TopicDeletionManager.scala", "completeDeleteTopic", 238),
+            Line("1.0.2", "KafkaController.scala", "deregisterPartitionModificationsListener", 919),
+            Line("1.1.0", "KafkaController.scala", "unregisterPartitionModificationsHandlers", 836),
+        ),
+    ),
+)
+DROP_REASSIGNED: Final = until(
+    "1.1.0",
+    "A controller that takes over takes out of /admin/reassign_partitions what is assigned as it is asked, before it "
+    "looks which deletions have to wait for a move",
+    provenance=Provenance(
+        compared=SETTLED,
+        by_source=(
+            Line("1.0.2", "KafkaController.scala", "initializePartitionReassignment", 766),
+            Line("1.1.0", "KafkaController.scala", "initializePartitionReassignment", 701),
+        ),
+    ),
+)
+RESUME_DELETED: Final = until(
+    "1.1.0",
+    "A controller that takes over goes on with the move of a partition whose topic is to be deleted; later it gives "
+    "the move up",
+    provenance=Provenance(
+        compared=SETTLED,
+        by_source=(
+            Line("1.0.2", "KafkaController.scala", "maybeTriggerPartitionReassignment", 789),
+            Line("1.1.0", "KafkaController.scala", "maybeTriggerPartitionReassignment", 562),
+        ),
+    ),
+)
 REREAD_REASSIGNMENT: Final = until(
     "1.1.0",
     "What is added to /admin/reassign_partitions while partitions move begins, too: the node is read whenever it "
@@ -276,6 +319,7 @@ REREAD_REASSIGNMENT: Final = until(
     "KAFKA-6193",
     "KAFKA-9478",
     provenance=Provenance(
+        compared=SETTLED,
         by_source=(
             Line("1.0.2", "KafkaController.scala", "removePartitionFromReassignedPartitions", 992),
             Line("1.1.0", "KafkaController.scala", "removePartitionFromReassignedPartitions", 867),

@@ -275,3 +275,29 @@ class EventDrawing:
             case 1:
                 return {"do": "write_epoch", "epoch": self._pick(4)}
         return {"do": "delete_epoch"}
+
+
+class SettledDrawing(EventDrawing):
+    """Draws commands to a controller until 1.0, each with all that follows from it.
+
+    Not drawn: other controllers and what an operator writes, for of a topic whose nodes are gone while it is to be
+    deleted no controller can take over; `test_no_controller_can_take_over` has that.
+    """
+
+    def _since(self, line: str) -> bool:
+        """What can be asked is that of 1.1."""
+        return Release("1.1.0") >= Release(f"{line}.0")
+
+    def _handled(self, command: ControlCommand) -> ControlCommand:
+        return command
+
+    def _controllers(self) -> ControlCommand:
+        return {"do": self._one(("vacate", "vacate", "newer_controller"))}
+
+    def _by_hand(self) -> ControlCommand:
+        return {"do": "vacate"}
+
+    def _leaders(self) -> ControlCommand:
+        if self._pick(2):
+            return self._leader_writes()
+        return {"do": "notify_isr", "partitions": self._few(self._partitions)}

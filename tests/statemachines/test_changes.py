@@ -10,7 +10,7 @@ from typing import get_type_hints
 
 import pytest
 
-from spec.kafka import control_plane, event_plane
+from spec.kafka import control_plane, event_plane, settled_plane
 from statemachines.changes import CHANGES, change, control, elections, receiving, truncating
 from statemachines.changes.change import (
     Compared,
@@ -33,6 +33,7 @@ OLDEST, NEWEST = RELEASES[0], RELEASES[-1]
 RUN = {
     Compared.StateMachines: control_plane.RELEASES,
     Compared.WholeController: event_plane.RELEASES,
+    Compared.SettledController: settled_plane.RELEASES,
     Compared.Receiver: ("3.9.1",),
     Compared.Leader: ("2.8.0", "2.8.2", "3.9.1"),
     Compared.Follower: ("2.8.0", "3.9.1"),

@@ -31,6 +31,19 @@ final class BatchedClient implements ZooKeeper.Owner {
             config.zkConnect(), config.zkSessionTimeoutMs(), config.zkConnectionTimeoutMs(), false);
     }
 
+    /** ZkClient hears on a thread that may not ask. */
+    @Override
+    public void tell(Runnable call) {
+        Thread thread = new Thread(call);
+        thread.setDaemon(true);
+        thread.start();
+        try {
+            thread.join();
+        } catch (InterruptedException problem) {
+            throw new IllegalStateException(problem);
+        }
+    }
+
     @Override
     public SynchronousServer server() {
         return meanwhile.server();
@@ -41,7 +54,7 @@ final class BatchedClient implements ZooKeeper.Owner {
     public void opens(ZooKeeper opening) {
         handle = opening;
         meanwhile.opens(opening);
-        Thread thread = new Thread(handle::tellConnected);
+        Thread thread = new Thread(opening::tellConnected);
         thread.setDaemon(true);
         thread.start();
     }

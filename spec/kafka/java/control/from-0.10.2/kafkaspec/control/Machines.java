@@ -141,8 +141,8 @@ final class Machines {
     void begin(int epoch, int version) {
         context.epoch_$eq(epoch);
         context.epochZkVersion_$eq(version);
-        partitionStates().clear();
-        replicaStates().clear();
+        partitionStates(controller).clear();
+        replicaStates(controller).clear();
         context.partitionLeadershipInfo().clear();
     }
 
@@ -243,13 +243,21 @@ final class Machines {
     }
 
     void observe(Observation seen) {
-        seen.put("epoch", Json.array().add(context.epoch()).add(context.epochZkVersion()));
-        seen.put("partition_assignments", assignments());
-        seen.put("partition_leadership_info", Observation.leaders(context.partitionLeadershipInfo()));
-        seen.put("partition_states", Observation.names(partitionStates()));
-        seen.put("replica_states", Observation.replicaStates(replicaStates()));
         ObjectNode live = Json.object();
         Scala.forEach(context.liveOrShuttingDownBrokerIds(), id -> live.put(id.toString(), epochs.get((Integer) id)));
+        observe(seen, controller, live);
+        seen.put("left", left());
+    }
+
+    /** What a controller knows, with the epochs of the brokers that are live. */
+    static void observe(Observation seen, CapturedBatch.Controller controller, ObjectNode live) {
+        ControllerContext context = controller.controllerContext();
+        TopicDeletionManager deletion = controller.deletion();
+        seen.put("epoch", Json.array().add(context.epoch()).add(context.epochZkVersion()));
+        seen.put("partition_assignments", assignments(context));
+        seen.put("partition_leadership_info", Observation.leaders(context.partitionLeadershipInfo()));
+        seen.put("partition_states", Observation.names(partitionStates(controller)));
+        seen.put("replica_states", Observation.replicaStates(replicaStates(controller)));
         seen.put("live_broker_epochs", live);
         seen.put("shutting_down_broker_ids", Observation.ids(context.shuttingDownBrokerIds()));
         seen.put("replicas_on_offline_dirs", Observation.partitionsOf(Contexts.failedDirectories(context)));
@@ -257,10 +265,9 @@ final class Machines {
         seen.put("topics_to_be_deleted", Observation.texts(deletion.topicsToBeDeleted()));
         seen.put("topics_with_deletion_started", Json.array());
         seen.put("topics_ineligible_for_deletion", Observation.texts(deletion.topicsIneligibleForDeletion()));
-        seen.put("left", left());
     }
 
-    private ObjectNode assignments() {
+    private static ObjectNode assignments(ControllerContext context) {
         ObjectNode assignments = Json.object();
         Scala.forEach(context.partitionReplicaAssignment(), (partition, replicas) ->
             assignments.putArray(Scala.name(partition))
@@ -285,12 +292,13 @@ final class Machines {
     }
 
     @SuppressWarnings("unchecked")
-    private Map<TopicAndPartition, PartitionState> partitionStates() {
-        return (Map<TopicAndPartition, PartitionState>) Fields.get(partitions, "partitionState");
+    private static Map<TopicAndPartition, PartitionState> partitionStates(CapturedBatch.Controller controller) {
+        PartitionStateMachine machine = controller.partitionStateMachine();
+        return (Map<TopicAndPartition, PartitionState>) Fields.get(machine, "partitionState");
     }
 
     @SuppressWarnings("unchecked")
-    private Map<PartitionAndReplica, ReplicaState> replicaStates() {
-        return (Map<PartitionAndReplica, ReplicaState>) Fields.get(replicas, "replicaState");
+    private static Map<PartitionAndReplica, ReplicaState> replicaStates(CapturedBatch.Controller controller) {
+        return (Map<PartitionAndReplica, ReplicaState>) Fields.get(controller.replicaStateMachine(), "replicaState");
     }
 }

@@ -55,7 +55,8 @@ final class World {
             case "ask_deletion" -> createNew(DELETIONS + "/" + Json.field(command, "topic").asText(), new byte[0]);
             case "notify_isr" -> notifyIsr(Json.field(command, "partitions"));
             case "fail_log_dir" -> failLogDir(Json.field(command, "broker").asInt());
-            case "reassign_by_node" -> reassign(Json.field(command, "targets"));
+            case "reassign_by_node" -> createNew(REASSIGNMENT, reassignment(Json.field(command, "targets")));
+            case "write_reassignment" -> write(REASSIGNMENT, reassignment(Json.field(command, "targets")));
             case "elect_by_node" -> elect(Json.field(command, "partitions"));
             case "vacate" -> remove(CONTROLLER);
             case "depose" -> depose();
@@ -159,12 +160,12 @@ final class World {
         }
     }
 
-    private void reassign(JsonNode targets) {
+    private static byte[] reassignment(JsonNode targets) {
         ObjectNode data = Json.object().put("version", 1);
         data.putArray("partitions");
         targets.fields().forEachRemaining(each ->
             put(data.withArray("partitions").addObject(), each.getKey()).set("replicas", each.getValue()));
-        createNew(REASSIGNMENT, Json.bytes(data));
+        return Json.bytes(data);
     }
 
     private void elect(JsonNode partitions) {

@@ -1,0 +1,114 @@
+"""A whole controller until 1.0 beside Kafka's own: the same happens to both, and what is to be seen at the end of it.
+
+    with KafkaControlPlane("1.0.2") as kafka:
+        for sequence, told in kafka.of("Events", [commands]):
+            ours = SettledPlane("1.0.2")
+            for command, seen in zip(sequence, told, strict=True):
+                assert ours.disagreements(command, seen) == []
+
+Commands are those of `spec.kafka.event_plane`, but `handle`, `meanwhile` and `lost` have no meaning: what a command
+leads to is done until nothing is left, on both sides. Until 1.0 Kafka's listeners read what their events carry, one
+request after another (`java/control/from-1.0/.../EventPlane.java`), where ours reads when it handles an event. So it
+is neither compared which requests ZooKeeper is asked nor which events there are. The requests to a broker are
+compared without their order: Kafka goes through hash maps, one partition after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any, Final
+
+from election.ids import BrokerId
+from spec.kafka.control_values import WHOLE, decoded_requests
+from spec.kafka.event_plane import REGISTER_HANDLERS, EventPlane, unordered
+from spec.kafka.world import SESSION, ControlCommand, Disagreement, different
+from statemachines.control_requests import ControlRequest, UpdateMetadataRequest
+from statemachines.controller import CONTROLLER
+from statemachines.controller_calls import Call, Processing, call
+from statemachines.kafka_zk_client import ZkRequest, ZkResponse
+from statemachines.leader_and_isr import LEADER_DURING_DELETE
+from statemachines.state_change import Processed
+from statemachines.topic_partition import TopicPartition
+from statemachines.zk_data import REASSIGN_PARTITIONS
+from statemachines.znode import EventType
+from statemachines.zookeeper import Event
+
+__all__ = ["RELEASES", "SettledPlane"]
+
+RELEASES: Final = ("1.0.2",)
+"""The releases whose whole controllers are run so."""
+ENDLESS: Final = 200
+"""More events than any command leads to; `EventPlane.java` has the same."""
+
+
+class SettledPlane(EventPlane):
+    """Our side; see `EventPlane` for its arguments."""
+
+    is_endless = False
+    """Whether one failover follows another for ever, each of which fails. What comes then is not compared."""
+
+    def disagreements(self, command: ControlCommand, seen: Mapping[str, Any]) -> list[Disagreement]:
+        """Carry out a command, and all that follows, as Kafka has done: what is not the same then."""
+        if self.is_endless:  # how often both have done the same in vain is not the same
+            return []
+        for of_this_command in (self.sent, self.answers_given, self.handled):
+            of_this_command.clear()
+        self.perform(command)
+        self.hear()
+        while self.queue and len(self.handled) < ENDLESS:
+            self._handle(self.queue.pop(0))
+        self.is_endless, kafkas = bool(self.queue), seen.get("endless", False)
+        if self.is_endless or kafkas:
+            return different("no end", self.is_endless, kafkas)
+        self.kafkas |= {name: WHOLE[name](value) for name, value in seen.items() if name in WHOLE}
+        sent = decoded_requests(seen["sent"])
+        self._order_unanswered(sent)
+        compared = {name: value for name, value in self._seen().items() if name in self.kafkas}
+        return [
+            *(each for name, value in compared.items() for each in different(name, value, self.kafkas[name])),
+            *different("requests to brokers", in_no_order(self.sent), in_no_order(sent)),
+            *different("answers", self.answers_given, list(map(unordered, seen["answers"]))),
+        ]
+
+    def hear(self) -> None:
+        """ZkClient listens to /controller again, whatever it hears."""
+        super().hear()
+        self.zookeeper.exists(SESSION, CONTROLLER, watch=True)
+
+    def _of_partitions(self) -> MutableMapping[TopicPartition, Any]:
+        return {}
+
+    def _drive(self, event: Call) -> Processed:
+        self._registers_handlers = event.method in REGISTER_HANDLERS
+        processing = self.processor.process(event)
+        while isinstance(processing, Processing):
+            requests = self.processor.requests(processing)
+            processing = self.processor.answered(processing, self._ask(*requests) if requests else ())
+        if processing.answer is not None:
+            self._answer(event, processing.answer)
+        return processing
+
+    def _ask(self, *asked_for: ZkRequest) -> tuple[ZkResponse, ...]:
+        return self.answers(tuple(map(self._watched, asked_for)), {}, 0)
+
+    def _event_of(self, told: Event) -> Call | None:
+        """Until 1.0 /admin/reassign_partitions is listened to for its data, too."""
+        if told.type is EventType.NodeDataChanged and told.path == REASSIGN_PARTITIONS:
+            return call(self.processor.process_zk_partition_reassignment)
+        return super()._event_of(told)
+
+
+def in_no_order(sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> dict[BrokerId, list[ControlRequest]]:
+    """The requests to each broker, the same however they were ordered.
+
+    Every UpdateMetadata has what is to be deleted, too, as it is known by then: that is left out.
+    """
+    return {broker: sorted(map(_without_deleted, requests), key=repr) for broker, requests in sent.items()}
+
+
+def _without_deleted(request: ControlRequest) -> ControlRequest:
+    if not isinstance(request, UpdateMetadataRequest):
+        return request
+    return request._replace(
+        partitionStates=tuple(each for each in request.partitionStates if each.leader != LEADER_DURING_DELETE)
+    )

@@ -1,0 +1,109 @@
+"""A whole controller until 1.0 beside Kafka's own: generated sequences of what happens to it, and cases of interest.
+
+After each command, when nothing is left to do, these are equal: who is controller, the context, every node of
+ZooKeeper with its version, the requests to each broker, and what was answered to brokers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from random import Random
+
+import pytest
+
+from spec.kafka.settled_plane import RELEASES, SettledPlane
+from spec.kafka.world import ControlCommand
+from statemachines.topic_partition import TopicPartition
+from tests.kafka.conftest import ControlPlanes
+from tests.kafka.event_sequences import SettledDrawing
+
+LENGTH = 20
+LONG = int(os.environ.get("EVENT_SEQUENCES", 2_000)) // 4
+"""How many sequences the long test has."""
+RELEASE = "1.0.2"
+
+
+def drawn(seed: int, count: int) -> Iterable[list[ControlCommand]]:
+    """So many sequences; each is `SettledDrawing(Random(f"{seed} {number}").randrange).sequence(20)`."""
+    return (SettledDrawing(Random(f"{seed} {number}").randrange).sequence(LENGTH) for number in range(count))
+
+
+def compare_all(
+    control_planes: ControlPlanes, sequences: Iterable[Sequence[ControlCommand]], release: str = RELEASE
+) -> SettledPlane:
+    """Our side does what Kafka does; AssertionError says where it comes to something else. The last of ours."""
+    ours = SettledPlane(release)
+    for sequence, seen in control_planes(release).of("Events", sequences, a_line=5):
+        ours = SettledPlane(release)
+        for number, (command, now) in enumerate(zip(sequence, seen, strict=True)):
+            disagreements = ours.disagreements(command, now)
+            told = "\n".join(["after", *map(str, sequence[: number + 1]), *map(str, disagreements)])
+            assert not disagreements, told
+    return ours
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_sequences(control_planes: ControlPlanes, release: str, first_seed: int) -> None:
+    """A handful."""
+    print(f"seed {first_seed}")
+    compare_all(control_planes, drawn(first_seed, 25), release)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", RELEASES)
+def test_many_sequences(control_planes: ControlPlanes, release: str, first_seed: int) -> None:
+    """More."""
+    print(f"seed {first_seed}")
+    compare_all(control_planes, drawn(first_seed, LONG), release)
+
+
+CLUSTER: list[ControlCommand] = [
+    {"do": "wait"},
+    {"do": "register", "brokers": [2, 4]},
+    {"do": "create_topic", "topic": "c", "partitions": {"15": [2], "21": [2]}},
+]
+MOVES: ControlCommand = {"do": "reassign_by_node", "targets": {"c-15": [4]}}
+
+
+ADDED: list[ControlCommand] = [
+    *(*CLUSTER, MOVES),
+    {"do": "write_reassignment", "targets": {"c-15": [4], "c-21": [4]}},
+    {"do": "leader_writes", "partition": "c-15", "isr": [2, 4]},
+]
+TO_BE_DELETED: list[ControlCommand] = [*CLUSTER, MOVES, {"do": "ask_deletion", "topic": "c"}, {"do": "vacate"}]
+AS_ASKED: list[ControlCommand] = [
+    *CLUSTER,
+    {"do": "reassign_by_node", "targets": {"c-15": [2, 4]}},
+    {"do": "ask_deletion", "topic": "c"},
+    {"do": "vacate"},
+]
+LEFT_BEHIND: list[ControlCommand] = [
+    *(*CLUSTER, {"do": "depose"}),
+    {"do": "ask_deletion", "topic": "h"},
+    {"do": "vacate"},
+]
+
+
+def test_what_is_added_to_the_node_begins(control_planes: ControlPlanes) -> None:
+    """At once, while another partition moves, and it is there still when that one has arrived."""
+    ours = compare_all(control_planes, [ADDED])
+    assert ours.context.state.partitions_being_reassigned == {TopicPartition("c", 21)}
+
+
+def test_a_move_goes_on_whose_topic_is_to_be_deleted(control_planes: ControlPlanes) -> None:
+    """When another controller takes over; the deletion waits for it."""
+    ours = compare_all(control_planes, [TO_BE_DELETED])
+    assert ours.context.state.partitions_being_reassigned == {TopicPartition("c", 15)}
+
+
+def test_what_is_assigned_as_asked_waits_for_nothing(control_planes: ControlPlanes) -> None:
+    """It has not arrived, but leaves the node when another controller takes over, and the topic is deleted."""
+    ours = compare_all(control_planes, [AS_ASKED])
+    assert ours.context.state.topics_ineligible_for_deletion == frozenset()
+
+
+def test_no_controller_can_take_over(control_planes: ControlPlanes) -> None:
+    """Of a topic that was deleted only the request is left: each failover fails, and the next one follows."""
+    ours = compare_all(control_planes, [LEFT_BEHIND])
+    assert ours.is_endless
