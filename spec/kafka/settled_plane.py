@@ -71,9 +71,10 @@ class SettledPlane(EventPlane):
         ]
 
     def hear(self) -> None:
-        """ZkClient listens to /controller again, whatever it hears."""
+        """ZkClient listens again, whatever it hears, and to nodes that are not there, too."""
         super().hear()
-        self.zookeeper.exists(SESSION, CONTROLLER, watch=True)
+        for path in (CONTROLLER, *self._isrs):
+            self.zookeeper.exists(SESSION, path, watch=True)
 
     def _of_partitions(self) -> MutableMapping[TopicPartition, Any]:
         return {}
@@ -92,9 +93,11 @@ class SettledPlane(EventPlane):
         return self.answers(tuple(map(self._watched, asked_for)), {}, 0)
 
     def _event_of(self, told: Event) -> Call | None:
-        """Until 1.0 /admin/reassign_partitions is listened to for its data, too."""
+        """To a listener of data a node that is created has changed, and /admin/reassign_partitions has one."""
         if told.type is EventType.NodeDataChanged and told.path == REASSIGN_PARTITIONS:
             return call(self.processor.process_zk_partition_reassignment)
+        if told.type is EventType.NodeCreated and told.path in self._isrs:
+            return call(self.processor.process_partition_reassignment_isr_change, self._isrs[told.path])
         return super()._event_of(told)
 
 
