@@ -21,7 +21,7 @@ Left out: BrokerModifications, for addresses are left out, and with it the handl
 [processBrokerChange, onBrokerStartup, onBrokerFailure, onReplicasBecomeOffline in KafkaController.scala, 3.9]
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from election.ids import BrokerEpoch, BrokerId
 from statemachines.control_responses import LeaderAndIsrResponse
@@ -137,16 +137,20 @@ class BrokerChanges(PartitionReassignment):
         """These brokers have gone."""
         self._forget_offline_dirs(dead_brokers)
         self.context.state.shutting_down_broker_ids -= frozenset(dead_brokers)
-        return self.on_replicas_become_offline(self.context.replicas_on_brokers(dead_brokers))
+        return self.on_replicas_become_offline(self.context.replicas_on_brokers(dead_brokers), dead_brokers)
 
-    def on_replicas_become_offline(self, new_offline_replicas: Sequence[PartitionAndReplica]) -> Calls:
-        """These replicas are not online any more."""
+    def on_replicas_become_offline(
+        self, new_offline_replicas: Sequence[PartitionAndReplica], gone: Collection[BrokerId] = ()
+    ) -> Calls:
+        """These replicas are not online any more, since brokers are gone or their log directories have failed."""
         for_deletion: list[PartitionAndReplica] = []
         not_for_deletion: list[PartitionAndReplica] = []
         for replica in new_offline_replicas:
             queued = self.is_topic_queued_up_for_deletion(replica.topic_partition.topic)
             (for_deletion if queued else not_for_deletion).append(replica)
         offline = self.context.partitions_with_offline_leader()
+        if not self.design.count_leaderless:
+            offline = tuple(each for each in offline if self.leadership_of(each).leader_and_isr.leader in gone)
         nothing_else = not not_for_deletion if self.design.metadata_without_election else not offline
         return (
             call(self.partitions_become, offline, OfflinePartition),

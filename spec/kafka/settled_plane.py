@@ -1,4 +1,4 @@
-"""A whole controller until 1.0 beside Kafka's own: the same happens to both, and what is to be seen at the end of it.
+"""A whole controller of 0.11 or 1.0 beside Kafka's own: the same happens to both, and what comes of it.
 
     with KafkaControlPlane("1.0.2") as kafka:
         for sequence, told in kafka.of("Events", [commands]):
@@ -8,7 +8,7 @@
 
 Commands are those of `spec.kafka.event_plane`, but `handle`, `meanwhile` and `lost` have no meaning: what a command
 leads to is done until nothing is left, on both sides. Until 1.0 Kafka's listeners read what their events carry, one
-request after another (`java/control/from-1.0/.../EventPlane.java`), where ours reads when it handles an event. So it
+request after another (`java/control/from-0.11/.../EventPlane.java`), where ours reads when it handles an event. So it
 is neither compared which requests ZooKeeper is asked nor which events there are. The requests to a broker are
 compared without their order: Kafka goes through hash maps, one partition after the other.
 """
@@ -35,7 +35,7 @@ from statemachines.zookeeper import Event
 
 __all__ = ["RELEASES", "SettledPlane"]
 
-RELEASES: Final = ("1.0.2",)
+RELEASES: Final = ("0.11.0.3", "1.0.2")
 """The releases whose whole controllers are run so."""
 ENDLESS: Final = 200
 """More events than any command leads to; `EventPlane.java` has the same."""

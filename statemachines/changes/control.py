@@ -22,6 +22,7 @@ __all__ = [
     "CHECK_ALTER_EPOCHS",
     "CLEAR_BATCH",
     "CONFIG_ONCE",
+    "COUNT_LEADERLESS",
     "COUNT_ONCE",
     "DELETE_LEFTOVER",
     "DELETE_PARTITIONS_FIRST",
@@ -284,6 +285,19 @@ DELETE_LEFTOVER: Final = KafkaChange(
             Line("0.11.0.0", "TopicDeletionManager.scala", "completeDeleteTopic", 238),
             Line("1.0.2", "KafkaController.scala", "deregisterPartitionModificationsListener", 919),
             Line("1.1.0", "KafkaController.scala", "unregisterPartitionModificationsHandlers", 836),
+        ),
+    ),
+)
+COUNT_LEADERLESS: Final = since(
+    "1.0.0",
+    "Partitions without leader are among those that lose it when a broker goes, so that brokers are not told of it; "
+    "before, only those that it led",
+    "KAFKA-4763",
+    provenance=Provenance(
+        compared=SETTLED,
+        by_source=(
+            Line("0.11.0.3", "KafkaController.scala", "onBrokerFailure", 396),
+            Line("1.0.0", "KafkaController.scala", "onReplicasBecomeOffline", 448),
         ),
     ),
 )

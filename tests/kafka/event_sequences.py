@@ -278,15 +278,19 @@ class EventDrawing:
 
 
 class SettledDrawing(EventDrawing):
-    """Draws commands to a controller until 1.0, each with all that follows from it.
+    """Draws commands to a controller of 0.11 or 1.0, each with all that follows from it.
 
-    Not drawn: other controllers and what an operator writes, for of a topic whose nodes are gone while it is to be
-    deleted no controller can take over; `test_no_controller_can_take_over` has that.
+    What can be asked is that of 1.1; in 0.11 no log directory fails alone. Not drawn: other controllers and what an
+    operator writes, for of a topic whose nodes are gone while it is to be deleted no controller can take over, see
+    `test_no_controller_can_take_over`.
     """
 
-    def _since(self, line: str) -> bool:
-        """What can be asked is that of 1.1."""
-        return Release("1.1.0") >= Release(f"{line}.0")
+    def __init__(self, pick: Pick, release: str) -> None:
+        super().__init__(pick, "1.1.0")
+        self._has_directories = Release(release) >= Release("1.0.0")
+
+    def _fail_log_dir(self) -> ControlCommand:
+        return super()._fail_log_dir() if self._has_directories else self._move_brokers()
 
     def _handled(self, command: ControlCommand) -> ControlCommand:
         return command

@@ -1,4 +1,4 @@
-"""A whole controller until 1.0 beside Kafka's own: generated sequences of what happens to it, and cases of interest.
+"""A whole controller of 0.11 or 1.0 beside Kafka's own: generated sequences of what happens to it, and cases.
 
 After each command, when nothing is left to do, these are equal: who is controller, the context, every node of
 ZooKeeper with its version, the requests to each broker, and what was answered to brokers.
@@ -14,6 +14,7 @@ import pytest
 
 from spec.kafka.settled_plane import RELEASES, SettledPlane
 from spec.kafka.world import ControlCommand
+from statemachines.control_requests import UpdateMetadataRequest
 from statemachines.topic_partition import TopicPartition
 from tests.kafka.conftest import ControlPlanes
 from tests.kafka.event_sequences import SettledDrawing
@@ -21,16 +22,15 @@ from tests.kafka.event_sequences import SettledDrawing
 LENGTH = 20
 LONG = int(os.environ.get("EVENT_SEQUENCES", 2_000)) // 4
 """How many sequences the long test has."""
-RELEASE = "1.0.2"
 
 
-def drawn(seed: int, count: int) -> Iterable[list[ControlCommand]]:
-    """So many sequences; each is `SettledDrawing(Random(f"{seed} {number}").randrange).sequence(20)`."""
-    return (SettledDrawing(Random(f"{seed} {number}").randrange).sequence(LENGTH) for number in range(count))
+def drawn(seed: int, count: int, release: str) -> Iterable[list[ControlCommand]]:
+    """So many sequences; each is `SettledDrawing(Random(f"{seed} {number}").randrange, release).sequence(20)`."""
+    return (SettledDrawing(Random(f"{seed} {number}").randrange, release).sequence(LENGTH) for number in range(count))
 
 
 def compare_all(
-    control_planes: ControlPlanes, sequences: Iterable[Sequence[ControlCommand]], release: str = RELEASE
+    control_planes: ControlPlanes, sequences: Iterable[Sequence[ControlCommand]], release: str
 ) -> SettledPlane:
     """Our side does what Kafka does; AssertionError says where it comes to something else. The last of ours."""
     ours = SettledPlane(release)
@@ -47,7 +47,7 @@ def compare_all(
 def test_sequences(control_planes: ControlPlanes, release: str, first_seed: int) -> None:
     """A handful."""
     print(f"seed {first_seed}")
-    compare_all(control_planes, drawn(first_seed, 25), release)
+    compare_all(control_planes, drawn(first_seed, 25, release), release)
 
 
 @pytest.mark.long
@@ -55,7 +55,7 @@ def test_sequences(control_planes: ControlPlanes, release: str, first_seed: int)
 def test_many_sequences(control_planes: ControlPlanes, release: str, first_seed: int) -> None:
     """More."""
     print(f"seed {first_seed}")
-    compare_all(control_planes, drawn(first_seed, LONG), release)
+    compare_all(control_planes, drawn(first_seed, LONG, release), release)
 
 
 CLUSTER: list[ControlCommand] = [
@@ -78,6 +78,13 @@ AS_ASKED: list[ControlCommand] = [
     {"do": "ask_deletion", "topic": "c"},
     {"do": "vacate"},
 ]
+LEADERLESS: list[ControlCommand] = [
+    {"do": "wait"},
+    {"do": "register", "brokers": [2, 4, 7]},
+    {"do": "create_topic", "topic": "c", "partitions": {"15": [2], "21": [4, 7]}},
+    {"do": "die", "brokers": [2]},
+    {"do": "die", "brokers": [7]},
+]
 LEFT_BEHIND: list[ControlCommand] = [
     *(*CLUSTER, {"do": "depose"}),
     {"do": "ask_deletion", "topic": "h"},
@@ -85,25 +92,41 @@ LEFT_BEHIND: list[ControlCommand] = [
 ]
 
 
-def test_what_is_added_to_the_node_begins(control_planes: ControlPlanes) -> None:
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_is_added_to_the_node_begins(control_planes: ControlPlanes, release: str) -> None:
     """At once, while another partition moves, and it is there still when that one has arrived."""
-    ours = compare_all(control_planes, [ADDED])
+    ours = compare_all(control_planes, [ADDED], release)
     assert ours.context.state.partitions_being_reassigned == {TopicPartition("c", 21)}
 
 
-def test_a_move_goes_on_whose_topic_is_to_be_deleted(control_planes: ControlPlanes) -> None:
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_move_goes_on_whose_topic_is_to_be_deleted(control_planes: ControlPlanes, release: str) -> None:
     """When another controller takes over; the deletion waits for it."""
-    ours = compare_all(control_planes, [TO_BE_DELETED])
+    ours = compare_all(control_planes, [TO_BE_DELETED], release)
     assert ours.context.state.partitions_being_reassigned == {TopicPartition("c", 15)}
 
 
-def test_what_is_assigned_as_asked_waits_for_nothing(control_planes: ControlPlanes) -> None:
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_is_assigned_as_asked_waits_for_nothing(control_planes: ControlPlanes, release: str) -> None:
     """It has not arrived, but leaves the node when another controller takes over, and the topic is deleted."""
-    ours = compare_all(control_planes, [AS_ASKED])
+    ours = compare_all(control_planes, [AS_ASKED], release)
     assert ours.context.state.topics_ineligible_for_deletion == frozenset()
 
 
-def test_no_controller_can_take_over(control_planes: ControlPlanes) -> None:
+@pytest.mark.parametrize("release", RELEASES)
+def test_no_controller_can_take_over(control_planes: ControlPlanes, release: str) -> None:
     """Of a topic that was deleted only the request is left: each failover fails, and the next one follows."""
-    ours = compare_all(control_planes, [LEFT_BEHIND])
+    ours = compare_all(control_planes, [LEFT_BEHIND], release)
     assert ours.is_endless
+
+
+@pytest.mark.parametrize(("release", "told"), [("0.11.0.3", True), ("1.0.2", False)])
+def test_brokers_are_told_of_one_that_led_nothing(control_planes: ControlPlanes, release: str, told: bool) -> None:
+    """Since 1.0 not where another partition has no leader, which counts as lost; but of the ISR that it has left."""
+    ours = compare_all(control_planes, [LEADERLESS], release)
+    everything = [
+        request
+        for request in ours.sent[4]
+        if isinstance(request, UpdateMetadataRequest) and len(request.partitionStates) == 2
+    ]
+    assert bool(everything) is told

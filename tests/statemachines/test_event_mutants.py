@@ -6,7 +6,7 @@ a mutant must fail on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from election.ids import BrokerEpoch, BrokerId
@@ -286,9 +286,11 @@ class KeepsTheDeadInTheIsr(ControllerEventProcessor):
 class TakesReplicasOfflineFirst(ControllerEventProcessor):
     """And elects afterwards."""
 
-    def on_replicas_become_offline(self, new_offline_replicas: Sequence[PartitionAndReplica]) -> Calls:
+    def on_replicas_become_offline(
+        self, new_offline_replicas: Sequence[PartitionAndReplica], gone: Collection[int] = ()
+    ) -> Calls:
         first = call(self.replicas_become, tuple(new_offline_replicas), OfflineReplica)
-        return (first, *super().on_replicas_become_offline(new_offline_replicas))
+        return (first, *super().on_replicas_become_offline(new_offline_replicas, gone))
 
 
 class ElectsForNobody(ControllerEventProcessor):

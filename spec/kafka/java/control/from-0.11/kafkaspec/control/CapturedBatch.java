@@ -1,14 +1,21 @@
 package kafkaspec.control;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
 import kafka.common.TopicAndPartition;
 import kafka.controller.Callbacks;
 import kafka.controller.ControllerBrokerRequestBatch;
 import kafka.controller.KafkaController;
 import kafka.controller.LeaderIsrAndControllerEpoch;
+import kafka.controller.PartitionAndReplica;
+import kafka.controller.ReplicaState;
+import kafka.controller.ReplicaStateMachine;
 import kafka.controller.TopicDeletionManager;
 import kafka.server.KafkaConfig;
 import kafka.utils.ZkUtils;
+import kafkaspec.Fields;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.requests.AbstractRequest;
@@ -16,8 +23,26 @@ import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.utils.Time;
 import scala.Function1;
 import scala.Option;
+import scala.collection.JavaConverters;
+import scala.collection.Set;
 import scala.collection.immutable.List;
 import scala.runtime.BoxedUnit;
+
+/** Replicas change broker by broker: the order of a hash map is no rule of Kafka's. */
+final class OrderedReplicas extends ReplicaStateMachine {
+    OrderedReplicas(KafkaController controller) {
+        super(controller);
+    }
+
+    @Override
+    public void handleStateChanges(Set<PartitionAndReplica> replicas, ReplicaState target, Callbacks callbacks) {
+        java.util.List<PartitionAndReplica> these = new ArrayList<>();
+        Scala.forEach(replicas, these::add);
+        these.sort(Comparator.comparing(PartitionAndReplica::replica));
+        super.handleStateChanges(
+            JavaConverters.asScalaSetConverter(new LinkedHashSet<>(these)).asScala(), target, callbacks);
+    }
+}
 
 /**
  * Kafka's batch of requests, of a controller that keeps what it would send. In 0.11 nothing says that a replica is
@@ -34,6 +59,9 @@ final class CapturedBatch extends ControllerBrokerRequestBatch {
 
         Controller(KafkaConfig config, ZkUtils client) {
             super(config, client, Time.SYSTEM, METRICS, Option.empty());
+            OrderedReplicas replicas = new OrderedReplicas(this);
+            Fields.set(this, "replicaStateMachine", replicas);
+            Fields.set(topicDeletionManager(), "replicaStateMachine", replicas);
         }
 
         TopicDeletionManager deletion() {
@@ -46,7 +74,11 @@ final class CapturedBatch extends ControllerBrokerRequestBatch {
                 ApiKeys api,
                 AbstractRequest.Builder<? extends AbstractRequest> request,
                 Function1<AbstractResponse, BoxedUnit> callback) {
-            sent.add(controllerContext(), broker, request);
+            sent.add(controllerContext(), broker, request, callback);
+        }
+
+        SentRequests sent() {
+            return sent;
         }
 
         ObjectNode takeSent() {

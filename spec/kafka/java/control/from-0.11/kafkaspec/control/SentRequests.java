@@ -20,7 +20,7 @@ import org.apache.kafka.common.requests.StopReplicaResponse;
 import scala.Function1;
 import scala.runtime.BoxedUnit;
 
-/** What a controller of Kafka 1.0 would send, kept until a broker answers; who is not registered has no queue. */
+/** What a controller of Kafka 0.11 or 1.0 would send, until a broker answers; who is not registered has no queue. */
 final class SentRequests {
     private record Unanswered(AbstractRequest request, Function1<AbstractResponse, BoxedUnit> callback) { }
 

@@ -3,6 +3,7 @@ package kafkaspec.control;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Map;
 import java.util.Queue;
 import kafka.common.TopicAndPartition;
 import kafka.controller.ControllerContext;
@@ -19,9 +20,9 @@ import scala.runtime.BoxedUnit;
 import scala.util.Try;
 
 /**
- * A whole controller of Kafka 1.0 with ZooKeeper, and beside it what others do there and ask of it. Neither of its
- * threads is started: what listeners are to be told, and then what waits in the controller's queue, is done until
- * nothing is left.
+ * A whole controller of Kafka 0.11 or 1.0 with ZooKeeper, and beside it what others do there and ask of it. None of
+ * its threads is started: what listeners are to be told, and then what waits in the controller's queue, is done
+ * until nothing is left.
  */
 final class EventPlane implements AutoCloseable {
     private static final int CONTROLLER = 9;
@@ -38,7 +39,7 @@ final class EventPlane implements AutoCloseable {
     private ArrayNode answers = Json.array();
 
     EventPlane() {
-        KafkaConfig config = Configuration.of(CONTROLLER);
+        KafkaConfig config = Configuration.of(CONTROLLER, Map.of("delete.topic.enable", "true"));
         client = BatchedClient.connect(config, meanwhile);
         listeners = ZkEventThread.of(config.zkConnect());
         controller = new CapturedBatch.Controller(config, client);
