@@ -117,6 +117,12 @@ def test_until_3_0_a_partition_without_leader_kept_that_from_them() -> None:
     assert lonely(control_design_of("3.1")) == ["2 UpdateMetadata of 2"]
 
 
+def test_until_0_11_only_what_it_led_did_so() -> None:
+    """Since 1.0 whatever has no leader counts as having lost it now."""
+    assert lonely(control_design_of("0.11")) == ["2 UpdateMetadata of 2; t-0 led by -1 in 1"]
+    assert lonely(control_design_of("1.0")) == []
+
+
 def test_replicas_of_topics_that_go_are_not_deletable(cluster: EventCluster) -> None:
     """Nothing is elected for them, and the topic waits."""
     cluster.ask_to_delete("t")

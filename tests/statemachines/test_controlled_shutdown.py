@@ -47,6 +47,17 @@ def test_others_lead_and_the_broker_leaves_every_isr(cluster: EventCluster) -> N
     assert cluster.replica_state(T0, 1) is OnlineReplica
 
 
+def test_until_1_0_it_goes_partition_by_partition() -> None:
+    """Two that it follows are two requests to stop, with what each leads to in between."""
+    cluster = EventCluster(design=control_design_of("1.0"))
+    cluster.create_topic("t", (2, 1), (2, 1))
+    cluster.take_over()
+    cluster.forget()
+    assert cluster.process("process_controlled_shutdown", 1) == Processed(())
+    stops = [told for told in cluster.story() if told.startswith("1 StopReplica")]
+    assert stops == ["1 StopReplica t-0", "1 StopReplica t-0", "1 StopReplica t-1", "1 StopReplica t-1"]
+
+
 def test_what_it_has_alone_it_keeps(cluster: EventCluster) -> None:
     """No other broker could lead it, so it is not waited for."""
     cluster.process("process_controlled_shutdown", 1)

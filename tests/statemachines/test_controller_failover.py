@@ -184,6 +184,19 @@ def test_a_topic_that_is_gone_already_is_forgotten() -> None:
     assert cluster.context.state.topics_to_be_deleted == frozenset()
 
 
+@pytest.mark.parametrize(
+    ("release", "failure"), [("0.11", EventFailure.NoTopic), ("1.0", EventFailure.NoTopic), ("1.1", None)]
+)
+def test_until_1_0_nobody_takes_over_where_only_the_request_to_delete_is_left(
+    release: str, failure: EventFailure | None
+) -> None:
+    """The topic's nodes are gone; the failover fails, and the node stays for the next one."""
+    cluster = EventCluster(design=control_design_of(release))
+    cluster.ask_to_delete("t")
+    assert cluster.take_over().failure is failure
+    assert cluster.exists("/admin/delete_topics/t") is (failure is not None)
+
+
 def test_a_reassignment_goes_on_where_it_was() -> None:
     """The topic's node says from where and to where."""
     cluster = succeeded()

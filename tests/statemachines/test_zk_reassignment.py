@@ -127,6 +127,28 @@ def test_until_1_0_what_is_added_begins_at_once() -> None:
     assert not any("t-0 led by 1 in 2" in told for told in cluster.story())
 
 
+@pytest.mark.parametrize(("release", "goes_on"), [("0.10.2", True), ("1.0", True), ("1.1", False), ("2.3", False)])
+def test_a_controller_takes_over_whose_topic_is_to_be_deleted(release: str, goes_on: bool) -> None:
+    """Until 1.0 the move goes on, and the deletion waits for it; since then it is given up."""
+    cluster = cluster_of(release)
+    ask(cluster, (T0, (3, 2)))
+    cluster.ask_to_delete("t")
+    cluster.take_over()
+    assert cluster.exists(REASSIGN_PARTITIONS) is goes_on
+    assert (T0 in cluster.context.state.partitions_being_reassigned) is goes_on
+
+
+@pytest.mark.parametrize(("release", "waits"), [("1.0", False), ("1.1", True)])
+def test_until_1_0_what_is_assigned_as_asked_leaves_the_node_first(release: str, waits: bool) -> None:
+    """Then the deletion of its topic waits for no move, though the new replica has not caught up."""
+    cluster = cluster_of(release)
+    ask(cluster, (T0, (1, 2, 3)))
+    cluster.ask_to_delete("t")
+    cluster.take_over()
+    assert not cluster.exists(REASSIGN_PARTITIONS)
+    assert ("t" in cluster.context.state.topics_ineligible_for_deletion) is waits
+
+
 def test_what_there_is_nothing_to_do_for_leaves_the_node(cluster: EventCluster) -> None:
     """Partitions that are there already, or not at all, or are to be deleted."""
     nowhere = TopicPartition("v", 0)
