@@ -110,7 +110,7 @@ long-mutants: PART = $(wildcard tests/*/test_mutants.py tests/*/*/*/test_mutants
 
 long-pictures:  ## of that, what is drawn of each generation, the pages of words, and the command in a hostile world
 long-pictures: PART = $(addprefix tests/spec/test_,explorer.py faces.py life.py diagrams.py world.py) tests/spec/cli \
-	tests/statemachines/test_controller_diagram.py tests/test_tutorial.py tests/test_documents.py tests/test_api.py
+	tests/statemachines/drawing/test_controller_diagram.py tests/test_tutorial.py tests/test_documents.py tests/test_api.py
 
 kafka: $(COMPILED)  ## Kafka's own classes beside the specification, all there is for the newest release; minutes
 	$(TEST) tests/kafka

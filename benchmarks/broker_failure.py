@@ -13,19 +13,19 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from statemachines.control_requests import ControlRequest
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
 from statemachines.controller_context import ControllerContext
 from statemachines.kafka_zk_client import retry_requests_until_connected
-from statemachines.partition import NewPartition, OfflinePartition, OnlinePartition
+from statemachines.messages.control_requests import ControlRequest
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.partition_state_machine import OFFLINE, PartitionStateMachine
-from statemachines.replica import NewReplica, OfflineReplica, OnlineReplica
-from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.replica_state_machine import ReplicaStateMachine
 from statemachines.state_change import Handled
-from statemachines.topic_partition import TopicPartition
-from statemachines.zookeeper import ZooKeeper
+from statemachines.tables.partition import NewPartition, OfflinePartition, OnlinePartition
+from statemachines.tables.replica import NewReplica, OfflineReplica, OnlineReplica
+from statemachines.zookeeper.server import ZooKeeper
 
 PARTITIONS_OF_A_TOPIC: Final = 100
 REPLICAS: Final = 3

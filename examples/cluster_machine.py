@@ -32,12 +32,12 @@ from statemachines.control_design import control_design_of
 from statemachines.controller import registration
 from statemachines.controller_calls import call
 from statemachines.controller_event_processor import event_processor
-from statemachines.leader_and_isr import NO_LEADER
-from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.messages.leader_and_isr import NO_LEADER
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.state_change import carry_out
-from statemachines.topic_partition import TopicPartition
-from statemachines.zookeeper import ZooKeeper
+from statemachines.zookeeper.server import ZooKeeper
 
 PHASES = (Phase.generate, Phase.shrink)
 Session = tuple[int, int]

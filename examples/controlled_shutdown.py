@@ -39,23 +39,23 @@ Broker 1 does what the controller says, but begins to fetch nothing. It follows 
 from typing import Any
 
 from statemachines.alter_partition import AlterPartitionData, AlterPartitionRequest
+from statemachines.broker.kafka_apis import KafkaApis
+from statemachines.broker.kafka_server import AskController, Backoff, KafkaServer, ShutdownStep, Stopped
+from statemachines.broker.metadata_cache import MetadataCache
+from statemachines.broker.replica_manager import ReplicaManager
 from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.control_requests import ControlRequest, LeaderAndIsrRequest
 from statemachines.controlled_shutdown import controlled_shutdown_response
 from statemachines.controller import registration
 from statemachines.controller_calls import call
 from statemachines.controller_event_processor import event_processor
-from statemachines.errors import Errors
-from statemachines.kafka_apis import KafkaApis
-from statemachines.kafka_server import AskController, Backoff, KafkaServer, ShutdownStep, Stopped
-from statemachines.leader_and_isr import LeaderRecoveryState
-from statemachines.metadata_cache import MetadataCache
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.replica_manager import ReplicaManager
+from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import LeaderRecoveryState
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.state_change import carry_out
-from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import TopicAssignment, topic_partition_state_path
-from statemachines.zookeeper import ZooKeeper
+from statemachines.zookeeper.server import ZooKeeper
 
 ASSIGNMENT = TopicAssignment(
     tuple(enumerate(map(ReplicaAssignment, ((1, 2), (2, 1), (1, 2), (1,)))))  # the last is on broker 1 alone

@@ -26,16 +26,16 @@ epoch grows three times: with the new replica, with the new leader, and without 
 
 from itertools import groupby
 
-from statemachines.control_requests import ControlRequest, StopReplicaRequest
 from statemachines.controller_calls import Call, Processing, call
 from statemachines.controller_event_processor import event_processor
 from statemachines.kafka_zk_client import ZkRequest, retry_requests_until_connected
-from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.messages.control_requests import ControlRequest, StopReplicaRequest
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.state_change import carry_out
-from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import TopicAssignment, TopicPartitionState, topic_partition_state_path
-from statemachines.znode import SetData
-from statemachines.zookeeper import Multi, ZooKeeper
+from statemachines.zookeeper.server import Multi, ZooKeeper
+from statemachines.zookeeper.tree import SetData
 
 T0 = TopicPartition("t", 0)
 

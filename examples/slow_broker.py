@@ -17,7 +17,6 @@ what had waited for it is gone.
     what waits: nothing for broker 1, 0 for broker 3
 """
 
-from statemachines.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.control_responses import (
     ControlResponse,
     LeaderAndIsrResponse,
@@ -27,10 +26,11 @@ from statemachines.control_responses import (
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
 from statemachines.controller_channel_manager import ControllerChannelManager, Delivery
 from statemachines.controller_context import ControllerContext
-from statemachines.errors import Errors
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 
 
 def name(request: ControlRequest) -> str:

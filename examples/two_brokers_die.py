@@ -17,13 +17,13 @@ and the last member stays in the ISR, so that it can lead again. Partition 2 was
     after: t-2 on (2, 4, 1) has leader 2, epoch 1, ISR (2, 4)
 """
 
-from statemachines.control_requests import ControlRequest
 from statemachines.controller_calls import Call, call
 from statemachines.controller_event_processor import event_processor
-from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.messages.control_requests import ControlRequest
+from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.state_change import carry_out
 from statemachines.zk_data import TopicAssignment
-from statemachines.zookeeper import ZooKeeper
+from statemachines.zookeeper.server import ZooKeeper
 
 ASSIGNMENT = TopicAssignment(
     ((0, ReplicaAssignment((1, 2, 3))), (1, ReplicaAssignment((1, 3))), (2, ReplicaAssignment((2, 4, 1))))

@@ -24,13 +24,13 @@ from transitions import EventData, Machine
 from statemachines.controller_calls import call
 from statemachines.controller_context import ControllerContext, InMemoryContext
 from statemachines.controller_event_processor import event_processor
-from statemachines.partition import PARTITION, OfflinePartition, OnlinePartition, PartitionState
-from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.state_change import carry_out
-from statemachines.table import trigger
-from statemachines.topic_partition import TopicPartition
+from statemachines.tables.partition import PARTITION, OfflinePartition, OnlinePartition, PartitionState
+from statemachines.tables.table import trigger
 from statemachines.zk_data import TopicAssignment
-from statemachines.zookeeper import ZooKeeper
+from statemachines.zookeeper.server import ZooKeeper
 
 ASSIGNMENT = TopicAssignment(((0, ReplicaAssignment((1, 2))), (1, ReplicaAssignment((1,)))))
 

@@ -17,7 +17,7 @@ from spec.language.errors import UsageError
 from spec.life import moves
 from spec.releases import RELEASES, release_named
 from spec.reports import sequence_diagram
-from statemachines import controller_diagram, diagrams
+from statemachines.drawing import controller_diagram, diagrams
 
 NAMES: Final = (*diagrams.DIAGRAMS, "controller")
 """What there are pictures of."""

@@ -26,8 +26,8 @@ from spec.releases import RELEASES, valuation
 from spec.systems.controller import ControllerLife
 from statemachines.agenda import IDLE, STOPPED, Agenda
 from statemachines.controller import NO_BROKER, Threads, agendas, listening
-from statemachines.controller_diagram import At, Move
 from statemachines.controller_process import ControllerProcess
+from statemachines.drawing.controller_diagram import At, Move
 from statemachines.kafka_controller import REGISTERS, STEPS
 
 HAPPENS: Final = (

@@ -39,13 +39,13 @@ from typing import NamedTuple, TypeAlias
 from election.brokers import in_order
 from election.ids import BrokerEpoch, BrokerId, LeaderEpoch
 from statemachines.controller_broker_request_batch import BatchNotEmpty, RequestsNotSent
-from statemachines.errors import Errors
 from statemachines.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkResponse
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
-from statemachines.topic_partition import PartitionId, TopicName, TopicPartition
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.topic_partition import PartitionId, TopicName, TopicPartition
 from statemachines.zk_data import TopicPartitionState
 from statemachines.zk_state_machine import PartitionUpdate, ZkStateMachine
-from statemachines.znode import Code, ZkVersion
+from statemachines.zookeeper.tree import Code, ZkVersion
 
 __all__ = [
     "AlterPartitionData",

@@ -26,14 +26,14 @@ from collections.abc import Collection, Iterable, Sequence
 from election.ids import BrokerEpoch, BrokerId
 from statemachines.control_responses import LeaderAndIsrResponse
 from statemachines.controller_calls import Calls, at_last, call, then
-from statemachines.errors import Errors
 from statemachines.kafka_zk_client import ZkResponse
-from statemachines.leader_and_isr import LeaderAndIsr
-from statemachines.partition import OfflinePartition
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.partition_reassignment import PartitionReassignment
-from statemachines.replica import OfflineReplica, OnlineReplica
 from statemachines.state_change import ElectionOutcome
-from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.tables.partition import OfflinePartition
+from statemachines.tables.replica import OfflineReplica, OnlineReplica
 from statemachines.zk_data import LOG_DIR_EVENT_NOTIFICATION
 
 __all__ = ["BrokerChanges"]

@@ -12,8 +12,8 @@ from typing import Annotated, NamedTuple
 from statemachines.changes import control, elections, receiving
 from statemachines.changes.change import values_at
 from statemachines.releases import line_of
-from statemachines.replica import REPLICA, ReplicaState
-from statemachines.table import Table
+from statemachines.tables.replica import REPLICA, ReplicaState
+from statemachines.tables.table import Table
 
 __all__ = ["ControlDesign", "control_design_of"]
 

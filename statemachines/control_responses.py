@@ -25,15 +25,15 @@ from typing import NamedTuple, TypeAlias
 from election.ids import BrokerId
 from statemachines.changes.control import Stops
 from statemachines.control_design import ControlDesign
-from statemachines.control_requests import (
+from statemachines.controller_context import ControllerContext
+from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrRequest,
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from statemachines.controller_context import ControllerContext
-from statemachines.errors import Errors
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.errors import Errors
+from statemachines.messages.topic_partition import TopicPartition
 
 __all__ = [
     "ControlResponse",

@@ -23,7 +23,6 @@ by one, in no order (`change_together`).
 from typing import NamedTuple
 
 from election.ids import BrokerEpoch, BrokerId
-from statemachines.control_requests import UNKNOWN_BROKER_EPOCH
 from statemachines.controller_calls import (
     Callback,
     Calls,
@@ -34,12 +33,13 @@ from statemachines.controller_calls import (
     caught,
     then,
 )
-from statemachines.errors import Errors
-from statemachines.partition import OnlinePartition
+from statemachines.messages.control_requests import UNKNOWN_BROKER_EPOCH
+from statemachines.messages.errors import Errors
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.partition_state_machine import CONTROLLED_SHUTDOWN
-from statemachines.replica import OfflineReplica
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.znode import Code
+from statemachines.tables.partition import OnlinePartition
+from statemachines.tables.replica import OfflineReplica
+from statemachines.zookeeper.tree import Code
 
 __all__ = [
     "ControlledShutdown",

@@ -32,7 +32,7 @@ from statemachines.controller_event import (
     Threads,
 )
 from statemachines.failover import failover, requests
-from statemachines.znode import ZkPath
+from statemachines.zookeeper.tree import ZkPath
 
 __all__ = [
     "BROKER_IDS",

@@ -24,7 +24,8 @@ from typing import Protocol, TypeVar
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
 from statemachines.changes.control import Stops
 from statemachines.control_design import ControlDesign
-from statemachines.control_requests import (
+from statemachines.controller_context import ControllerContext
+from statemachines.messages.control_requests import (
     UNKNOWN_BROKER_EPOCH,
     ControlRequest,
     LeaderAndIsrPartitionState,
@@ -34,8 +35,7 @@ from statemachines.control_requests import (
     UpdateMetadataPartitionState,
     UpdateMetadataRequest,
 )
-from statemachines.controller_context import ControllerContext
-from statemachines.leader_and_isr import (
+from statemachines.messages.leader_and_isr import (
     INITIAL_LEADER_EPOCH,
     LEADER_DURING_DELETE,
     NO_EPOCH,
@@ -43,8 +43,8 @@ from statemachines.leader_and_isr import (
     LeaderIsrAndControllerEpoch,
     LeaderRecoveryState,
 )
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 
 __all__ = ["BatchNotEmpty", "BatchState", "ControllerBrokerRequestBatch", "InMemoryBatch", "RequestsNotSent"]
 

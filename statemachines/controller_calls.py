@@ -48,18 +48,18 @@ from statemachines.kafka_zk_client import (
     fenced,
     unwrapped,
 )
-from statemachines.leader_and_isr import LeaderIsrAndControllerEpoch
-from statemachines.partition import PartitionState
+from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.partition_state_machine import (
     PartitionLeaderElectionStrategy,
     PartitionStateChange,
     PartitionStateMachine,
 )
-from statemachines.replica import ReplicaState
 from statemachines.replica_state_machine import ReplicaStateChange, ReplicaStateMachine
 from statemachines.state_change import Handled, Processed, StateMachine
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.znode import Code
+from statemachines.tables.partition import PartitionState
+from statemachines.tables.replica import ReplicaState
+from statemachines.zookeeper.tree import Code
 
 __all__ = [
     "Await",

@@ -33,9 +33,9 @@ from typing import NamedTuple, Protocol
 from election.brokers import in_order
 from election.ids import BrokerId
 from statemachines.control_design import ControlDesign
-from statemachines.control_requests import ControlRequest
 from statemachines.control_responses import ControlResponse, ControlResponseReceived, response_received
 from statemachines.controller_context import ControllerContext
+from statemachines.messages.control_requests import ControlRequest
 
 __all__ = [
     "ChannelState",
@@ -96,7 +96,7 @@ class InMemoryChannels:
 class ControllerChannelManager:
     """The channels of one controller, over whatever holds them.
 
-    >>> from statemachines.control_requests import UpdateMetadataRequest
+    >>> from statemachines.messages.control_requests import UpdateMetadataRequest
     >>> channels = ControllerChannelManager(ControllerContext())
     >>> channels.startup([1, 2])
     >>> for epoch in (1, 2):

@@ -20,12 +20,12 @@ from typing import Protocol
 
 from election.brokers import in_order
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch
-from statemachines.leader_and_isr import EPOCH_DURING_DELETE, NO_EPOCH, LeaderIsrAndControllerEpoch
-from statemachines.partition import NonExistentPartition, OfflinePartition, PartitionState
-from statemachines.replica import NonExistentReplica, ReplicaState
-from statemachines.replica_assignment import UNASSIGNED, ReplicaAssignment
-from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
-from statemachines.znode import ZkVersion
+from statemachines.messages.leader_and_isr import EPOCH_DURING_DELETE, NO_EPOCH, LeaderIsrAndControllerEpoch
+from statemachines.messages.replica_assignment import UNASSIGNED, ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.tables.partition import NonExistentPartition, OfflinePartition, PartitionState
+from statemachines.tables.replica import NonExistentReplica, ReplicaState
+from statemachines.zookeeper.tree import ZkVersion
 
 __all__ = ["ContextState", "ControllerContext", "InMemoryContext"]
 
@@ -66,11 +66,11 @@ class ContextState(Protocol):
 
     @property
     def partition_states(self) -> MutableMapping[TopicPartition, PartitionState]:
-        """See `statemachines.partition`."""
+        """See `statemachines.tables.partition`."""
 
     @property
     def replica_states(self) -> MutableMapping[PartitionAndReplica, ReplicaState]:
-        """See `statemachines.replica`."""
+        """See `statemachines.tables.replica`."""
 
 
 @dataclass

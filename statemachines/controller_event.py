@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from election.ids import BrokerId
 from statemachines.agenda import Agenda, Do
-from statemachines.znode import EventType
+from statemachines.zookeeper.tree import EventType
 
 __all__ = [
     "BROKER_CHANGE",

@@ -33,7 +33,6 @@ from collections.abc import Callable
 from election.ids import BrokerId
 from statemachines.broker_changes import BrokerChanges
 from statemachines.control_design import ControlDesign
-from statemachines.control_requests import ControlRequest
 from statemachines.control_responses import (
     ControlResponseReceived,
     LeaderAndIsrResponseReceived,
@@ -46,6 +45,7 @@ from statemachines.controller_calls import BrokerChannels, Call
 from statemachines.controller_context import ControllerContext
 from statemachines.controller_failover import ControllerFailover
 from statemachines.isr_alterations import IsrAlterations
+from statemachines.messages.control_requests import ControlRequest
 from statemachines.partition_state_machine import PartitionStateMachine
 from statemachines.replica_state_machine import ReplicaStateMachine
 from statemachines.state_change import FailedStateChange, log_failed_state_change
@@ -72,8 +72,8 @@ def event_processor(
     >>> from statemachines.controller_calls import call
     >>> from statemachines.state_change import carry_out
     >>> from statemachines.zk_data import TopicAssignment
-    >>> from statemachines.replica_assignment import ReplicaAssignment
-    >>> from statemachines.zookeeper import ZooKeeper
+    >>> from statemachines.messages.replica_assignment import ReplicaAssignment
+    >>> from statemachines.zookeeper.server import ZooKeeper
     >>> zookeeper, sent = ZooKeeper(), []
     >>> for path in ("/controller_epoch", "/brokers", "/brokers/ids", "/brokers/ids/1", "/brokers/topics"):
     ...     _ = zookeeper.create(None, path)
@@ -106,7 +106,7 @@ def event_of(received: ControlResponseReceived) -> Call | None:
     """The event of a broker's answer, as it goes into the queue; None: of UpdateMetadata, which would only be logged.
 
     >>> from statemachines.control_responses import LeaderAndIsrResponse
-    >>> from statemachines.errors import Errors
+    >>> from statemachines.messages.errors import Errors
     >>> event_of(LeaderAndIsrResponseReceived(LeaderAndIsrResponse(Errors.NONE), 3)).method
     'process_leader_and_isr_response_received'
     """

@@ -28,8 +28,8 @@ from election.ids import BrokerEpoch, BrokerId
 from statemachines.controller_calls import Await, Calls, call, then
 from statemachines.controller_zk_client import Assignments
 from statemachines.isr_change_notifications import IsrChangeNotifications
+from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType, ReplicaLeaderElection
-from statemachines.topic_partition import TopicName, TopicPartition
 from statemachines.zk_data import (
     DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION,
@@ -37,7 +37,7 @@ from statemachines.zk_data import (
     PREFERRED_REPLICA_ELECTION,
     REASSIGN_PARTITIONS,
 )
-from statemachines.znode import ZkPath
+from statemachines.zookeeper.tree import ZkPath
 
 __all__ = ["ControllerFailover"]
 

@@ -14,7 +14,7 @@ from election.ids import BrokerEpoch, ControllerEpoch
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.controller import PATHS_READ, Design, agendas, listening
 from statemachines.controller_event import ControllerEvent, Queued, Threads
-from statemachines.znode import SessionId, ZkPath, ZkVersion
+from statemachines.zookeeper.tree import SessionId, ZkPath, ZkVersion
 
 __all__ = ["ControllerProcess", "LiveBroker", "OnePartitionContext", "unused", "values_of"]
 

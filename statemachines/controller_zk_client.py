@@ -34,9 +34,9 @@ from statemachines.kafka_zk_client import (
     get_topic_partition_states,
     set_topic_partition_states,
 )
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicName, TopicPartition
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.zk_data import (
     TOPICS,
     TopicAssignment,
@@ -44,7 +44,7 @@ from statemachines.zk_data import (
     topic_config_path,
     topic_path,
 )
-from statemachines.znode import ANY_VERSION, Code, Delete, SetData, ZkPath
+from statemachines.zookeeper.tree import ANY_VERSION, Code, Delete, SetData, ZkPath
 
 __all__ = ["Assignments", "ControllerZkClient"]
 

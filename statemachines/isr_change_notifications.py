@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from statemachines.controller_calls import Calls, at_last, call, then
 from statemachines.kafka_zk_client import ZkResponse
-from statemachines.leader_and_isr import LeaderIsrAndControllerEpoch
+from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.partition_reassignment import PartitionReassignment
-from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import ISR_CHANGE_NOTIFICATION
 
 __all__ = ["IsrChangeNotifications"]

@@ -54,7 +54,7 @@ from statemachines.controller import (
 )
 from statemachines.controller_event import HANDLING, LEADER_AND_ISR, TOLD, ControllerEvent, Queued
 from statemachines.controller_process import ControllerProcess, LiveBroker
-from statemachines.zookeeper import (
+from statemachines.zookeeper.server import (
     ANY_VERSION,
     Check,
     Code,

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from election.ids import ControllerEpoch
 from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.leader_and_isr import LeaderAndIsr
-from statemachines.topic_partition import TopicName, TopicPartition
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.zk_data import (
     TopicPartitionState,
     topic_config_path,
@@ -23,7 +23,8 @@ from statemachines.zk_data import (
     topic_partition_state_path,
     topic_partitions_path,
 )
-from statemachines.znode import (
+from statemachines.zookeeper.server import Multi, Write, ZooKeeper
+from statemachines.zookeeper.tree import (
     Check,
     Code,
     Create,
@@ -37,7 +38,6 @@ from statemachines.znode import (
     ZooKeeperError,
     Zxid,
 )
-from statemachines.zookeeper import Multi, Write, ZooKeeper
 
 __all__ = [
     "ControllerMoved",

@@ -41,16 +41,16 @@ from typing import TypeAlias
 from election.ids import BrokerId
 from statemachines.controller_calls import Call, Callback, Calls, EventFailed, EventFailure, call, caught, then
 from statemachines.controller_zk_client import Assignments
-from statemachines.errors import Errors
 from statemachines.kafka_zk_client import ZkResponse
-from statemachines.leader_and_isr import NO_LEADER
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import NO_LEADER
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.reassignment_steps import Targets, on_brokers
-from statemachines.replica import NewReplica, OnlineReplica
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicPartition
+from statemachines.tables.replica import NewReplica, OnlineReplica
 from statemachines.zk_data import REASSIGN_PARTITIONS
 from statemachines.zk_reassignment import ZkReassignment
-from statemachines.znode import Code
+from statemachines.zookeeper.tree import Code
 
 __all__ = ["PartitionReassignment", "ReassignmentResults"]
 

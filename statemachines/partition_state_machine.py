@@ -1,6 +1,6 @@
 """PartitionStateMachine: how partitions change their states, and what that writes and sends.
 
-Which state may follow which is `statemachines.partition`; who leads is `election`. What a transition does:
+Which state may follow which is `statemachines.tables.partition`; who leads is `election`. What a transition does:
 
     -> NewPartition            nothing else
     New -> OnlinePartition     the first online replica leads, and all online ones are the ISR. The state is created,
@@ -35,8 +35,11 @@ from election.ids import BrokerId
 from statemachines.controller_broker_request_batch import BatchNotEmpty
 from statemachines.controller_context import ControllerContext
 from statemachines.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkResponse
-from statemachines.leader_and_isr import INITIAL_LEADER_EPOCH, LeaderAndIsr, LeaderRecoveryState
-from statemachines.partition import (
+from statemachines.messages.leader_and_isr import INITIAL_LEADER_EPOCH, LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicName, TopicPartition
+from statemachines.state_change import ElectionOutcome, Handled, StateChangeCause, StateChangeFailure
+from statemachines.tables.partition import (
     PARTITION,
     NewPartition,
     NonExistentPartition,
@@ -44,11 +47,8 @@ from statemachines.partition import (
     OnlinePartition,
     PartitionState,
 )
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.state_change import ElectionOutcome, Handled, StateChangeCause, StateChangeFailure
-from statemachines.topic_partition import TopicName, TopicPartition
 from statemachines.zk_state_machine import PartitionUpdate, ZkStateMachine
-from statemachines.znode import Code
+from statemachines.zookeeper.tree import Code
 
 __all__ = [
     "CONTROLLED_SHUTDOWN",

@@ -11,18 +11,18 @@ from typing import TypeAlias
 from election.ids import BrokerId
 from statemachines.controller_calls import Call, Calls, EventFailed, EventFailure, call, then
 from statemachines.kafka_zk_client import ZkResponse
-from statemachines.leader_and_isr import LeaderIsrAndControllerEpoch
-from statemachines.partition import OnlinePartition
+from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.partition_state_machine import REASSIGN
-from statemachines.replica import (
+from statemachines.tables.partition import OnlinePartition
+from statemachines.tables.replica import (
     NonExistentReplica,
     OfflineReplica,
     ReplicaDeletionStarted,
     ReplicaDeletionSuccessful,
 )
-from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_deletion_manager import TopicDeletionManager
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 
 __all__ = ["ReassignmentSteps", "Targets", "on_brokers"]
 

@@ -29,13 +29,13 @@ from election.ids import BrokerId
 from election.rebalance import LEADER_IMBALANCE_PER_BROKER_PERCENTAGE, Partition, rebalance_candidates
 from statemachines.controller_calls import Call, Callback, Calls, EventFailed, EventFailure, at_last, call, then
 from statemachines.controller_zk_client import ControllerZkClient
-from statemachines.errors import Errors
 from statemachines.kafka_zk_client import ZkResponse
-from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
-from statemachines.partition import NonExistentPartition, OnlinePartition
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
+from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.partition_state_machine import OFFLINE, PREFERRED, UNCLEAN_OFFLINE
 from statemachines.state_change import ElectionOutcome, StateChangeFailure
-from statemachines.topic_partition import TopicName, TopicPartition
+from statemachines.tables.partition import NonExistentPartition, OnlinePartition
 from statemachines.zk_data import PREFERRED_REPLICA_ELECTION
 
 __all__ = ["ElectionTrigger", "ElectionType", "ReplicaLeaderElection"]

@@ -1,6 +1,6 @@
 """ReplicaStateMachine: how replicas change their states, and what that writes and sends.
 
-Which state may follow which is `statemachines.replica`. What a transition does, beside the new state:
+Which state may follow which is `statemachines.tables.replica`. What a transition does, beside the new state:
 
     -> NewReplica              LeaderAndIsr to it, as new, if its partition has had a leader. If it leads itself it
                                may not be new, and keeps its state
@@ -39,8 +39,10 @@ from election.ids import BrokerId
 from statemachines.controller_broker_request_batch import BatchNotEmpty
 from statemachines.controller_context import ControllerContext
 from statemachines.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkResponse
-from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderIsrAndControllerEpoch
-from statemachines.replica import (
+from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.state_change import Handled, StateChangeFailure
+from statemachines.tables.replica import (
     NewReplica,
     NonExistentReplica,
     OfflineReplica,
@@ -49,11 +51,9 @@ from statemachines.replica import (
     ReplicaDeletionStarted,
     ReplicaState,
 )
-from statemachines.state_change import Handled, StateChangeFailure
-from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.zk_data import TopicPartitionState
 from statemachines.zk_state_machine import PartitionUpdate, ZkStateMachine
-from statemachines.znode import Code
+from statemachines.zookeeper.tree import Code
 
 __all__ = ["ReplicaStateChange", "ReplicaStateMachine"]
 

@@ -15,11 +15,11 @@ from enum import Enum
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, overload
 
 from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
-from statemachines.leader_and_isr import LeaderAndIsr
-from statemachines.table import TableState
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.znode import Code, SessionId
-from statemachines.zookeeper import ZooKeeper
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.tables.table import TableState
+from statemachines.zookeeper.server import ZooKeeper
+from statemachines.zookeeper.tree import Code, SessionId
 
 __all__ = [
     "ElectionOutcome",
@@ -78,7 +78,7 @@ class FailedStateChange(NamedTuple):
 def log_failed_state_change(failed: FailedStateChange) -> None:
     """Log a change that failed as an error of the logger `statemachines.state_change`. [logFailedStateChange]
 
-    >>> from statemachines.partition import OfflinePartition, OnlinePartition
+    >>> from statemachines.tables.partition import OfflinePartition, OnlinePartition
     >>> partition, cause = TopicPartition("t", 0), StateChangeFailure.NoLeaderElected
     >>> print(FailedStateChange(partition, OfflinePartition, OnlinePartition, cause))
     t-0 did not change from OfflinePartition to OnlinePartition: NoLeaderElected
@@ -133,9 +133,9 @@ def carry_out(machine: StateMachine[Any, Any], change: Any, zookeeper: ZooKeeper
 
     >>> from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
     >>> from statemachines.controller_context import ControllerContext
-    >>> from statemachines.partition import NewPartition, OnlinePartition
+    >>> from statemachines.tables.partition import NewPartition, OnlinePartition
     >>> from statemachines.partition_state_machine import OFFLINE, PartitionStateMachine
-    >>> from statemachines.replica_assignment import ReplicaAssignment
+    >>> from statemachines.messages.replica_assignment import ReplicaAssignment
     >>> zookeeper = ZooKeeper()
     >>> for path in ("/brokers", "/brokers/topics", "/brokers/topics/t", "/controller_epoch"):
     ...     _ = zookeeper.create(None, path)

@@ -27,13 +27,13 @@ from election.ids import BrokerId
 from statemachines.control_responses import PartitionErrors
 from statemachines.controller_calls import Calls, call, then
 from statemachines.controller_zk_client import Assignments
-from statemachines.errors import Errors
 from statemachines.kafka_zk_client import ZkResponse
-from statemachines.partition import NewPartition, OnlinePartition
+from statemachines.messages.errors import Errors
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.partition_state_machine import OFFLINE
-from statemachines.replica import NewReplica, OnlineReplica, ReplicaState
+from statemachines.tables.partition import NewPartition, OnlinePartition
+from statemachines.tables.replica import NewReplica, OnlineReplica, ReplicaState
 from statemachines.topic_deletion_manager import TopicDeletionManager
-from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.zk_data import DELETE_TOPICS, topic_partitions_path
 
 __all__ = ["TopicChanges"]

@@ -35,15 +35,15 @@ from collections.abc import Iterable, Sequence
 
 from statemachines.controller_calls import Calls, EventFailed, EventFailure, call
 from statemachines.controller_zk_client import ControllerZkClient
-from statemachines.partition import NonExistentPartition, OfflinePartition
-from statemachines.replica import (
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.tables.partition import NonExistentPartition, OfflinePartition
+from statemachines.tables.replica import (
     NonExistentReplica,
     OfflineReplica,
     ReplicaDeletionIneligible,
     ReplicaDeletionStarted,
     ReplicaDeletionSuccessful,
 )
-from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 
 __all__ = ["TopicDeletionManager"]
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from election.ids import ControllerEpoch
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import PartitionId, TopicName, TopicPartition
-from statemachines.znode import ZkPath, ZkVersion
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionId, TopicName, TopicPartition
+from statemachines.zookeeper.tree import ZkPath, ZkVersion
 
 __all__ = [
     "DELETE_TOPICS",

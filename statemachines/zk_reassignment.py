@@ -34,12 +34,12 @@ from collections.abc import Sequence
 from election.ids import BrokerId
 from statemachines.controller_calls import Await, Calls, EventFailed, EventFailure, ZkRequests, call, caught, then
 from statemachines.kafka_zk_client import ZkResponse
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.reassignment_steps import ReassignmentSteps, Targets, on_brokers
-from statemachines.replica import NewReplica, OnlineReplica
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicPartition
+from statemachines.tables.replica import NewReplica, OnlineReplica
 from statemachines.zk_data import REASSIGN_PARTITIONS
-from statemachines.znode import ANY_VERSION, Code, Create, SetData
+from statemachines.zookeeper.tree import ANY_VERSION, Code, Create, SetData
 
 __all__ = ["ZkReassignment"]
 

@@ -21,9 +21,8 @@ from statemachines.kafka_zk_client import (
     set_topic_partition_states,
     unwrapped,
 )
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
-from statemachines.partition import PartitionState
-from statemachines.replica import ReplicaState
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.state_change import (
     ElectionOutcome,
     FailedStateChange,
@@ -31,11 +30,12 @@ from statemachines.state_change import (
     StateChangeFailure,
     log_failed_state_change,
 )
-from statemachines.table import HasState, IllegalTransition, Table
-from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.tables.partition import PartitionState
+from statemachines.tables.replica import ReplicaState
+from statemachines.tables.table import HasState, IllegalTransition, Table
 from statemachines.zk_data import TopicConfig, TopicPartitionState
-from statemachines.znode import Code
-from statemachines.zookeeper import Write
+from statemachines.zookeeper.server import Write
+from statemachines.zookeeper.tree import Code
 
 S = TypeVar("S", PartitionState, ReplicaState)
 

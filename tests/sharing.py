@@ -28,7 +28,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
     "controller's moves": (
         "tests/spec/test_diagrams.py",
         "tests/spec/test_life.py",
-        "tests/statemachines/test_controller_diagram.py",
+        "tests/statemachines/drawing/test_controller_diagram.py",
     ),
 }
 """What needs the same server, or what takes as long to be found, by the beginning of its name."""

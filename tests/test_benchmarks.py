@@ -18,7 +18,7 @@ from spec.what_if.prediction import PartitionHealth
 from spec.what_if.prediction import what_if as predicted
 from spec.what_if.situations import situations
 from spec.what_if.topic_description import read_description
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.topic_partition import TopicPartition
 
 BOUNDS = ("brokers", "log_size", "max_records", "max_leader_epoch")
 PINNED = {each.name: each for each in instances()}

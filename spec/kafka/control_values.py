@@ -12,7 +12,9 @@ from functools import cache
 from typing import Any, Final
 
 from election.ids import BrokerId
-from statemachines.control_requests import (
+from statemachines.controller import CONTROLLER
+from statemachines.controller_context import ContextState
+from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -21,14 +23,12 @@ from statemachines.control_requests import (
     UpdateMetadataPartitionState,
     UpdateMetadataRequest,
 )
-from statemachines.controller import CONTROLLER
-from statemachines.controller_context import ContextState
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch, LeaderRecoveryState
-from statemachines.partition import NewPartition, OnlinePartition, PartitionState
-from statemachines.replica import NewReplica, ReplicaState
-from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch, LeaderRecoveryState
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.state_change import FailedStateChange, StateChangeCause, StateChangeFailure
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.tables.partition import NewPartition, OnlinePartition, PartitionState
+from statemachines.tables.replica import NewReplica, ReplicaState
 from statemachines.zk_data import (
     ISR_CHANGE_NOTIFICATION,
     LOG_DIR_EVENT_NOTIFICATION,
@@ -38,7 +38,7 @@ from statemachines.zk_data import (
     TopicConfig,
     TopicPartitionState,
 )
-from statemachines.znode import Code, ZkPath
+from statemachines.zookeeper.tree import Code, ZkPath
 
 __all__ = [
     "DECODED",

@@ -34,13 +34,6 @@ from spec.kafka.world import SESSION, ControlCommand, Disagreement, OtherRequest
 from statemachines.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
 from statemachines.changes.control import Stops
 from statemachines.control_design import control_design_of
-from statemachines.control_requests import (
-    UNKNOWN_BROKER_EPOCH,
-    ControlRequest,
-    LeaderAndIsrRequest,
-    StopReplicaRequest,
-    UpdateMetadataRequest,
-)
 from statemachines.control_responses import (
     ControlResponse,
     LeaderAndIsrResponse,
@@ -53,15 +46,22 @@ from statemachines.controller_broker_request_batch import ControllerBrokerReques
 from statemachines.controller_calls import Call, EventFailure, Processing, ReleaseChannels, call
 from statemachines.controller_context import ControllerContext, InMemoryContext
 from statemachines.controller_event_processor import ControllerEventProcessor, event_of
-from statemachines.errors import Errors
 from statemachines.kafka_controller import FIRST_EPOCH, FIRST_EPOCH_ZK_VERSION, INITIAL_EPOCH
 from statemachines.kafka_zk_client import Exists, GetChildren, GetData, RequestFailed, ZkRequest, ZkResponse
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.control_requests import (
+    UNKNOWN_BROKER_EPOCH,
+    ControlRequest,
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.partition_state_machine import PartitionStateMachine
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.replica_state_machine import ReplicaStateMachine
 from statemachines.state_change import Processed
-from statemachines.topic_partition import TopicName, TopicPartition
 from statemachines.zk_data import (
     DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION,
@@ -71,8 +71,8 @@ from statemachines.zk_data import (
     TOPICS,
     topic_partition_state_path,
 )
-from statemachines.znode import Check, Code, Create, Delete, EventType, SetData, ZkPath, ZkVersion
-from statemachines.zookeeper import Event, Multi
+from statemachines.zookeeper.server import Event, Multi
+from statemachines.zookeeper.tree import Check, Code, Create, Delete, EventType, SetData, ZkPath, ZkVersion
 
 __all__ = ["RELEASES", "EventPlane"]
 

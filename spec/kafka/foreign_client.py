@@ -24,7 +24,7 @@ from statemachines.agenda import Do
 from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH, Design, registration
 from statemachines.controller_process import OnePartitionContext
 from statemachines.kafka_controller import requests_of
-from statemachines.znode import ZkPath, ZkVersion
+from statemachines.zookeeper.tree import ZkPath, ZkVersion
 
 __all__ = ["LifeBesideForeignClient", "node_text"]
 

@@ -27,7 +27,7 @@ from spec.kafka.wire import (
     xid_of,
 )
 from spec.language.errors import EnvironmentFailed
-from statemachines.zookeeper import Code
+from statemachines.zookeeper.server import Code
 
 __all__ = ["ZnodeSeen", "ZooKeeperOperator", "end_session", "watchers"]
 

@@ -33,7 +33,7 @@ from statemachines.controller import (
     registration,
 )
 from statemachines.controller_process import ControllerProcess
-from statemachines.znode import Code, ZkVersion
+from statemachines.zookeeper.tree import Code, ZkVersion
 
 __all__ = ["AFTERWARDS", "Comparison", "ReplayOutcome", "Replaying", "replay"]
 

@@ -23,16 +23,16 @@ from election.ids import BrokerId
 from spec.kafka.control_values import WHOLE, decoded_requests
 from spec.kafka.event_plane import REGISTER_HANDLERS, EventPlane, unordered
 from spec.kafka.world import SESSION, ControlCommand, Disagreement, different
-from statemachines.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.controller import CONTROLLER
 from statemachines.controller_calls import Call, Processing, call
 from statemachines.kafka_zk_client import ZkRequest, ZkResponse
-from statemachines.leader_and_isr import LEADER_DURING_DELETE
+from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
+from statemachines.messages.leader_and_isr import LEADER_DURING_DELETE
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.state_change import Processed
-from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import REASSIGN_PARTITIONS
-from statemachines.znode import EventType
-from statemachines.zookeeper import Event
+from statemachines.zookeeper.server import Event
+from statemachines.zookeeper.tree import EventType
 
 __all__ = ["RELEASES", "SettledPlane"]
 

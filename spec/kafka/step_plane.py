@@ -24,10 +24,10 @@ from spec.kafka.control_plane import CONTROLLER, KafkaControlPlane
 from spec.kafka.control_values import WHOLE, decoded_requests, stops_by_partition
 from spec.kafka.mapping import Observation, PathTask, Response
 from spec.kafka.world import ControlCommand
-from statemachines.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.zk_data import TOPICS
-from statemachines.znode import ZkPath
+from statemachines.zookeeper.tree import ZkPath
 
 __all__ = ["SEEN_OF_CONTEXT", "KafkaSteps", "StepsTask", "comparable_requests", "is_compared"]
 

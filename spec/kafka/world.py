@@ -18,9 +18,9 @@ from statemachines.kafka_zk_client import (
     ZkResponse,
     retry_requests_until_connected,
 )
-from statemachines.leader_and_isr import LeaderRecoveryState
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicName, TopicPartition
+from statemachines.messages.leader_and_isr import LeaderRecoveryState
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.zk_data import (
     LOG_DIR_EVENT_NOTIFICATION,
     PERSISTENT_PATHS,
@@ -36,8 +36,8 @@ from statemachines.zk_data import (
     topic_path,
 )
 from statemachines.zk_state_machine import topics_of
-from statemachines.znode import ZkPath
-from statemachines.zookeeper import Multi, ZooKeeper
+from statemachines.zookeeper.server import Multi, ZooKeeper
+from statemachines.zookeeper.tree import ZkPath
 
 __all__ = [
     "AGAIN",

@@ -13,9 +13,9 @@ from typing import Any
 from election.ids import BrokerId
 from spec.language import Domain, Part, Partial, Size, State, at_most, bound, optional, variable
 from statemachines.control_design import ControlDesign
-from statemachines.control_requests import ControlRequest
 from statemachines.controller_channel_manager import ControllerChannelManager, RequestSendThread
 from statemachines.controller_context import ControllerContext
+from statemachines.messages.control_requests import ControlRequest
 
 __all__ = ["Channels", "ChannelsPart"]
 

@@ -51,28 +51,22 @@ from statemachines.alter_partition import (
     AlterPartitionData,
     AlterPartitionRequest,
 )
+from statemachines.broker.hosted_partition import goes_by
 from statemachines.control_design import ControlDesign
-from statemachines.control_requests import (
+from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
+from statemachines.controller_calls import Await, Call, Calls, EventFailure, Processing, ZkRequests
+from statemachines.kafka_zk_client import UNFENCED, ZkBatch, retry_requests_until_connected
+from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
     StopReplicaPartitionState,
     StopReplicaRequest,
 )
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.controller_calls import Await, Call, Calls, EventFailure, Processing, ZkRequests
-from statemachines.hosted_partition import goes_by
-from statemachines.kafka_zk_client import UNFENCED, ZkBatch, retry_requests_until_connected
-from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderRecoveryState
-from statemachines.partition import (
-    PARTITION,
-    NewPartition,
-    NonExistentPartition,
-    OfflinePartition,
-    OnlinePartition,
-    PartitionState,
-)
+from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
 from statemachines.partition_state_machine import (
     OFFLINE,
     PREFERRED,
@@ -81,7 +75,17 @@ from statemachines.partition_state_machine import (
     PartitionStateChange,
     PartitionStateMachine,
 )
-from statemachines.replica import (
+from statemachines.replica_state_machine import OfBroker, ReplicaStateChange, ReplicaStateMachine
+from statemachines.state_change import ElectionOutcome, Handled, Processed, StateChangeCause
+from statemachines.tables.partition import (
+    PARTITION,
+    NewPartition,
+    NonExistentPartition,
+    OfflinePartition,
+    OnlinePartition,
+    PartitionState,
+)
+from statemachines.tables.replica import (
     NewReplica,
     NonExistentReplica,
     OfflineReplica,
@@ -89,11 +93,7 @@ from statemachines.replica import (
     ReplicaDeletionIneligible,
     ReplicaState,
 )
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.replica_state_machine import OfBroker, ReplicaStateChange, ReplicaStateMachine
-from statemachines.state_change import ElectionOutcome, Handled, Processed, StateChangeCause
-from statemachines.table import Table, TableState
-from statemachines.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
+from statemachines.tables.table import Table, TableState
 from statemachines.zk_data import (
     ISR_CHANGE_NOTIFICATION,
     TopicPartitionState,
@@ -102,7 +102,7 @@ from statemachines.zk_data import (
     topic_partitions_path,
 )
 from statemachines.zk_state_machine import PartitionUpdate
-from statemachines.znode import Code, SessionId, ZkPath, ZkVersion
+from statemachines.zookeeper.tree import Code, SessionId, ZkPath, ZkVersion
 
 T = TypeVar("T", bound=TableState)
 

@@ -15,12 +15,12 @@ from typing import Any
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
 from spec.language import Domain, Part, Partial, Size, State, partial_mapping, subset_of, variable
 from statemachines.controller_context import ControllerContext
-from statemachines.leader_and_isr import LeaderIsrAndControllerEpoch
-from statemachines.partition import PartitionState
-from statemachines.replica import ReplicaState
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
-from statemachines.znode import ZkVersion
+from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.tables.partition import PartitionState
+from statemachines.tables.replica import ReplicaState
+from statemachines.zookeeper.tree import ZkVersion
 
 __all__ = ["Context", "ContextPart"]
 

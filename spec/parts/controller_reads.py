@@ -17,12 +17,12 @@ from statemachines.controller_broker_request_batch import ControllerBrokerReques
 from statemachines.controller_calls import BrokerChannels, Call, Calls
 from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.kafka_zk_client import ZkResponse
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.partition_state_machine import PartitionStateMachine
-from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.replica_state_machine import ReplicaStateMachine
-from statemachines.topic_partition import TopicName, TopicPartition
 from statemachines.zk_data import ISR_CHANGE_NOTIFICATION
-from statemachines.znode import Code, Node, ZkPath
+from statemachines.zookeeper.tree import Code, Node, ZkPath
 
 __all__ = ["ReadCluster", "ReadsAtOnce"]
 

@@ -8,7 +8,7 @@ from election.ids import BrokerId, ControllerEpoch
 from spec.language import Grid, Look, Queue, Tag
 from statemachines.agenda import Do
 from statemachines.controller_process import ControllerProcess
-from statemachines.znode import ZkVersion
+from statemachines.zookeeper.tree import ZkVersion
 
 __all__ = ["belief", "controllers_drawn", "intent"]
 

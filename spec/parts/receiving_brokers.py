@@ -37,24 +37,24 @@ from spec.language import (
 )
 from spec.parts.waiting_requests import WaitingRequests
 from statemachines.alter_partition import AlterPartitionData, AlterPartitionRequest
-from statemachines.alter_partition_manager import AlterPartitionManager, InFlight
-from statemachines.control_design import ControlDesign
-from statemachines.control_requests import UNKNOWN_BROKER_EPOCH, ControlRequest, UpdateMetadataPartitionState
-from statemachines.control_responses import ControlResponse
-from statemachines.hosted_partition import (
+from statemachines.broker.alter_partition_manager import AlterPartitionManager, InFlight
+from statemachines.broker.hosted_partition import (
     CommittedPartitionState,
     HostedPartition,
     IsrState,
     PendingExpandIsr,
 )
-from statemachines.kafka_apis import KafkaApis
-from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr
-from statemachines.metadata_cache import MetadataCache
-from statemachines.replica_assignment import UNASSIGNED, ReplicaAssignment
-from statemachines.replica_manager import NO_FAILURES, Fetching, LogFailure, ReplicaManager
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.zk_alter_partition_manager import ZkAlterPartitionManager
-from statemachines.znode import ZkVersion
+from statemachines.broker.kafka_apis import KafkaApis
+from statemachines.broker.metadata_cache import MetadataCache
+from statemachines.broker.replica_manager import NO_FAILURES, Fetching, LogFailure, ReplicaManager
+from statemachines.broker.zk_alter_partition_manager import ZkAlterPartitionManager
+from statemachines.control_design import ControlDesign
+from statemachines.control_responses import ControlResponse
+from statemachines.messages.control_requests import UNKNOWN_BROKER_EPOCH, ControlRequest, UpdateMetadataPartitionState
+from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr
+from statemachines.messages.replica_assignment import UNASSIGNED, ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.zookeeper.tree import ZkVersion
 
 __all__ = ["ReceivingBrokers", "ReceivingBrokersPart"]
 

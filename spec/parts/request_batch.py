@@ -12,14 +12,14 @@ from typing import Any
 
 from election.ids import BrokerId
 from spec.language import Domain, Part, Partial, Size, State, one_of, partial_mapping, variable
-from statemachines.control_requests import (
+from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
+from statemachines.messages.control_requests import (
     LeaderAndIsrPartitionState,
     StopReplicaPartitionState,
     UpdateMetadataPartitionState,
 )
-from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 
 __all__ = ["Batch", "BatchPart", "RequestsWithoutMetadata"]
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch
 from spec.language import Domain, one_of
-from statemachines.control_requests import (
+from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -25,10 +25,10 @@ from statemachines.control_requests import (
     UpdateMetadataPartitionState,
     UpdateMetadataRequest,
 )
-from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicPartition
-from statemachines.znode import ZkVersion
+from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
+from statemachines.zookeeper.tree import ZkVersion
 
 __all__ = ["WaitingRequests"]
 

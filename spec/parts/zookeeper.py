@@ -1,11 +1,11 @@
 """ZooKeeper as a part: its variables, what its servers do by themselves, and what holds of any of them.
 
-The rules are those of `statemachines.zookeeper`, over the variables below. A system says which znodes there may be
-(`Znodes`); the domain of every variable follows. It asks through `servers(s.zk)`, as a client would, and the servers'
-own actions come along: sessions end (`zk.expire`), and where that fault is on, what they owned goes later
+The rules are those of `statemachines.zookeeper.server`, over the variables below. A system says which znodes there
+may be (`Znodes`); the domain of every variable follows. It asks through `servers(s.zk)`, as a client would, and the
+servers' own actions come along: sessions end (`zk.expire`), and where that fault is on, what they owned goes later
 (`zk.delete_at_last`).
 
-Left out: zxids, see `statemachines.zookeeper_without_zxids`. Z4, that no answer overtakes an event, is about what a
+Left out: zxids, see `statemachines.zookeeper.counters`. Z4, that no answer overtakes an event, is about what a
 client makes of an answer; a system says it of its clients.
 """
 
@@ -48,9 +48,9 @@ from spec.language import (
 )
 from spec.language.domains import LeftOutDomain
 from spec.parts.zookeeper_pictures import sessions_drawn, znodes_drawn
-from statemachines.znode import Node, SessionId, ZkPath, Zxid, name_of, parent_of
-from statemachines.zookeeper import FIRES, Event, EventType, WatchTable
-from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
+from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
+from statemachines.zookeeper.server import FIRES, Event, EventType, WatchTable
+from statemachines.zookeeper.tree import Node, SessionId, ZkPath, Zxid, name_of, parent_of
 
 __all__ = ["Ensemble", "Session", "Znodes", "ZooKeeperPart"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from spec.language import Grid, Look, Queue, Tag, Tags, Tree
-from statemachines.znode import Node, SessionId, ZkPath
-from statemachines.zookeeper import Event
+from statemachines.zookeeper.server import Event
+from statemachines.zookeeper.tree import Node, SessionId, ZkPath
 
 __all__ = ["sessions_drawn", "znodes_drawn"]
 

@@ -18,7 +18,7 @@ from spec.checking.traces.lanes import SYSTEM, from_left_to_right, owner
 from spec.checking.traces.trace import Trace, TraceStep
 from spec.checking.values.text import show
 from spec.language.escapes import escaped
-from statemachines.drawing import FONTS, INITIAL, LETTER, LINE, TIP
+from statemachines.drawing.graphviz import FONTS, INITIAL, LETTER, LINE, TIP
 
 __all__ = ["FORMATS", "Message", "lanes_of", "mermaid", "messages_of", "svg"]
 

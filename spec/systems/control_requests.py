@@ -47,8 +47,15 @@ from spec.parts.receiving_brokers import ReceivingBrokers, ReceivingBrokersPart
 from spec.parts.waiting_requests import WaitingRequests
 from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
 from spec.releases import ByRelease
+from statemachines.broker.replica_manager import NO_FAILURES, LogFailure, ReplicaManager
 from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.control_requests import (
+from statemachines.control_responses import ControlResponse
+from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
+from statemachines.controller_calls import Call, Calls, Processing
+from statemachines.controller_channel_manager import ControllerChannelManager, Delivery
+from statemachines.kafka_zk_client import ZkBatch, retry_requests_until_connected
+from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -56,21 +63,14 @@ from statemachines.control_requests import (
     UpdateMetadataPartitionState,
     UpdateMetadataRequest,
 )
-from statemachines.control_responses import ControlResponse
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.controller_calls import Call, Calls, Processing
-from statemachines.controller_channel_manager import ControllerChannelManager, Delivery
-from statemachines.errors import Errors
-from statemachines.kafka_zk_client import ZkBatch, retry_requests_until_connected
-from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr
-from statemachines.partition import OnlinePartition
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
 from statemachines.partition_state_machine import PartitionStateMachine
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.replica_manager import NO_FAILURES, LogFailure, ReplicaManager
 from statemachines.replica_state_machine import ReplicaStateMachine
 from statemachines.state_change import Processed
-from statemachines.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
+from statemachines.tables.partition import OnlinePartition
 from statemachines.zk_data import (
     TopicAssignment,
     TopicPartitionState,
@@ -78,7 +78,7 @@ from statemachines.zk_data import (
     topic_partition_state_path,
     topic_partitions_path,
 )
-from statemachines.znode import Node, SessionId, ZkVersion
+from statemachines.zookeeper.tree import Node, SessionId, ZkVersion
 
 Reassignments = Annotated[int, "how often a partition was reassigned"]
 """A number of reassignments."""

@@ -51,7 +51,7 @@ from statemachines.controller import (
 from statemachines.controller_event import EVENTS, HANDLING, LISTENERS, ControllerEvent, Queued
 from statemachines.controller_process import ControllerProcess, LiveBroker, OnePartitionContext
 from statemachines.kafka_controller import CHECKS, NEW_SESSION, WRITES, Answer, is_repeated, of_thread
-from statemachines.znode import name_of
+from statemachines.zookeeper.tree import name_of
 
 LOSABLE = WRITES - {Do.DeleteRegistration}
 """The requests whose answer may be lost. What a deletion of a registration did is seen by the next request anyway."""

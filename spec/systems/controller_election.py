@@ -56,7 +56,7 @@ from statemachines.controller import (
 from statemachines.controller_event import ControllerEvent
 from statemachines.controller_process import ControllerProcess, OnePartitionContext, values_of
 from statemachines.kafka_controller import Answer, Failover, KafkaController, of_thread, requests_of
-from statemachines.znode import Node, SessionId, ZkVersion
+from statemachines.zookeeper.tree import Node, SessionId, ZkVersion
 
 
 class Cluster(State):

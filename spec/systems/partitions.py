@@ -33,12 +33,9 @@ from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_calls import InCase
 from statemachines.kafka_zk_client import ZkBatch
-from statemachines.leader_and_isr import NO_LEADER
-from statemachines.partition import (
-    NewPartition,
-    OfflinePartition,
-    OnlinePartition,
-)
+from statemachines.messages.leader_and_isr import NO_LEADER
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.partition_state_machine import (
     CONTROLLED_SHUTDOWN,
     OFFLINE,
@@ -46,16 +43,19 @@ from statemachines.partition_state_machine import (
     UNCLEAN_OFFLINE,
     PartitionLeaderElectionStrategy,
 )
-from statemachines.replica import (
+from statemachines.replica_leader_election import ElectionTrigger, ElectionType
+from statemachines.tables.partition import (
+    NewPartition,
+    OfflinePartition,
+    OnlinePartition,
+)
+from statemachines.tables.replica import (
     NewReplica,
     OfflineReplica,
     OnlineReplica,
     ReplicaDeletionIneligible,
 )
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.replica_leader_election import ElectionTrigger, ElectionType
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.znode import Node
+from statemachines.zookeeper.tree import Node
 
 
 def may_be_offline_though_led(self: Partitions[Any]) -> bool:

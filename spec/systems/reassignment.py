@@ -49,8 +49,8 @@ from spec.parts.controller_calls import Frame
 from spec.parts.zookeeper import Znodes
 from spec.releases import ByRelease
 from statemachines.alter_partition import AlteringPartitions
+from statemachines.broker.in_sync_replicas import may_expire
 from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_calls import (
     Await,
@@ -65,12 +65,15 @@ from statemachines.controller_calls import (
     then,
 )
 from statemachines.controller_zk_client import Assignments
-from statemachines.in_sync_replicas import may_expire
 from statemachines.kafka_zk_client import ZkResponse
-from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
+from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.partition_state_machine import OFFLINE, REASSIGN
 from statemachines.reassignment_steps import on_brokers
-from statemachines.replica import (
+from statemachines.state_change import Handled, Processed
+from statemachines.tables.replica import (
     NewReplica,
     NonExistentReplica,
     OfflineReplica,
@@ -79,9 +82,6 @@ from statemachines.replica import (
     ReplicaDeletionSuccessful,
     ReplicaState,
 )
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.state_change import Handled, Processed
-from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.zk_data import (
     ISR_CHANGE_NOTIFICATION,
     REASSIGN_PARTITIONS,
@@ -91,7 +91,7 @@ from statemachines.zk_data import (
     topic_partition_state_path,
     topic_partitions_path,
 )
-from statemachines.znode import Code, Node, ZkPath
+from statemachines.zookeeper.tree import Code, Node, ZkPath
 
 Requests = Annotated[int, "how often administrators asked for something"]
 """A number of requests."""

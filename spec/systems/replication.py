@@ -40,7 +40,12 @@ from spec.language import (
     where,
 )
 from spec.releases import ByRelease
-from statemachines import in_sync_replicas, truncation
+from statemachines.broker import in_sync_replicas
+from statemachines.broker.hosted_partition import goes_by
+from statemachines.broker.in_sync_replicas import UNKNOWN_OFFSET
+from statemachines.broker.log import truncation
+from statemachines.broker.log.leader_epochs import EpochEndOffset, LeaderEpochs, Offset
+from statemachines.broker.log.replica_log import Record, RecordId, ReplicaLog
 from statemachines.changes.receiving import TRUNCATE_EVERY_EPOCH
 from statemachines.changes.truncating import (
     FENCE_FETCH,
@@ -54,18 +59,14 @@ from statemachines.changes.truncating import (
     SKIP_DIVERGING_FETCH,
     TRUNCATION,
 )
-from statemachines.errors import Errors
-from statemachines.hosted_partition import goes_by
-from statemachines.in_sync_replicas import UNKNOWN_OFFSET
-from statemachines.leader_epochs import EpochEndOffset, LeaderEpochs, Offset
-from statemachines.replica_log import Record, RecordId, ReplicaLog
+from statemachines.messages.errors import Errors
 
 
 class Leadership(NamedTuple):
     """Which broker leads, under which leader epoch, and which are in sync: in ZooKeeper or as a broker was told.
 
     As published: the order of an ISR is left out, and the version of what ZooKeeper holds. Kafka's own record, with
-    both, is `statemachines.leader_and_isr.LeaderAndIsr`.
+    both, is `statemachines.messages.leader_and_isr.LeaderAndIsr`.
     """
 
     leader_epoch: Literal[-1] | LeaderEpoch = -1

@@ -47,20 +47,23 @@ from spec.parts.controller_calls import Frame, in_order
 from spec.parts.zookeeper import Znodes
 from spec.releases import ByRelease
 from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_calls import Await, Call, Calls, call
 from statemachines.controller_zk_client import Assignments, ControllerZkClient
-from statemachines.errors import Errors
-from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
-from statemachines.partition import (
+from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
+from statemachines.messages.replica_assignment import UNASSIGNED, ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.partition_state_machine import OFFLINE
+from statemachines.state_change import Handled
+from statemachines.tables.partition import (
     NewPartition,
     NonExistentPartition,
     OfflinePartition,
     OnlinePartition,
 )
-from statemachines.partition_state_machine import OFFLINE
-from statemachines.replica import (
+from statemachines.tables.replica import (
     NewReplica,
     OfflineReplica,
     OnlineReplica,
@@ -68,9 +71,6 @@ from statemachines.replica import (
     ReplicaDeletionStarted,
     ReplicaDeletionSuccessful,
 )
-from statemachines.replica_assignment import UNASSIGNED, ReplicaAssignment
-from statemachines.state_change import Handled
-from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.zk_data import (
     DELETE_TOPICS,
     TopicAssignment,
@@ -80,7 +80,7 @@ from statemachines.zk_data import (
     topic_partition_state_path,
     topic_partitions_path,
 )
-from statemachines.znode import Node, ZkPath
+from statemachines.zookeeper.tree import Node, ZkPath
 
 Creations = Annotated[int, "how often the topic was created again"]
 """A number of creations."""

@@ -35,9 +35,9 @@ from spec.what_if.planned_move import PlannedMove
 from spec.what_if.prediction import PartitionHealth
 from spec.what_if.situations import Situation, brokers_by_place, situations
 from statemachines.control_design import control_design_of
-from statemachines.leader_and_isr import NO_LEADER
+from statemachines.messages.leader_and_isr import NO_LEADER
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES
-from statemachines.topic_partition import TopicPartition
 
 __all__ = [
     "AnyOrder",

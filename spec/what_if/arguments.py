@@ -29,7 +29,7 @@ from spec.what_if.events import (
     Shutdown,
 )
 from spec.what_if.reading import read_plan
-from statemachines.topic_partition import TopicName, TopicPartition
+from statemachines.messages.topic_partition import TopicName, TopicPartition
 
 __all__ = ["brokers_of", "events_of", "isrs_of", "min_isrs_of"]
 

@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from spec.language.errors import UsageError, shown
-from statemachines.leader_and_isr import NO_EPOCH
+from statemachines.messages.leader_and_isr import NO_EPOCH
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.releases import Release
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicName, TopicPartition
 
 __all__ = ["KnownCluster", "DescribedPartition", "Description", "PartitionStatus", "complete", "listed", "named"]
 

@@ -25,8 +25,8 @@ from typing import Final, TypeAlias
 from election.ids import BrokerId
 from spec.language.errors import UsageError
 from spec.what_if.cluster import listed
+from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.releases import Release
-from statemachines.topic_partition import TopicName, TopicPartition
 
 __all__ = [
     "AllowUnclean",

@@ -21,7 +21,7 @@ from election.ids import BrokerId
 from spec.language.errors import UsageError
 from spec.what_if.cluster import DescribedPartition, Description
 from spec.what_if.topic_description import partition_of, require_count, whole_number
-from statemachines.topic_partition import TopicName, TopicPartition
+from statemachines.messages.topic_partition import TopicName, TopicPartition
 
 __all__ = ["is_metadata", "read_metadata"]
 

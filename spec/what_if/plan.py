@@ -16,15 +16,15 @@ from spec.language import Size, action, initial, invariant, require, sometimes, 
 from spec.parts.controlled_cluster import TOPIC, TOPIC_PATH, ClusterUnderControl, ControlledCluster
 from spec.what_if.situations import Situation
 from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.zk_data import (
     TopicPartitionState,
     topic_partition_path,
     topic_partition_state_path,
     topic_partitions_path,
 )
-from statemachines.znode import Node
+from statemachines.zookeeper.tree import Node
 
 __all__ = ["EventPlan", "PlannedCluster"]
 

@@ -30,12 +30,12 @@ from spec.systems.reassignment import (
 from spec.what_if.plan import EventPlan, PlannedCluster
 from spec.what_if.situations import MOVE
 from statemachines.controller_calls import Processing
-from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
-from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.state_change import ElectionOutcome, Handled, Processed, StateChangeFailure
-from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import REASSIGN_PARTITIONS, TopicAssignment
-from statemachines.znode import Code, Node
+from statemachines.zookeeper.tree import Code, Node
 
 __all__ = ["PlannedMove"]
 

@@ -20,12 +20,12 @@ from spec.what_if.cluster import KnownCluster, PartitionStatus, listed, named
 from spec.what_if.events import ClusterEvent
 from spec.what_if.running_cluster import Effect, Elected, Failed, RunningCluster, Sent, Written
 from statemachines.control_design import control_design_of
-from statemachines.control_requests import StopReplicaRequest
-from statemachines.leader_and_isr import NO_EPOCH
+from statemachines.messages.control_requests import StopReplicaRequest
+from statemachines.messages.leader_and_isr import NO_EPOCH
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES
-from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.state_change import FailedStateChange
-from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import TopicAssignment, TopicPartitionState
 
 __all__ = ["Change", "Moment", "PartitionHealth", "Prediction", "what_if"]
@@ -208,7 +208,7 @@ def what_if(
     """Let events happen to a cluster, one after the other, each to its end.
 
     >>> from spec.what_if.events import Crash
-    >>> from statemachines.replica_assignment import ReplicaAssignment
+    >>> from statemachines.messages.replica_assignment import ReplicaAssignment
     >>> t0, t1 = TopicPartition("t", 0), TopicPartition("t", 1)
     >>> cluster = KnownCluster(
     ...     {t0: PartitionStatus(ReplicaAssignment((1, 2)), 1, (1, 2), 0),

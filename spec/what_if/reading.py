@@ -22,8 +22,8 @@ from spec.what_if.kcat_metadata import is_metadata, read_metadata
 from spec.what_if.live_zookeeper import read_zookeeper
 from spec.what_if.reassignment_json import is_reassignment, read_assignment, read_reassignment
 from spec.what_if.topic_description import is_description, read_description
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES
-from statemachines.topic_partition import TopicPartition
 
 __all__ = ["read_cluster", "read_plan"]
 

@@ -21,8 +21,8 @@ from typing import Any, Final
 from election.ids import BrokerId
 from spec.language.errors import UsageError
 from spec.what_if.cluster import DescribedPartition, Description
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 
 __all__ = ["is_reassignment", "read_assignment", "read_reassignment"]
 

@@ -32,19 +32,19 @@ from spec.what_if.events import (
 )
 from statemachines.alter_partition import AlterPartitionData, AlterPartitionRequest
 from statemachines.control_design import control_design_of
-from statemachines.control_requests import ControlRequest, StopReplicaRequest
 from statemachines.control_responses import StopReplicaResponse, response_received
 from statemachines.controller import BROKER_IDS, CONTROLLER_EPOCH, registration
 from statemachines.controller_calls import Call, Processing, call
 from statemachines.controller_context import ControllerContext
 from statemachines.controller_event_processor import ControllerEventProcessor, event_of, event_processor
-from statemachines.errors import Errors
 from statemachines.kafka_zk_client import READS, ZkRequest, retry_requests_until_connected
-from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.control_requests import ControlRequest, StopReplicaRequest
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.releases import RELEASES
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.state_change import FailedStateChange, Processed
-from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.zk_data import (
     PERSISTENT_PATHS,
     REASSIGN_PARTITIONS,
@@ -60,8 +60,8 @@ from statemachines.zk_data import (
     topic_partitions_path,
     topic_path,
 )
-from statemachines.znode import ZkPath, add_nodes
-from statemachines.zookeeper import Multi, ZooKeeper
+from statemachines.zookeeper.server import Multi, ZooKeeper
+from statemachines.zookeeper.tree import ZkPath, add_nodes
 
 __all__ = ["Elected", "Failed", "RunningCluster", "Sent", "Effect", "Written"]
 

@@ -29,9 +29,9 @@ from spec.what_if.events import (
     Shutdown,
 )
 from statemachines.control_design import control_design_of
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import REASSIGN_PARTITIONS
 
 __all__ = ["MOVE", "Situation", "brokers_by_place", "situations"]

@@ -38,10 +38,10 @@ from typing import Final, NamedTuple
 from election.ids import BrokerId
 from spec.language.errors import UsageError, shown
 from spec.what_if.cluster import DescribedPartition, Description, listed
-from statemachines.leader_and_isr import NO_EPOCH
+from statemachines.messages.leader_and_isr import NO_EPOCH
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.releases import RELEASES, Release
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicName, TopicPartition
 
 __all__ = ["is_description", "partition_of", "read_description", "require_count", "whole_number"]
 

@@ -8,12 +8,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from election.ids import BrokerId
 from statemachines.control_design import control_design_of
-from statemachines.control_requests import (
-    ControlRequest,
-    LeaderAndIsrRequest,
-    StopReplicaRequest,
-    UpdateMetadataRequest,
-)
 from statemachines.control_responses import (
     ControlResponse,
     LeaderAndIsrResponse,
@@ -22,7 +16,13 @@ from statemachines.control_responses import (
 )
 from statemachines.controller_channel_manager import ControllerChannelManager, Delivery, RequestNotSent
 from statemachines.controller_context import ControllerContext
-from statemachines.errors import Errors
+from statemachines.messages.control_requests import (
+    ControlRequest,
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from statemachines.messages.errors import Errors
 from tests.kafka.receiver_comparison import RELEASE, KafkaReceivers, request_written
 
 AT_ONCE: Final = 25

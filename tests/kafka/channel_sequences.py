@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from election.ids import BrokerId
-from statemachines.control_requests import (
+from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrRequest,
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from statemachines.errors import Errors
+from statemachines.messages.errors import Errors
 from tests.kafka.channel_comparison import (
     AddBroker,
     Answer,

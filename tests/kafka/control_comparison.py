@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from spec.kafka.control_plane import ControlCommand, ControlPlane, Disagreement, Kinds
 from spec.kafka.control_values import parsed
-from statemachines.partition import PARTITION, PartitionState
-from statemachines.replica import REPLICA, ReplicaState
+from statemachines.messages.topic_partition import PartitionAndReplica
 from statemachines.state_change import StateChangeFailure
-from statemachines.table import Row as TableRow
-from statemachines.table import Table, TableState
-from statemachines.topic_partition import PartitionAndReplica
-from statemachines.znode import Code
+from statemachines.tables.partition import PARTITION, PartitionState
+from statemachines.tables.replica import REPLICA, ReplicaState
+from statemachines.tables.table import Row as TableRow
+from statemachines.tables.table import Table, TableState
+from statemachines.zookeeper.tree import Code
 from tests.kafka.conftest import RELEASE
 
 Seen = Mapping[str, Any]

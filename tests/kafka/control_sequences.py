@@ -13,9 +13,15 @@ from typing import Any, Final
 from spec.kafka.control_plane import ControlCommand, is_sequential
 from spec.kafka.mappings.partitions import OLD_BROKERS
 from spec.kafka.world import AGAIN
-from statemachines.partition import PARTITION, NewPartition, NonExistentPartition, OfflinePartition, OnlinePartition
 from statemachines.releases import Release
-from statemachines.replica import (
+from statemachines.tables.partition import (
+    PARTITION,
+    NewPartition,
+    NonExistentPartition,
+    OfflinePartition,
+    OnlinePartition,
+)
+from statemachines.tables.replica import (
     REPLICA,
     NewReplica,
     NonExistentReplica,

@@ -8,8 +8,12 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from election.ids import BrokerEpoch
 from spec.kafka.pure import SHARED, PureCalls, protocol
 from spec.kafka.sources import SOURCES, sources_for
+from statemachines.broker.hosted_partition import CommittedPartitionState, HostedPartition
+from statemachines.broker.metadata_cache import InMemoryMetadata
+from statemachines.broker.replica_manager import Fetching, LeadershipChange, LogFailure, ReplicaManager
 from statemachines.control_design import control_design_of
-from statemachines.control_requests import (
+from statemachines.control_responses import ControlResponse, UpdateMetadataResponse
+from statemachines.messages.control_requests import (
     UNKNOWN_BROKER_EPOCH,
     ControlRequest,
     LeaderAndIsrPartitionState,
@@ -17,13 +21,9 @@ from statemachines.control_requests import (
     StopReplicaPartitionState,
     StopReplicaRequest,
 )
-from statemachines.control_responses import ControlResponse, UpdateMetadataResponse
-from statemachines.hosted_partition import CommittedPartitionState, HostedPartition
-from statemachines.leader_and_isr import NO_EPOCH
-from statemachines.metadata_cache import InMemoryMetadata
+from statemachines.messages.leader_and_isr import NO_EPOCH
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import Release
-from statemachines.replica_manager import Fetching, LeadershipChange, LogFailure, ReplicaManager
-from statemachines.topic_partition import TopicPartition
 from tests.statemachines.receiving import Kinds
 
 BROKER = 1

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from statemachines.control_requests import (
+from statemachines.messages.control_requests import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
     StopReplicaPartitionState,
@@ -20,9 +20,14 @@ from statemachines.control_requests import (
     UpdateMetadataPartitionState,
     UpdateMetadataRequest,
 )
-from statemachines.leader_and_isr import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, NO_EPOCH, LeaderRecoveryState
+from statemachines.messages.leader_and_isr import (
+    EPOCH_DURING_DELETE,
+    LEADER_DURING_DELETE,
+    NO_EPOCH,
+    LeaderRecoveryState,
+)
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import Release
-from statemachines.topic_partition import TopicPartition
 from tests.kafka.receiver_comparison import (
     BROKER,
     BROKER_EPOCH,

@@ -16,8 +16,8 @@ from typing import TypeAlias
 
 import pytest
 
-from statemachines.control_requests import UpdateMetadataRequest
-from statemachines.errors import Errors
+from statemachines.messages.control_requests import UpdateMetadataRequest
+from statemachines.messages.errors import Errors
 from tests.kafka.channel_comparison import (
     AddBroker,
     Answer,

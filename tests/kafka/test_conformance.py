@@ -25,9 +25,9 @@ from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller_process import ControllerProcess
 from statemachines.kafka_controller import Answer, KafkaController
 from statemachines.releases import line_of
-from statemachines.znode import Stat
-from statemachines.zookeeper import WatchTable
-from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
+from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
+from statemachines.zookeeper.server import WatchTable
+from statemachines.zookeeper.tree import Stat
 from tests.kafka.conftest import running
 from tests.spec.systems.faults import LifeOnServers
 

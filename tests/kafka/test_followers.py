@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from statemachines.broker.log.leader_epochs import EpochEndOffset
+from statemachines.broker.log.replica_log import Record, ReplicaLog
+from statemachines.broker.log.truncation import kip_279
 from statemachines.changes.truncating import MATCH_FETCH_EPOCH
-from statemachines.control_requests import UpdateMetadataRequest
-from statemachines.leader_epochs import EpochEndOffset
-from statemachines.replica_log import Record, ReplicaLog
-from statemachines.truncation import kip_279
+from statemachines.messages.control_requests import UpdateMetadataRequest
 from tests.kafka.conftest import RELEASE, Receivers
 from tests.kafka.receiver_comparison import BROKER, BROKER_EPOCH, KafkaReceivers, request_written
 from tests.kafka.test_leaders import Command, append, told

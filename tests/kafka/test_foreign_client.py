@@ -20,7 +20,7 @@ from statemachines.agenda import Do
 from statemachines.controller import CONTROLLER_EPOCH, Threads
 from statemachines.controller_process import ControllerProcess
 from statemachines.kafka_controller import Answer, KafkaController, Refused
-from statemachines.znode import Code
+from statemachines.zookeeper.tree import Code
 from tests.kafka.conftest import RELEASE, running
 
 FAILURES = ("crashes", "expiries", "lost_replies", "disconnections", "failures", "failed_elections")

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from statemachines.broker.in_sync_replicas import UNKNOWN_OFFSET, may_expire
+from statemachines.broker.log.leader_epochs import EpochEndOffset, LeaderEpochs
+from statemachines.broker.log.truncation import diverging_epoch
 from statemachines.changes.receiving import EXPIRE_UNASSIGNED
 from statemachines.changes.truncating import LOG_START_FIRST, SKIP_DIVERGING_FETCH
-from statemachines.control_requests import LeaderAndIsrPartitionState, LeaderAndIsrRequest
-from statemachines.errors import Errors
-from statemachines.in_sync_replicas import UNKNOWN_OFFSET, may_expire
-from statemachines.leader_epochs import EpochEndOffset, LeaderEpochs
-from statemachines.truncation import diverging_epoch
+from statemachines.messages.control_requests import LeaderAndIsrPartitionState, LeaderAndIsrRequest
+from statemachines.messages.errors import Errors
 from tests.kafka.conftest import RELEASE, Receivers
 from tests.kafka.receiver_comparison import BROKER, BROKER_EPOCH, KafkaReceivers, request_written
 

@@ -13,7 +13,7 @@ from spec.kafka.operator import ZnodeSeen, ZooKeeperOperator, watchers
 from spec.kafka.proxy import Proxy
 from spec.kafka.wire import Notification, RequestFrame
 from spec.language.errors import EnvironmentFailed
-from statemachines.zookeeper import Code, Create, Delete, Event, Multi
+from statemachines.zookeeper.server import Code, Create, Delete, Event, Multi
 from tests.zookeeper.server import Server, missing
 from tests.zookeeper.wire import Connection, Exists, Frame, Get, Ping, Reply
 

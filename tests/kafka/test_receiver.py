@@ -30,7 +30,8 @@ from hypothesis import strategies as st
 
 from statemachines.changes.change import Compared, changes_of
 from statemachines.control_design import ControlDesign
-from statemachines.control_requests import (
+from statemachines.controller import accepts
+from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrRequest,
     StopReplicaPartitionState,
@@ -38,10 +39,9 @@ from statemachines.control_requests import (
     UpdateMetadataPartitionState,
     UpdateMetadataRequest,
 )
-from statemachines.controller import accepts
-from statemachines.leader_and_isr import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, NO_EPOCH
+from statemachines.messages.leader_and_isr import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, NO_EPOCH
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import Release
-from statemachines.topic_partition import TopicPartition
 from tests.kafka.conftest import Receivers
 from tests.kafka.receiver_comparison import (
     BROKER,
@@ -65,9 +65,9 @@ from tests.kafka.receiver_comparison import (
 )
 from tests.kafka.receiver_sequences import Drawing
 from tests.mutants import mutated
+from tests.statemachines.broker.test_kafka_apis import MUTANTS
 from tests.statemachines.control import T0, T1
 from tests.statemachines.receiving import EPOCH, Kinds, told
-from tests.statemachines.test_kafka_apis import MUTANTS
 
 LENGTH = 15
 CHOICES = 512

@@ -14,8 +14,8 @@ import pytest
 
 from spec.kafka.settled_plane import RELEASES, SettledPlane
 from spec.kafka.world import ControlCommand
-from statemachines.control_requests import UpdateMetadataRequest
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.control_requests import UpdateMetadataRequest
+from statemachines.messages.topic_partition import TopicPartition
 from tests.kafka.conftest import ControlPlanes
 from tests.kafka.event_sequences import SettledDrawing
 

@@ -31,13 +31,17 @@ from spec.kafka.control_plane import RELEASES, ControlCommand, KafkaControlPlane
 from spec.kafka.control_values import DECODED, decoded_requests
 from spec.kafka.world import AGAIN
 from statemachines.changes.control import Stops
-from statemachines.control_requests import LeaderAndIsrRequest, UpdateMetadataPartitionState, UpdateMetadataRequest
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
-from statemachines.leader_and_isr import EPOCH_DURING_DELETE, LEADER_DURING_DELETE
-from statemachines.partition import PARTITION, OfflinePartition, OnlinePartition, PartitionState
+from statemachines.messages.control_requests import (
+    LeaderAndIsrRequest,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+)
+from statemachines.messages.leader_and_isr import EPOCH_DURING_DELETE, LEADER_DURING_DELETE
 from statemachines.releases import Release
-from statemachines.replica import REPLICA, NewReplica, NonExistentReplica, ReplicaState
-from statemachines.table import Table, TableState
+from statemachines.tables.partition import PARTITION, OfflinePartition, OnlinePartition, PartitionState
+from statemachines.tables.replica import REPLICA, NewReplica, NonExistentReplica, ReplicaState
+from statemachines.tables.table import Table, TableState
 from tests.kafka.conftest import RELEASE, ControlPlanes
 from tests.kafka.control_comparison import EVERY_PAIR, HAPPENS, Seen, Tally, compare, missing, report, rows
 from tests.kafka.control_sequences import BROKERS, Drawing

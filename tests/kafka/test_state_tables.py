@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from spec.kafka.pure import PureCalls
-from statemachines.partition import PARTITION
 from statemachines.releases import Release
-from statemachines.replica import REPLICA
-from statemachines.table import Table
+from statemachines.tables.partition import PARTITION
+from statemachines.tables.replica import REPLICA
+from statemachines.tables.table import Table
 from tests.kafka.conftest import RELEASE, WITH_FUNCTIONS, calling
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from spec.kafka.jars import releases
 from spec.kafka.pure import PureCalls
-from statemachines.leader_epochs import EpochEndOffset
+from statemachines.broker.log.leader_epochs import EpochEndOffset
+from statemachines.broker.log.replica_log import Record, ReplicaLog
+from statemachines.broker.log.truncation import Truncation, kip_279
 from statemachines.releases import Release
-from statemachines.replica_log import Record, ReplicaLog
-from statemachines.truncation import Truncation, kip_279
 from tests.kafka.conftest import RELEASE, calling
 
 OLDEST = Release("2.0.0")

@@ -14,8 +14,8 @@ from spec.what_if.events import ClusterEvent, Crash, ElectPreferred, Return, Shu
 from spec.what_if.prediction import what_if
 from spec.what_if.reading import read_cluster
 from spec.what_if.topic_description import read_description
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import Release, line_of
-from statemachines.topic_partition import TopicPartition
 from tests.kafka.real_cluster import RELEASE, Cluster, cluster_of, until
 
 TOPICS: Final = {"a": (0, 1, 2), "b": (1, 2, 0), "c": (2, 0, 1), "d": (1, 2), "e": (2,)}

@@ -24,7 +24,7 @@ from spec.kafka.control_values import decoded_event
 from spec.kafka.event_plane import EVENTS, RELEASES, EventPlane
 from spec.kafka.world import ControlCommand
 from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.topic_partition import TopicPartition
 from tests.kafka.conftest import RELEASE, ControlPlanes
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
 from tests.statemachines.test_event_mutants import MUTANTS, RebalancesAlways

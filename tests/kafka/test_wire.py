@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.kafka.wire import Jute, Notification, ReplyFrame, RequestFrame, asked_open, granted, integer
-from statemachines.zookeeper import Check, Create, Delete, Multi, SetData
+from statemachines.zookeeper.server import Check, Create, Delete, Multi, SetData
 from tests.zookeeper.wire import CALLS, Children, Close, Exists, Get, Ping, Request, SetWatches, buffer, long, text
 
 

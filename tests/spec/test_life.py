@@ -12,9 +12,9 @@ from spec.releases import RELEASES
 from spec.systems.controller import ControllerLife
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.controller import STARTUP, Threads, agendas, design_of, listening
-from statemachines.controller_diagram import At, Move
 from statemachines.controller_event import HANDLING, MAYBE_RESIGN, ControllerEvent
 from statemachines.controller_process import ControllerProcess
+from statemachines.drawing.controller_diagram import At, Move
 from statemachines.kafka_controller import Answer, KafkaController
 from tests.generations import each_generation
 from tests.rows import rows

@@ -66,8 +66,8 @@ from spec.what_if.cluster import (
 )
 from spec.what_if.events import Reassign
 from spec.what_if.prediction import what_if
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 
 WORDS = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e\u2066\u061c\u2028\ud800\x7f\r\nforged: line"
 """They clear a terminal, turn lines, and begin another one."""

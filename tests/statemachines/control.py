@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from statemachines.control_design import ControlDesign
-from statemachines.control_requests import (
+from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller_broker_request_batch import BatchState, ControllerBrokerRequestBatch
+from statemachines.controller_context import ContextState, ControllerContext
+from statemachines.kafka_zk_client import ZkRequest, retry_requests_until_connected
+from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -14,20 +18,16 @@ from statemachines.control_requests import (
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_broker_request_batch import BatchState, ControllerBrokerRequestBatch
-from statemachines.controller_context import ContextState, ControllerContext
-from statemachines.kafka_zk_client import ZkRequest, retry_requests_until_connected
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
-from statemachines.partition import OfflinePartition, OnlinePartition, PartitionState
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.partition_state_machine import PartitionStateMachine
-from statemachines.replica import OnlineReplica, ReplicaState
-from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.replica_state_machine import ReplicaStateMachine
 from statemachines.state_change import FailedStateChange, Handled, Processed, StateMachine
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.tables.partition import OfflinePartition, OnlinePartition, PartitionState
+from statemachines.tables.replica import OnlineReplica, ReplicaState
 from statemachines.zk_data import TopicConfig, TopicPartitionState, topic_config_path, topic_partition_state_path
-from statemachines.zookeeper import ZooKeeper
+from statemachines.zookeeper.server import ZooKeeper
 
 C = TypeVar("C")
 

@@ -11,24 +11,24 @@ from functools import partial
 from typing import Any
 
 from statemachines.control_design import ControlDesign
-from statemachines.control_requests import (
-    ControlRequest,
-    LeaderAndIsrRequest,
-    StopReplicaRequest,
-    UpdateMetadataRequest,
-)
 from statemachines.controller import BROKER_IDS, registration
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
 from statemachines.controller_calls import Call, Processing
 from statemachines.controller_context import ControllerContext
 from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.errors import Errors
 from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.messages.control_requests import (
+    ControlRequest,
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from statemachines.messages.errors import Errors
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.partition_state_machine import PartitionStateMachine
-from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.replica_state_machine import ReplicaStateMachine
 from statemachines.state_change import Processed
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.zk_data import (
     DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION,

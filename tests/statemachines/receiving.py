@@ -6,21 +6,21 @@ import copy
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from statemachines.broker.hosted_partition import HostedPartition
+from statemachines.broker.kafka_apis import KafkaApis
+from statemachines.broker.metadata_cache import MetadataCache
+from statemachines.broker.replica_manager import NO_FAILURES, LeadershipChange, LogFailure, ReplicaManager
 from statemachines.control_design import ControlDesign
-from statemachines.control_requests import (
+from statemachines.control_responses import ControlResponse
+from statemachines.messages.control_requests import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
     StopReplicaPartitionState,
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from statemachines.control_responses import ControlResponse
-from statemachines.errors import Errors
-from statemachines.hosted_partition import HostedPartition
-from statemachines.kafka_apis import KafkaApis
-from statemachines.metadata_cache import MetadataCache
-from statemachines.replica_manager import NO_FAILURES, LeadershipChange, LogFailure, ReplicaManager
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.errors import Errors
+from statemachines.messages.topic_partition import TopicPartition
 from tests.statemachines.control import T0
 
 EPOCH, BROKER_EPOCH = 5, 101

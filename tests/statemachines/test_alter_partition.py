@@ -19,12 +19,12 @@ from statemachines.alter_partition import (
     AlterPartitionStep,
 )
 from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.control_requests import UpdateMetadataRequest
-from statemachines.errors import Errors
 from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
-from statemachines.topic_partition import TopicPartition
-from statemachines.znode import Code
+from statemachines.messages.control_requests import UpdateMetadataRequest
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.topic_partition import TopicPartition
+from statemachines.zookeeper.tree import Code
 from tests.mutants import mutant_tests
 from tests.statemachines.control import CONTROLLER, EPOCH, T0, T1, Cluster
 

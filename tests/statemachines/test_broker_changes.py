@@ -8,12 +8,17 @@ from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_responses import LeaderAndIsrResponse
 from statemachines.controller import BROKER_IDS
 from statemachines.controller_calls import Call, EventFailure, Processing, ReleaseChannels
-from statemachines.errors import Errors
 from statemachines.kafka_zk_client import GetChildren
-from statemachines.partition import NewPartition, OfflinePartition, OnlinePartition
-from statemachines.replica import OfflineReplica, OnlineReplica, ReplicaDeletionIneligible, ReplicaDeletionStarted
+from statemachines.messages.errors import Errors
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.state_change import Processed
-from statemachines.topic_partition import TopicPartition
+from statemachines.tables.partition import NewPartition, OfflinePartition, OnlinePartition
+from statemachines.tables.replica import (
+    OfflineReplica,
+    OnlineReplica,
+    ReplicaDeletionIneligible,
+    ReplicaDeletionStarted,
+)
 from statemachines.zk_data import LOG_DIR_EVENT_NOTIFICATION
 from tests.statemachines.control import T0, T1
 from tests.statemachines.processing import EventCluster

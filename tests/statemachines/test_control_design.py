@@ -9,7 +9,7 @@ import pytest
 from statemachines import control_design
 from statemachines.control_design import control_design_of
 from statemachines.releases import UnknownRelease
-from statemachines.replica import OfflineReplica, ReplicaDeletionIneligible
+from statemachines.tables.replica import OfflineReplica, ReplicaDeletionIneligible
 
 
 def test_the_example_in_the_docstring() -> None:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from election.ids import BrokerId
-from statemachines.control_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
 from statemachines.kafka_zk_client import ZkBatch, ZkRequest, ZkResponse
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
-from statemachines.partition import OnlinePartition
+from statemachines.messages.control_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.partition_state_machine import (
     CONTROLLED_SHUTDOWN,
     OFFLINE,
@@ -23,13 +23,19 @@ from statemachines.partition_state_machine import (
     PartitionStateMachine,
     PartitionStep,
 )
-from statemachines.replica import NewReplica, OfflineReplica, OnlineReplica, ReplicaDeletionStarted, ReplicaState
 from statemachines.replica_state_machine import ReplicaStateChange, ReplicaStateMachine
 from statemachines.state_change import Handled
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.tables.partition import OnlinePartition
+from statemachines.tables.replica import (
+    NewReplica,
+    OfflineReplica,
+    OnlineReplica,
+    ReplicaDeletionStarted,
+    ReplicaState,
+)
 from statemachines.zk_state_machine import PartitionUpdate, StateChange
-from statemachines.znode import Check, Code
-from statemachines.zookeeper import Multi
+from statemachines.zookeeper.server import Multi
+from statemachines.zookeeper.tree import Check, Code
 from tests.mutants import mutant_tests
 from tests.statemachines.control import EPOCH, T0, T1, Cluster
 

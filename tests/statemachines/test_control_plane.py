@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from statemachines.alter_partition_manager import AlterPartitionManager
-from statemachines.control_requests import ControlRequest
+from statemachines.broker.alter_partition_manager import AlterPartitionManager
+from statemachines.broker.hosted_partition import CommittedPartitionState
+from statemachines.broker.kafka_apis import KafkaApis
+from statemachines.broker.metadata_cache import InMemoryMetadata, MetadataCache
+from statemachines.broker.replica_manager import Fetching, ReplicaManager
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_channel_manager import ControllerChannelManager, Delivery
 from statemachines.controller_context import ControllerContext
 from statemachines.controller_event_processor import ControllerEventProcessor, event_of
-from statemachines.hosted_partition import CommittedPartitionState
-from statemachines.kafka_apis import KafkaApis
-from statemachines.metadata_cache import InMemoryMetadata, MetadataCache
-from statemachines.replica_manager import Fetching, ReplicaManager
+from statemachines.messages.control_requests import ControlRequest
 from tests.statemachines.control import T0, T1
 from tests.statemachines.processing import EventCluster
 

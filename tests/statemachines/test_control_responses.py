@@ -8,13 +8,6 @@ import pytest
 
 from statemachines import controller_event_processor
 from statemachines.control_design import control_design_of
-from statemachines.control_requests import (
-    ControlRequest,
-    LeaderAndIsrRequest,
-    StopReplicaPartitionState,
-    StopReplicaRequest,
-    UpdateMetadataRequest,
-)
 from statemachines.control_responses import (
     ControlResponse,
     LeaderAndIsrResponse,
@@ -29,8 +22,15 @@ from statemachines.control_responses import (
 from statemachines.controller_calls import Call
 from statemachines.controller_context import ControllerContext
 from statemachines.controller_event_processor import event_of
-from statemachines.errors import Errors
-from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.messages.control_requests import (
+    ControlRequest,
+    LeaderAndIsrRequest,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from statemachines.messages.errors import Errors
+from statemachines.messages.replica_assignment import ReplicaAssignment
 from tests.statemachines.control import T0, T1
 from tests.statemachines.processing import EventCluster
 

@@ -6,9 +6,9 @@ import pytest
 
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller_calls import EventFailure
-from statemachines.replica import OfflineReplica, OnlineReplica
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.state_change import Processed
-from statemachines.topic_partition import TopicPartition
+from statemachines.tables.replica import OfflineReplica, OnlineReplica
 from tests.statemachines.control import T0, T1
 from tests.statemachines.processing import EventCluster
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.control_requests import (
+from statemachines.controller_broker_request_batch import BatchNotEmpty, RequestsNotSent
+from statemachines.messages.control_requests import (
     LeaderAndIsrRequest,
     StopReplicaRequest,
     UpdateMetadataPartitionState,
     UpdateMetadataRequest,
 )
-from statemachines.controller_broker_request_batch import BatchNotEmpty, RequestsNotSent
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch, LeaderRecoveryState
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch, LeaderRecoveryState
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from tests.statemachines.control import CONTROLLER, EPOCH, T0, T1, T2, Cluster
 
 KNOWN = LeaderIsrAndControllerEpoch(LeaderAndIsr(1, 3, (1, 2), partition_epoch=7), 4)

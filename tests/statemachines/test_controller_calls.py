@@ -28,12 +28,12 @@ from statemachines.controller_calls import (
 )
 from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.kafka_zk_client import GetChildren, GetData, ZkResponse, retry_requests_until_connected
-from statemachines.partition import OfflinePartition, OnlinePartition
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.partition_state_machine import OFFLINE
 from statemachines.state_change import Handled, Processed, carry_out
-from statemachines.topic_partition import TopicPartition
-from statemachines.znode import Check, Code, Create, Delete
-from statemachines.zookeeper import Multi
+from statemachines.tables.partition import OfflinePartition, OnlinePartition
+from statemachines.zookeeper.server import Multi
+from statemachines.zookeeper.tree import Check, Code, Create, Delete
 from tests.statemachines.control import EPOCH_ZK_VERSION, T0, Cluster
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from election.brokers import InvalidBrokers
 from statemachines import controller_channel_manager
-from statemachines.control_requests import ControlRequest, LeaderAndIsrRequest, UpdateMetadataRequest
 from statemachines.control_responses import (
     ControlResponse,
     LeaderAndIsrResponse,
@@ -26,7 +25,8 @@ from statemachines.controller_channel_manager import (
     RequestSendThread,
 )
 from statemachines.controller_context import ControllerContext
-from statemachines.errors import Errors
+from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, UpdateMetadataRequest
+from statemachines.messages.errors import Errors
 from tests.mutants import mutant_tests
 from tests.rows import rows
 

@@ -11,11 +11,11 @@ import pytest
 from election.brokers import InvalidBrokers
 from statemachines import controller_context
 from statemachines.controller_context import ControllerContext, InMemoryContext
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
-from statemachines.partition import NewPartition, NonExistentPartition, OfflinePartition, OnlinePartition
-from statemachines.replica import NonExistentReplica, OfflineReplica, OnlineReplica
-from statemachines.replica_assignment import UNASSIGNED, ReplicaAssignment
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.messages.replica_assignment import UNASSIGNED, ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.tables.partition import NewPartition, NonExistentPartition, OfflinePartition, OnlinePartition
+from statemachines.tables.replica import NonExistentReplica, OfflineReplica, OnlineReplica
 from tests.statemachines.control import T0, T1
 
 U0 = TopicPartition("u", 0)

@@ -18,7 +18,7 @@ from statemachines.controller_event import (
     Threads,
 )
 from statemachines.kafka_controller import HEALTHCHECK, NEW_SESSION
-from statemachines.znode import EventType
+from statemachines.zookeeper.tree import EventType
 from tests.rows import rows
 
 every_generation = pytest.mark.parametrize("threads", list(Threads), ids=[each.name for each in Threads])

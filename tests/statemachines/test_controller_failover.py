@@ -9,11 +9,11 @@ from statemachines.controller_calls import Call, EventFailure, Processing
 from statemachines.controller_context import InMemoryContext
 from statemachines.failover import FAILOVER, failover
 from statemachines.kafka_zk_client import Exists, GetChildren, GetData, retry_requests_until_connected
-from statemachines.partition import NewPartition, OnlinePartition
-from statemachines.replica import OfflineReplica, OnlineReplica
-from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.state_change import Processed, StateChangeFailure
-from statemachines.topic_partition import TopicPartition
+from statemachines.tables.partition import NewPartition, OnlinePartition
+from statemachines.tables.replica import OfflineReplica, OnlineReplica
 from statemachines.zk_data import (
     ISR_CHANGE_NOTIFICATION,
     LOG_DIR_EVENT_NOTIFICATION,
@@ -22,8 +22,8 @@ from statemachines.zk_data import (
     TopicAssignment,
     topic_path,
 )
-from statemachines.znode import Delete, SetData
-from statemachines.zookeeper import Multi
+from statemachines.zookeeper.server import Multi
+from statemachines.zookeeper.tree import Delete, SetData
 from tests.rows import rows
 from tests.statemachines.control import EPOCH, T0, T1
 from tests.statemachines.processing import EventCluster

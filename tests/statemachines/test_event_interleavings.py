@@ -15,14 +15,14 @@ from statemachines.controller_calls import Call, EventFailure, Processing
 from statemachines.controller_context import ControllerContext, InMemoryContext
 from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.kafka_zk_client import retry_requests_until_connected
-from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
+from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.partition_state_machine import PartitionStateMachine
-from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.replica_state_machine import ReplicaStateMachine
-from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import TopicAssignment, topic_partition_state_path
-from statemachines.zookeeper import InMemoryState
-from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
+from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
+from statemachines.zookeeper.server import InMemoryState
 
 P = TopicPartition("t", 0)
 PATH = topic_partition_state_path(P)

@@ -12,18 +12,18 @@ from typing import Any
 from election.ids import BrokerEpoch, BrokerId
 from statemachines.controller_calls import Call, Callback, Calls, EventFailure, call
 from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.errors import Errors
-from statemachines.replica import OfflineReplica, ReplicaDeletionIneligible, ReplicaState
-from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.messages.errors import Errors
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.state_change import Processed
-from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.tables.replica import OfflineReplica, ReplicaDeletionIneligible, ReplicaState
 from statemachines.zk_data import (
     PREFERRED_REPLICA_ELECTION,
     isr_change_notification_path,
     topic_partition_state_path,
     topic_path,
 )
-from statemachines.znode import Code
+from statemachines.zookeeper.tree import Code
 from tests.mutants import mutant_tests
 from tests.statemachines.control import T0, T1
 from tests.statemachines.processing import EventCluster

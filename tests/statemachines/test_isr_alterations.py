@@ -6,8 +6,8 @@ import pytest
 
 from statemachines.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
 from statemachines.controller_calls import Call, EventFailure
-from statemachines.errors import Errors
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.state_change import Processed
 from tests.statemachines.control import T0
 from tests.statemachines.processing import EventCluster

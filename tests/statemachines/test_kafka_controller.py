@@ -45,7 +45,7 @@ from statemachines.kafka_controller import (
     of_thread,
 )
 from statemachines.releases import RELEASES
-from statemachines.zookeeper import Event, EventType, ZooKeeper
+from statemachines.zookeeper.server import Event, EventType, ZooKeeper
 from tests.statemachines.controllers import at, without_fixes_of_2_2
 
 STATE = "/brokers/topics/t/partitions/0/state"

@@ -18,8 +18,8 @@ from statemachines.kafka_zk_client import (
     retry_requests_until_connected,
     unwrapped,
 )
-from statemachines.znode import Code, Create, Delete, SetData
-from statemachines.zookeeper import Multi, Write, ZooKeeper
+from statemachines.zookeeper.server import Multi, Write, ZooKeeper
+from statemachines.zookeeper.tree import Code, Create, Delete, SetData
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ import pytest
 
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller_calls import Call, EventFailure
-from statemachines.errors import Errors
-from statemachines.partition import OnlinePartition
-from statemachines.replica import NewReplica, OnlineReplica
-from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.messages.errors import Errors
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.state_change import Processed
-from statemachines.topic_partition import TopicPartition
+from statemachines.tables.partition import OnlinePartition
+from statemachines.tables.replica import NewReplica, OnlineReplica
 from statemachines.zk_data import REASSIGN_PARTITIONS, topic_path
 from tests.statemachines.control import T0, T1
 from tests.statemachines.processing import EventCluster

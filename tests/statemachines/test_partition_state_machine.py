@@ -8,18 +8,11 @@ from typing import Any
 import pytest
 
 from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.control_requests import LeaderAndIsrRequest
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.kafka_zk_client import GetData, ZkBatch, ZkResponse, retry_requests_until_connected
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
-from statemachines.partition import (
-    PARTITION,
-    NewPartition,
-    NonExistentPartition,
-    OfflinePartition,
-    OnlinePartition,
-    PartitionState,
-)
+from statemachines.messages.control_requests import LeaderAndIsrRequest
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.partition_state_machine import (
     CONTROLLED_SHUTDOWN,
     OFFLINE,
@@ -30,10 +23,17 @@ from statemachines.partition_state_machine import (
     PartitionStateChange,
 )
 from statemachines.state_change import FailedStateChange, Handled, StateChangeFailure
-from statemachines.topic_partition import TopicPartition
+from statemachines.tables.partition import (
+    PARTITION,
+    NewPartition,
+    NonExistentPartition,
+    OfflinePartition,
+    OnlinePartition,
+    PartitionState,
+)
 from statemachines.zk_data import TopicPartitionState
-from statemachines.znode import Check, Code, SetData
-from statemachines.zookeeper import Multi
+from statemachines.zookeeper.server import Multi
+from statemachines.zookeeper.tree import Check, Code, SetData
 from tests.rows import rows
 from tests.statemachines.control import EPOCH, EPOCH_ZK_VERSION, T0, T1, T2, Cluster
 

@@ -8,11 +8,11 @@ import pytest
 
 from statemachines import releases
 from statemachines.controller import design_of
-from statemachines.controller_diagram import picture_of
+from statemachines.drawing.controller_diagram import picture_of
 from statemachines.failover import failover, resignation
-from statemachines.partition import PARTITION
 from statemachines.releases import EXACT, RELEASES, Release, UnknownRelease, line_of
-from statemachines.replica import REPLICA
+from statemachines.tables.partition import PARTITION
+from statemachines.tables.replica import REPLICA
 from tests.rows import rows
 
 MEANT = {

@@ -8,11 +8,11 @@ import pytest
 
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller_calls import Call, EventFailure
-from statemachines.errors import Errors
-from statemachines.partition import NonExistentPartition, OnlinePartition
+from statemachines.messages.errors import Errors
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.state_change import Processed
-from statemachines.topic_partition import TopicPartition
+from statemachines.tables.partition import NonExistentPartition, OnlinePartition
 from statemachines.zk_data import PREFERRED_REPLICA_ELECTION
 from tests.statemachines.control import T0, T1
 from tests.statemachines.processing import EventCluster

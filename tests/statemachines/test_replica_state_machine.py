@@ -10,8 +10,12 @@ import pytest
 
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.kafka_zk_client import ZkBatch, ZkResponse, retry_requests_until_connected
-from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
-from statemachines.replica import (
+from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.replica_state_machine import ReplicaStateChange
+from statemachines.state_change import FailedStateChange, Handled, StateChangeFailure
+from statemachines.tables.replica import (
     REPLICA,
     NewReplica,
     NonExistentReplica,
@@ -22,12 +26,8 @@ from statemachines.replica import (
     ReplicaDeletionSuccessful,
     ReplicaState,
 )
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.replica_state_machine import ReplicaStateChange
-from statemachines.state_change import FailedStateChange, Handled, StateChangeFailure
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.zk_data import TopicPartitionState
-from statemachines.znode import Code
+from statemachines.zookeeper.tree import Code
 from tests.rows import rows
 from tests.statemachines.control import EPOCH, T0, T1, Cluster
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import doctest
 
-from statemachines import leader_and_isr, state_change, zk_data
+from statemachines import state_change, zk_data
+from statemachines.messages import leader_and_isr
 
 
 def test_the_examples_in_the_docstrings() -> None:

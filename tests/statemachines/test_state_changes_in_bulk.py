@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from statemachines.partition import NewPartition, OnlinePartition
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.partition_state_machine import (
     CONTROLLED_SHUTDOWN,
     OFFLINE,
@@ -17,9 +17,9 @@ from statemachines.partition_state_machine import (
     UNCLEAN_OFFLINE,
     PartitionLeaderElectionStrategy,
 )
-from statemachines.replica import OfflineReplica, OnlineReplica, ReplicaState
 from statemachines.state_change import Handled
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.tables.partition import NewPartition, OnlinePartition
+from statemachines.tables.replica import OfflineReplica, OnlineReplica, ReplicaState
 from tests.statemachines.control import EPOCH, Cluster
 
 PARTITIONS = tuple(TopicPartition(topic, number) for topic in "tu" for number in range(3))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.control_requests import StopReplicaRequest, UpdateMetadataRequest
 from statemachines.controller_calls import EventFailure
-from statemachines.errors import Errors
-from statemachines.partition import NewPartition, NonExistentPartition, OnlinePartition, PartitionState
-from statemachines.replica import (
+from statemachines.messages.control_requests import StopReplicaRequest, UpdateMetadataRequest
+from statemachines.messages.errors import Errors
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
+from statemachines.state_change import Processed
+from statemachines.tables.partition import NewPartition, NonExistentPartition, OnlinePartition, PartitionState
+from statemachines.tables.replica import (
     NewReplica,
     OfflineReplica,
     OnlineReplica,
@@ -17,9 +20,6 @@ from statemachines.replica import (
     ReplicaDeletionStarted,
     ReplicaDeletionSuccessful,
 )
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.state_change import Processed
-from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import TopicConfig, topic_path
 from tests.statemachines.control import T0, T1
 from tests.statemachines.processing import EventCluster

@@ -12,11 +12,11 @@ import pytest
 import transitions
 
 from statemachines.controller_context import ControllerContext
-from statemachines.partition import PARTITION, NonExistentPartition, OnlinePartition
 from statemachines.partition_state_machine import PartitionStateMachine
-from statemachines.replica import REPLICA
 from statemachines.replica_state_machine import ReplicaStateMachine
 from statemachines.state_change import FailedStateChange, StateChangeFailure
+from statemachines.tables.partition import PARTITION, NonExistentPartition, OnlinePartition
+from statemachines.tables.replica import REPLICA
 from tests.statemachines.control import T0, Cluster
 
 RUNS = ("controlled_shutdown", "reassignment", "two_brokers_die", "watched_partitions")

@@ -32,17 +32,18 @@ from spec.language import (
 )
 from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
 from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.control_requests import (
-    LeaderAndIsrPartitionState,
-    StopReplicaPartitionState,
-    UpdateMetadataPartitionState,
-)
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
 from statemachines.controller_context import ControllerContext
 from statemachines.kafka_zk_client import ZkBatch, ZkRequest, ZkResponse, retry_requests_until_connected
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
-from statemachines.partition import OfflinePartition, OnlinePartition, PartitionState
+from statemachines.messages.control_requests import (
+    LeaderAndIsrPartitionState,
+    StopReplicaPartitionState,
+    UpdateMetadataPartitionState,
+)
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.partition_state_machine import (
     OFFLINE,
     PartitionLeaderElectionStrategy,
@@ -51,14 +52,13 @@ from statemachines.partition_state_machine import (
     PartitionStep,
 )
 from statemachines.releases import RELEASES
-from statemachines.replica import OfflineReplica, OnlineReplica, ReplicaState
-from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.replica_state_machine import ReplicaStateChange, ReplicaStateMachine, ReplicaStep
 from statemachines.state_change import Handled
-from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.tables.partition import OfflinePartition, OnlinePartition, PartitionState
+from statemachines.tables.replica import OfflineReplica, OnlineReplica, ReplicaState
 from statemachines.zk_data import TopicPartitionState, topic_partition_state_path
 from statemachines.zk_state_machine import PartitionUpdate
-from statemachines.znode import Node, SessionId, ZkVersion
+from statemachines.zookeeper.tree import Node, SessionId, ZkVersion
 
 P = TopicPartition("t", 0)
 PATH = topic_partition_state_path(P)

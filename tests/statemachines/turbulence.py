@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from statemachines.control_design import ControlDesign
-from statemachines.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.control_responses import LeaderAndIsrResponse
-from statemachines.errors import Errors
 from statemachines.kafka_zk_client import READS, ZkRequest, ZkResponse, retry_requests_until_connected
-from statemachines.leader_and_isr import LeaderAndIsr
-from statemachines.replica import OnlineReplica
+from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.state_change import Handled, Processed
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.tables.replica import OnlineReplica
 from statemachines.zk_data import (
     LOG_DIR_EVENT_NOTIFICATION,
     PREFERRED_REPLICA_ELECTION,

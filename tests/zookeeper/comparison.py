@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from spec.testing import Mismatch
-from statemachines.zookeeper import (
+from statemachines.zookeeper.server import (
     Code,
     Create,
     Delete,
@@ -31,7 +31,7 @@ from statemachines.zookeeper import (
     ZooKeeper,
     ZooKeeperError,
 )
-from statemachines.zookeeper import Write as Write
+from statemachines.zookeeper.server import Write as Write
 from tests.zookeeper.server import Server
 from tests.zookeeper.watching import Client
 from tests.zookeeper.wire import (

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from spec.testing import Mismatch
-from statemachines.zookeeper import ANY_VERSION, Check, Create, Delete, Multi, SetData, ZooKeeper
+from statemachines.zookeeper.server import ANY_VERSION, Check, Create, Delete, Multi, SetData, ZooKeeper
 from tests.zookeeper.comparison import CLIENTS, Case, Cut, Drop, Expire, Return, Tally
 from tests.zookeeper.server import Server
 from tests.zookeeper.watching import Client

@@ -32,7 +32,7 @@ import os
 
 import pytest
 
-from statemachines.zookeeper import EventType, SetData, ZooKeeper
+from statemachines.zookeeper.server import EventType, SetData, ZooKeeper
 from tests.zookeeper.comparison import Case, Drop, Return, Tally
 from tests.zookeeper.machine import Walk, run_far
 from tests.zookeeper.server import Server

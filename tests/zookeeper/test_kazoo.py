@@ -14,7 +14,18 @@ from hypothesis.stateful import rule
 from kazoo.client import KazooClient  # type: ignore[import-untyped]
 from kazoo.exceptions import ZookeeperError  # type: ignore[import-untyped]
 
-from statemachines.zookeeper import Check, Code, Create, Created, Delete, Event, EventType, Multi, SetData, Stat
+from statemachines.zookeeper.server import (
+    Check,
+    Code,
+    Create,
+    Created,
+    Delete,
+    Event,
+    EventType,
+    Multi,
+    SetData,
+    Stat,
+)
 from tests.zookeeper.machine import CLIENT, ILL, REQUESTS, Walk, often, run_far
 from tests.zookeeper.server import Server
 from tests.zookeeper.watching import Client

@@ -13,7 +13,7 @@ from hypothesis import Phase, settings
 from hypothesis.errors import Flaky
 
 from spec.testing import Mismatch
-from statemachines.zookeeper import (
+from statemachines.zookeeper.server import (
     MISSED,
     Event,
     EventType,
@@ -21,7 +21,7 @@ from statemachines.zookeeper import (
     SessionId,
     ZooKeeper,
 )
-from tests.statemachines.test_zookeeper_mutants import MUTANTS, Kind, mutate
+from tests.statemachines.zookeeper.test_mutants import MUTANTS, Kind, mutate
 from tests.zookeeper.comparison import Tally
 from tests.zookeeper.machine import Walk, run
 from tests.zookeeper.server import Server

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from statemachines.zookeeper import Code
+from statemachines.zookeeper.server import Code
 from tests.zookeeper.comparison import Tally
 from tests.zookeeper.machine import Walk, run
 from tests.zookeeper.server import Server, ServerGone

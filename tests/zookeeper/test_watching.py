@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from statemachines.zookeeper import Code, Create, Delete, SessionExpired, SetData
+from statemachines.zookeeper.server import Code, Create, Delete, SessionExpired, SetData
 from tests.zookeeper.server import Server
 from tests.zookeeper.watching import Client
 from tests.zookeeper.wire import Children, Exists, Get, Ping, Reply, Request

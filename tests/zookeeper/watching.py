@@ -8,7 +8,7 @@ two tables here (ZooKeeper's `ClientCnxn` and `ZKWatchManager`). Where that clie
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from statemachines.zookeeper import Code, Event, EventType, SessionExpired
+from statemachines.zookeeper.server import Code, Event, EventType, SessionExpired
 from tests.zookeeper.server import Server
 from tests.zookeeper.wire import (
     Children,

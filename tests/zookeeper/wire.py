@@ -13,7 +13,7 @@ from itertools import count
 from struct import Struct
 from typing import Any, NamedTuple, Self, TypeAlias
 
-from statemachines.zookeeper import (
+from statemachines.zookeeper.server import (
     Check,
     Code,
     Create,

@@ -32,7 +32,7 @@ from statemachines.controller import (
 )
 from statemachines.controller_process import ControllerProcess, LiveBroker
 from statemachines.kafka_controller import WRITES
-from statemachines.zookeeper import Check, Create, Delete, Node, Operation, SetData
+from statemachines.zookeeper.server import Check, Create, Delete, Node, Operation, SetData
 
 __all__ = ["DRIVEN", "ControllerMapping", "EdgeClass", "edge_class"]
 

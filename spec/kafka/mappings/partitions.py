@@ -35,14 +35,14 @@ from spec.language.state import Values
 from spec.parts.controlled_cluster import ANSWERS, LEADERS, TOPIC, ControlledCluster
 from spec.systems.partitions import Partitions
 from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.control_requests import ControlRequest
 from statemachines.controller_calls import Call
-from statemachines.leader_and_isr import NO_LEADER
+from statemachines.messages.control_requests import ControlRequest
+from statemachines.messages.leader_and_isr import NO_LEADER
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.partition_state_machine import PartitionStateChange
 from statemachines.releases import Release, line_of
 from statemachines.replica_state_machine import ReplicaStateChange
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.znode import ZkPath
+from statemachines.zookeeper.tree import ZkPath
 
 __all__ = ["OLD_BROKERS", "PartitionsMapping"]
 

@@ -23,21 +23,21 @@ from spec.language import (
     transition_invariant,
     variable,
 )
-from statemachines.control_requests import (
+from statemachines.broker.hosted_partition import CommittedPartitionState, HostedPartition, IsrState
+from statemachines.broker.kafka_apis import KafkaApis
+from statemachines.broker.metadata_cache import InMemoryMetadata, MetadataCache
+from statemachines.broker.replica_manager import Fetching, ReplicaManager
+from statemachines.controller_channel_manager import ControllerChannelManager, RequestSendThread
+from statemachines.controller_context import ControllerContext
+from statemachines.messages.control_requests import (
     UNKNOWN_BROKER_EPOCH,
     ControlRequest,
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
 )
-from statemachines.controller_channel_manager import ControllerChannelManager, RequestSendThread
-from statemachines.controller_context import ControllerContext
-from statemachines.hosted_partition import CommittedPartitionState, HostedPartition, IsrState
-from statemachines.kafka_apis import KafkaApis
-from statemachines.metadata_cache import InMemoryMetadata, MetadataCache
-from statemachines.replica_assignment import UNASSIGNED, ReplicaAssignment
-from statemachines.replica_manager import Fetching, ReplicaManager
-from statemachines.topic_partition import TopicPartition
-from statemachines.znode import ZkVersion
+from statemachines.messages.replica_assignment import UNASSIGNED, ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
+from statemachines.zookeeper.tree import ZkVersion
 
 T0 = TopicPartition("t", 0)
 BROKER, LEADERS = 1, (2, 1, 1)

@@ -13,7 +13,7 @@ from spec.language import SpecificationError
 from spec.parts.controller_calls import EventThreadPart, Frame, in_order
 from spec.systems.partitions import Partitions
 from statemachines.controller_calls import Call, InCase
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.topic_partition import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

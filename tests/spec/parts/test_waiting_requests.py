@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spec.parts.waiting_requests import WaitingRequests
-from statemachines.control_requests import (
+from statemachines.messages.control_requests import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
     StopReplicaPartitionState,
@@ -11,8 +11,8 @@ from statemachines.control_requests import (
     UpdateMetadataPartitionState,
     UpdateMetadataRequest,
 )
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 ONE = {T0: (ReplicaAssignment((0, 1)),)}

@@ -26,7 +26,7 @@ from spec.language import (
 )
 from spec.language.domains import LeftOutDomain
 from spec.parts.zookeeper import Ensemble, Znodes, ZooKeeperPart
-from statemachines.znode import Node, SessionId, ZkPath
+from statemachines.zookeeper.tree import Node, SessionId, ZkPath
 
 Client = Annotated[int, "a client"]
 

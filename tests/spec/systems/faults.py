@@ -14,9 +14,9 @@ from statemachines.agenda import Do
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_process import ControllerProcess
 from statemachines.kafka_controller import KafkaController
-from statemachines.znode import Operation, SetData, Stat, Transaction
-from statemachines.zookeeper import WatchTable
-from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
+from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
+from statemachines.zookeeper.server import WatchTable
+from statemachines.zookeeper.tree import Operation, SetData, Stat, Transaction
 
 
 class OutlivingUnsaid(ZooKeeperWithoutZxids):

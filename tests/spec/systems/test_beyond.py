@@ -23,14 +23,14 @@ from spec.systems.partitions import Partitions
 from spec.systems.reassignment import ReassigningController, Reassignment
 from spec.systems.topic_deletion import DeletingController, TopicDeletion
 from spec.testing import Violation, as_state_machine
-from statemachines.control_requests import ControlRequest
+from statemachines.broker.replica_manager import NO_FAILURES, LogFailure
 from statemachines.control_responses import ControlResponse, PartitionErrors
 from statemachines.controller_calls import Call, Calls
-from statemachines.errors import Errors
-from statemachines.replica import OfflineReplica, ReplicaState
-from statemachines.replica_manager import NO_FAILURES, LogFailure
+from statemachines.messages.control_requests import ControlRequest
+from statemachines.messages.errors import Errors
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.replica_state_machine import ReplicaStateMachine, ReplicaStep
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.tables.replica import OfflineReplica, ReplicaState
 from tests.spec.testing.running import failure_of
 
 # What is wrong, each in a place to which no instance comes that is explored.

@@ -21,9 +21,9 @@ from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller import CONTROLLER, IDLE, Design, Do
 from statemachines.controller_process import ControllerProcess
 from statemachines.kafka_controller import Answer, KafkaController
-from statemachines.znode import Created, Operation, Transaction, stat_of
-from statemachines.zookeeper import WatchTable
-from statemachines.zookeeper_without_zxids import CountingTransaction, ZooKeeperWithoutZxids
+from statemachines.zookeeper.counters import CountingTransaction, ZooKeeperWithoutZxids
+from statemachines.zookeeper.server import WatchTable
+from statemachines.zookeeper.tree import Created, Operation, Transaction, stat_of
 from tests.spec.systems.faults import (
     DeletingUnfenced,
     FiringAgain,

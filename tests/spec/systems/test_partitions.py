@@ -21,15 +21,15 @@ from spec.parts.request_batch import RequestsWithoutMetadata
 from spec.releases import RELEASES
 from spec.systems.partitions import Partitions
 from statemachines.kafka_zk_client import ZkBatch, ZkRequest
-from statemachines.leader_and_isr import LeaderAndIsr
-from statemachines.partition import NonExistentPartition, OfflinePartition, PartitionState
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.partition_state_machine import PREFERRED, REASSIGN, PartitionStateMachine, PartitionStep
-from statemachines.replica import OfflineReplica, OnlineReplica, ReplicaDeletionIneligible, ReplicaState
 from statemachines.replica_state_machine import ReplicaStateMachine
 from statemachines.state_change import Handled
-from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.tables.partition import NonExistentPartition, OfflinePartition, PartitionState
+from statemachines.tables.replica import OfflineReplica, OnlineReplica, ReplicaDeletionIneligible, ReplicaState
 from statemachines.zk_state_machine import PartitionUpdate, StateChange
-from statemachines.znode import ANY_VERSION, Code
+from statemachines.zookeeper.tree import ANY_VERSION, Code
 
 PROPOSED: Mapping[str, Any] = {"clear_batch": True, "elect_if_created": True, "read_back_alteration": True}
 """What is open in 3.9, mended."""

@@ -19,9 +19,9 @@ from spec.language import Specification, transition_invariant
 from spec.releases import RELEASES
 from spec.systems.reassignment import ReassignedCluster, ReassigningController, Reassignment
 from statemachines.controller_calls import Call, Calls
-from statemachines.leader_and_isr import LeaderRecoveryState
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.leader_and_isr import LeaderRecoveryState
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.zk_state_machine import PartitionUpdate
 from tests.spec.systems.test_partitions import MUTANTS as OF_PARTITIONS
 from tests.spec.systems.test_partitions import CountsTwice, PermitsUnclean

@@ -11,8 +11,8 @@ from typing import Final
 
 from spec.atlas.instances import instances
 from spec.language import Specification
-from statemachines.partition import PARTITION
-from statemachines.replica import REPLICA
+from statemachines.tables.partition import PARTITION
+from statemachines.tables.replica import REPLICA
 
 UNDER_CONTROL: Final = ("partitions", "reassignment", "topic-deletion")
 

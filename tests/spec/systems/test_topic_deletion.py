@@ -19,10 +19,10 @@ from spec.releases import RELEASES
 from spec.systems.topic_deletion import DeletingController, TopicDeletion
 from statemachines.control_responses import PartitionErrors
 from statemachines.controller_calls import Calls, call
-from statemachines.errors import Errors
-from statemachines.partition import NewPartition, OfflinePartition, OnlinePartition
+from statemachines.messages.errors import Errors
+from statemachines.messages.topic_partition import TopicName
 from statemachines.partition_state_machine import OFFLINE, PartitionStateMachine, PartitionStep
-from statemachines.topic_partition import TopicName
+from statemachines.tables.partition import NewPartition, OfflinePartition, OnlinePartition
 from tests.spec.systems.test_partitions import MUTANTS as OF_PARTITIONS
 from tests.spec.systems.test_partitions import mutant as mutant_of
 

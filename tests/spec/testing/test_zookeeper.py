@@ -33,7 +33,7 @@ from spec.language import (
     variable,
 )
 from spec.testing import Mismatch, against
-from statemachines.zookeeper import FIRES, EventType, Stat, ZooKeeper, ZooKeeperError
+from statemachines.zookeeper.server import FIRES, EventType, Stat, ZooKeeper, ZooKeeperError
 from tests.spec.testing.running import failure_of
 
 CLIENTS = (1, 2)
@@ -313,7 +313,7 @@ class RemembersDeadWatchers(ZooKeeper):
                 self.state.data_watches[path] |= {session}
 
 
-@pytest.mark.long  # in every run, scenarios notice all mutants of `test_zookeeper_mutants`, and a real server some
+@pytest.mark.long  # in every run, scenarios notice all mutants of `zookeeper/test_mutants.py`, and a real server some
 @pytest.mark.parametrize(
     "flawed", [KeepsEphemerals, IgnoresVersions, ForgetsToWait, WatchesFailures, RemembersDeadWatchers]
 )

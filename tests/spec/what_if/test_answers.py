@@ -21,9 +21,9 @@ from spec.what_if.events import AllowUnclean, AnotherController, ClusterEvent, C
 from spec.what_if.prediction import PartitionHealth, Prediction, what_if
 from spec.what_if.reading import read_cluster, read_plan
 from spec.what_if.running_cluster import Written
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicPartition
 from tests.rows import rows
 
 LISTINGS = Path(__file__).parent / "listings"

@@ -43,13 +43,13 @@ from spec.what_if.planned_move import MovingCluster, PlannedMove
 from spec.what_if.prediction import PartitionHealth, what_if
 from spec.what_if.situations import MOVE, Situation, brokers_by_place, situations
 from statemachines.control_design import control_design_of
-from statemachines.control_requests import ControlRequest
-from statemachines.leader_and_isr import LeaderAndIsr
+from statemachines.messages.control_requests import ControlRequest
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.releases import RELEASES
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.zk_data import TopicPartitionState, topic_partition_path, topic_partition_state_path
-from statemachines.znode import Node
+from statemachines.zookeeper.tree import Node
 from tests.rows import rows
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)

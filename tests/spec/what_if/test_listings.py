@@ -8,8 +8,8 @@ import pytest
 from spec.language.errors import UsageError
 from spec.what_if.cluster import Description, complete
 from spec.what_if.reading import read_cluster, read_plan
-from statemachines.leader_and_isr import NO_EPOCH
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.leader_and_isr import NO_EPOCH
+from statemachines.messages.topic_partition import TopicPartition
 from tests.rows import rows
 
 LISTINGS: Final = Path(__file__).parent / "listings"

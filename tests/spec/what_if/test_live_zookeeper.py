@@ -18,8 +18,8 @@ from spec.what_if.events import Crash
 from spec.what_if.prediction import what_if
 from spec.what_if.reading import read_cluster
 from spec.what_if.running_cluster import Elected
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from tests.zookeeper.conftest import java, server  # noqa: F401 - fixtures
 from tests.zookeeper.server import Server
 

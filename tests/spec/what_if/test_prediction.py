@@ -20,10 +20,10 @@ from spec.what_if.events import (
 from spec.what_if.prediction import PartitionHealth, Prediction, what_if
 from spec.what_if.running_cluster import Elected, Failed, RunningCluster, Sent, Written
 from statemachines.control_design import control_design_of
-from statemachines.control_requests import StopReplicaRequest
+from statemachines.messages.control_requests import StopReplicaRequest
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import TopicPartitionState
 from tests.rows import rows
 

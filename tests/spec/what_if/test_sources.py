@@ -8,8 +8,8 @@ import pytest
 from spec.language.errors import UsageError
 from spec.what_if.cluster import Description, complete
 from spec.what_if.reading import read_cluster, read_plan
-from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicPartition
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -1,0 +1,212 @@
+"""HostedPartition: what a broker knows of a partition whose replica it keeps, and how it begins to lead or to follow.
+
+Who leads, in which leader epoch, and the partition epoch come from LeaderAndIsr. Only a leader has an ISR: a follower
+forgets it. A leader that changes its ISR asks first (`alter_partition`), and is in a *pending* state until it is
+answered; then two ISRs count:
+
+    committed  the ISR that ZooKeeper is known to have
+    maximal    the committed one, and the replica that is about to join: the high watermark waits for all of these
+
+To lead or to follow, a replica opens its log. If there is none it is made, and for that its topic's configuration is
+read from ZooKeeper; the read may fail when the rest is half done. A leader takes its epochs behind it, so that the
+request can be repeated. A follower did so until 3.5, and takes them before it since 3.6 [#14138]: then the request,
+repeated, is refused as a whole (`replica_manager`), and the replica fetches from no leader until the next leader
+epoch. The anomaly of KAFKA-9769, mended in 2.7, has come back for followers.
+
+Left out: the log itself, what a leader knows of its followers, topic ids, and directories that replicas move to.
+
+[Partition.scala, 3.9]
+"""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, TypeAlias
+
+from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
+from statemachines.messages.control_requests import LeaderAndIsrPartitionState
+from statemachines.messages.leader_and_isr import NO_EPOCH, LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.replica_assignment import UNASSIGNED, ReplicaAssignment
+from statemachines.zookeeper.tree import ZkVersion
+
+__all__ = [
+    "CommittedPartitionState",
+    "HostedPartition",
+    "IsrState",
+    "PendingExpandIsr",
+    "PendingPartitionChange",
+    "PendingShrinkIsr",
+    "goes_by",
+]
+
+
+def goes_by(known: LeaderEpoch, told: LeaderEpoch) -> bool:
+    """Whether a replica that is in a leader epoch leads or follows in that of LeaderAndIsr: it is newer.
+
+    >>> goes_by(3, 4), goes_by(3, 3), goes_by(3, 2)
+    (True, False, False)
+
+    [ReplicaManager.becomeLeaderOrFollower, 0.10.2 to 3.9]
+    """
+    return told > known
+
+
+class CommittedPartitionState(NamedTuple):
+    """No change of the ISR is under way."""
+
+    isr: tuple[BrokerId, ...] = ()
+    leader_recovery_state: LeaderRecoveryState = LeaderRecoveryState.RECOVERED
+
+    @property
+    def maximal_isr(self) -> tuple[BrokerId, ...]:
+        """The replicas that the high watermark waits for."""
+        return self.isr
+
+
+class PendingExpandIsr(NamedTuple):
+    """A replica is about to join the ISR."""
+
+    new_in_sync_replica_id: BrokerId
+    sent_leader_and_isr: LeaderAndIsr
+    last_committed_state: CommittedPartitionState
+
+    @property
+    def isr(self) -> tuple[BrokerId, ...]:
+        """The ISR that is known to be in ZooKeeper."""
+        return self.last_committed_state.isr
+
+    @property
+    def maximal_isr(self) -> tuple[BrokerId, ...]:
+        """The replicas that the high watermark waits for: the new one may be in the ISR already."""
+        return (*self.isr, self.new_in_sync_replica_id)
+
+
+class PendingShrinkIsr(NamedTuple):
+    """Replicas are about to leave the ISR."""
+
+    out_of_sync_replica_ids: frozenset[BrokerId]
+    sent_leader_and_isr: LeaderAndIsr
+    last_committed_state: CommittedPartitionState
+
+    @property
+    def isr(self) -> tuple[BrokerId, ...]:
+        """The ISR that is known to be in ZooKeeper."""
+        return self.last_committed_state.isr
+
+    @property
+    def maximal_isr(self) -> tuple[BrokerId, ...]:
+        """The replicas that the high watermark waits for: none has left before that is known."""
+        return self.isr
+
+
+PendingPartitionChange: TypeAlias = PendingExpandIsr | PendingShrinkIsr
+"""A change of the ISR that has not been answered."""
+
+IsrState: TypeAlias = CommittedPartitionState | PendingPartitionChange
+"""The ISR of a leader, as it knows it [PartitionState in Partition.scala]."""
+
+
+class HostedPartition(NamedTuple):
+    """A partition on a broker that keeps a replica of it."""
+
+    online: bool = True
+    """False: the log directory has failed, and nothing else is known any more [HostedPartition.Offline]."""
+    leader: Literal[-1] | BrokerId | None = None
+    """None: it has not been told of any; -1: of none."""
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    partition_epoch: ZkVersion = 0
+    controller_epoch: ControllerEpoch = 0
+    """That of the controller that wrote the state which it has been told: it goes into the leader's own writes."""
+    assignment: ReplicaAssignment = UNASSIGNED
+    state: IsrState = CommittedPartitionState()
+    has_log: bool = False
+    """Its log is open; one from before a restart lies there until the broker leads or follows [Partition.log]."""
+
+    def is_led_by(self, broker: BrokerId) -> bool:
+        """Whether this broker, whose partition it is, leads [isLeader]."""
+        return self.online and self.leader == broker
+
+    def make_leader(
+        self, told: LeaderAndIsrPartitionState, broker: BrokerId, has_log: bool = True
+    ) -> "HostedPartition":
+        """The broker begins to lead, or leads on in a new epoch.
+
+        Args:
+            told: by LeaderAndIsr, in a newer leader epoch.
+            broker: this one.
+            has_log: false: the log could not be made, and the change ends where it is needed.
+        """
+        committed = CommittedPartitionState(told.isr)
+        made = self._with(told, committed)
+        return made.with_log()._with_epochs(told) if has_log else made
+
+    def make_follower(
+        self, told: LeaderAndIsrPartitionState, has_log: bool = True, epoch_after_log: bool = False
+    ) -> "HostedPartition":
+        """The broker begins to follow, or follows on in a new epoch.
+
+        Args:
+            told: by LeaderAndIsr, in a newer leader epoch.
+            has_log: false: the log could not be made, and the change ends where it is needed.
+            epoch_after_log: it takes the epochs when it has its log.
+        """
+        committed = CommittedPartitionState((), told.leaderRecoveryState)
+        made = self._with(told, committed)
+        if has_log:
+            made = made.with_log()
+        return made._with_epochs(told) if has_log or not epoch_after_log else made
+
+    def with_log(self) -> "HostedPartition":
+        """Its log is open [createLogIfNotExists]."""
+        return self._replace(has_log=True)
+
+    def prepare_isr_expand(self, broker: BrokerId, replica: BrokerId) -> "HostedPartition":
+        """The leader is about to take a replica into the ISR, of which no change is under way [prepareIsrExpand]."""
+        committed = self._committed(broker)
+        sent = self._sent(broker, (*committed.isr, replica))
+        return self._replace(state=PendingExpandIsr(replica, sent, committed))
+
+    def prepare_isr_shrink(self, broker: BrokerId, out_of_sync: Iterable[BrokerId]) -> "HostedPartition":
+        """The leader is about to take replicas out of it [prepareIsrShrink]."""
+        committed, leaving = self._committed(broker), frozenset(out_of_sync)
+        sent = self._sent(broker, (each for each in committed.isr if each not in leaving))
+        return self._replace(state=PendingShrinkIsr(leaving, sent, committed))
+
+    def with_committed(self, leader_and_isr: LeaderAndIsr) -> "HostedPartition":
+        """The leader learns what ZooKeeper has; not if it leads in another epoch by now, or knows a later version.
+
+        [handleAlterPartitionUpdate]
+        """
+        if leader_and_isr.leader_epoch != self.leader_epoch or leader_and_isr.partition_epoch < self.partition_epoch:
+            return self
+        committed = CommittedPartitionState(leader_and_isr.isr, leader_and_isr.leader_recovery_state)
+        return self._replace(state=committed, partition_epoch=leader_and_isr.partition_epoch)
+
+    def _committed(self, broker: BrokerId) -> CommittedPartitionState:
+        """The ISR that can be changed.
+
+        Raises:
+            ValueError: the broker does not lead, or a change is under way.
+        """
+        if not self.is_led_by(broker):
+            raise ValueError(
+                f"broker {broker} does not lead the partition, but {self.leader}, and has no ISR to change"
+            )
+        if not isinstance(self.state, CommittedPartitionState):
+            raise ValueError(f"a change of the ISR is under way: {self.state}")
+        return self.state
+
+    def _sent(self, broker: BrokerId, isr: Iterable[BrokerId]) -> LeaderAndIsr:
+        """What is to be written."""
+        recovery = self._committed(broker).leader_recovery_state
+        return LeaderAndIsr(broker, self.leader_epoch, tuple(isr), recovery, self.partition_epoch)
+
+    def _with(self, told: LeaderAndIsrPartitionState, committed: CommittedPartitionState) -> "HostedPartition":
+        """With the assignment and the ISR [updateAssignmentAndIsr]."""
+        assignment = ReplicaAssignment(told.replicas, told.addingReplicas, told.removingReplicas)
+        return self._replace(controller_epoch=told.controllerEpoch, assignment=assignment, state=committed)
+
+    def _with_epochs(self, told: LeaderAndIsrPartitionState) -> "HostedPartition":
+        return self._replace(leader=told.leader, leader_epoch=told.leaderEpoch, partition_epoch=told.partitionEpoch)
+
+
+OFFLINE_PARTITION = HostedPartition(online=False)
+"""Its log directory has failed. It stays so as long as the broker runs, whatever it is told."""

@@ -1,0 +1,1 @@
+"""A replica's log: records with leader epochs, the epoch cache and its file, and truncation."""

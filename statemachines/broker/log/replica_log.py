@@ -1,0 +1,86 @@
+"""The log of one replica: records with the epochs of the leaders that wrote them, and the high watermark.
+
+A log is a value; what changes it gives a new one. Offsets count from 0, a log end offset (LEO) is one past the last
+record, and all records below the high watermark (HW) are committed as far as this replica knows. What a broker does
+with it on becoming a follower is in `statemachines.broker.log.truncation`. [UnifiedLog, ReplicaManager, 3.9]
+
+Left out: segments and indexes, batches (a record is a batch of its own), retention, so that every log starts at
+offset 0, and what of a log is flushed to disk.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from election.ids import LeaderEpoch
+from statemachines.broker.log.leader_epochs import LeaderEpochs, Offset
+
+__all__ = ["Record", "RecordId", "ReplicaLog"]
+
+RecordId = Annotated[int, "the id of a record"]
+"""Which record; in Kafka it has none."""
+
+
+class Record(NamedTuple):
+    """A record, and under which leader epoch it was appended: the stamp of message format 2 (0.11, KIP-101)."""
+
+    id: RecordId
+    leader_epoch: LeaderEpoch
+
+    def __str__(self) -> str:
+        return f"m{self.id}@{self.leader_epoch}"
+
+
+class ReplicaLog(NamedTuple):
+    """A log with its high watermark, which is at most its end."""
+
+    records: tuple[Record, ...] = ()
+    high_watermark: Offset = 0
+
+    @property
+    def end_offset(self) -> Offset:
+        """The LEO: the offset that the next record will have."""
+        return len(self.records)
+
+    @property
+    def latest_epoch(self) -> LeaderEpoch | None:
+        """The epoch of the last record; none if there is no record."""
+        return self.records[-1].leader_epoch if self.records else None
+
+    @property
+    def epochs(self) -> LeaderEpochs:
+        """The leader-epoch cache that its records amount to."""
+        return LeaderEpochs.of(record.leader_epoch for record in self.records)
+
+    def at(self, offset: Offset) -> Record | None:
+        """The record at an offset, or none if the log does not reach so far.
+
+        >>> ReplicaLog((Record(7, 0),)).at(0), ReplicaLog().at(0)
+        (Record(id=7, leader_epoch=0), None)
+        """
+        return self.records[offset] if 0 <= offset < len(self.records) else None
+
+    def append(self, record: Record) -> ReplicaLog:
+        """The log with one more record at its end."""
+        return self._replace(records=(*self.records, record))
+
+    def truncate_to(self, offset: Offset) -> ReplicaLog:
+        """The log without the records from an offset on; its high watermark is lowered to its end if need be.
+
+        Truncating beyond the end changes nothing. [UnifiedLog.truncateTo, 3.9]
+
+        Raises:
+            ValueError: the offset is negative.
+        """
+        if offset < 0:
+            raise ValueError(f"cannot truncate to offset {offset}: it must not be negative")
+        if offset >= len(self.records):
+            return self
+        return ReplicaLog(self.records[:offset], min(self.high_watermark, offset))
+
+    def with_high_watermark(self, offset: Offset) -> ReplicaLog:
+        """The log with its high watermark there, or at its end if that is lower. [maybeUpdateHighWatermark, 3.9]"""
+        return self._replace(high_watermark=max(0, min(offset, len(self.records))))
+
+    def __str__(self) -> str:
+        return f"[{' '.join(map(str, self.records))}] {self.end_offset}/{self.high_watermark}"

@@ -1,0 +1,180 @@
+"""How much of its log a replica gives up when it begins to follow: the rule of each release, as pure functions.
+
+A follower may have records that its leader never had. It must cut them off before it fetches, or the logs differ
+for ever; and it must not cut what was committed, or it is lost if this replica is elected next.
+
+    releases     rule                                           what it still gets wrong
+    0.10         `to_high_watermark`                            cuts what is committed, and not yet known to be
+    0.11 to 1.1  `kip_101`: the end of my last epoch, at yours  takes the end of another epoch for it
+    2.0          `kip_279`: the same, with the epoch it means   asks a broker that has not heard of the election
+    2.1 to 2.7   `check_leader_epoch`, then the same            (KIP-320)
+    2.8 to 3.9   `diverging_epoch`: the leader looks at each fetch, and there is no question any more (KAFKA-10554)
+
+The rule of KIP-279 may need several rounds: `in_rounds` asks until it is done. Offsets are offsets of the log; where
+Kafka's protocol has -1 for none, so has this.
+
+The published TLA+ models of this protocol compute their offsets from both logs at once. In corner cases they are
+not what Kafka answers, and they stand below under their own names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from election.ids import LeaderEpoch
+from statemachines.broker.log.leader_epochs import (
+    UNDEFINED_EPOCH,
+    UNDEFINED_EPOCH_OFFSET,
+    EpochEndOffset,
+    LeaderEpochs,
+    Offset,
+)
+from statemachines.broker.log.replica_log import ReplicaLog
+from statemachines.messages.errors import Errors
+
+__all__ = [
+    "Truncation",
+    "check_leader_epoch",
+    "diverging_epoch",
+    "in_rounds",
+    "kip_101",
+    "kip_279",
+    "published_kip_101",
+    "published_kip_279",
+    "to_high_watermark",
+]
+
+
+class Truncation(NamedTuple):
+    """Cut the log to this offset, at most its end. If that is not all, ask again, now for the latest epoch left."""
+
+    offset: Offset
+    done: bool
+
+
+# Kafka's rules.
+
+
+def to_high_watermark(follower: ReplicaLog) -> Offset:
+    """To the follower's own high watermark; the leader's may be ahead. [ReplicaManager.makeFollowers, 0.10.2]"""
+    return follower.high_watermark
+
+
+def kip_101(follower: ReplicaLog, answer: Offset) -> Offset:
+    """To the answer, which is the leader's `end_offset_for_kip_101` of the follower's latest epoch.
+
+    Undefined, it means the high watermark; beyond the log end, that nothing is to be cut.
+    [ReplicaFetcherThread.maybeTruncate, 0.11.0]
+    """
+    if answer == UNDEFINED_EPOCH_OFFSET:
+        return follower.high_watermark
+    return min(answer, follower.end_offset)
+
+
+def kip_279(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: Offset | None = None) -> Truncation:
+    """To where both have the epoch of the answer, or, if the follower has not, to the end of its last one below that.
+
+    Undefined, the answer means `fetch_offset`, from where the follower would go on: its high watermark, unless it
+    has been truncated already. Its own epochs are looked up as since 2.0.1, see `LeaderEpochs.end_offset_for`.
+    [AbstractFetcherThread.getOffsetTruncationState, 2.0.1 to 3.9]
+    """
+    end_offset = follower.end_offset
+    if answer.end_offset == UNDEFINED_EPOCH_OFFSET:
+        return Truncation(follower.high_watermark if fetch_offset is None else fetch_offset, done=True)
+    if answer.epoch == UNDEFINED_EPOCH:
+        return Truncation(min(answer.end_offset, end_offset), done=True)
+    own = follower.epochs.end_offset_for(answer.epoch, end_offset)
+    if own.end_offset == UNDEFINED_EPOCH_OFFSET:
+        return Truncation(min(answer.end_offset, end_offset), done=True)
+    if own.epoch != answer.epoch:
+        return Truncation(own.end_offset, done=False)
+    return Truncation(min(own.end_offset, answer.end_offset), done=True)
+
+
+def in_rounds(follower: ReplicaLog, ask: Callable[[LeaderEpoch], EpochEndOffset]) -> ReplicaLog:
+    """The follower's log when `kip_279` has nothing more to cut. `ask` is the leader: where does this epoch end?
+
+    Each round but the last takes the latest epoch from the log, so they end. [AbstractFetcherThread.maybeTruncate,
+    2.0.1]
+    """
+    fetch_offset = None
+    while (latest := follower.latest_epoch) is not None:
+        fetch_offset, done = kip_279(follower, ask(latest), fetch_offset)
+        follower = follower.truncate_to(fetch_offset)
+        if done:
+            break
+    return follower
+
+
+def check_leader_epoch(current: LeaderEpoch, leader_epoch: LeaderEpoch) -> Errors | None:
+    """What a leader under `leader_epoch` says to a fetch or question that carries the asker's `current` one.
+
+    None if it goes on to answer; the asker is behind, or the leader has not heard of the election yet.
+    [KIP-320, 2.1; Partition.checkCurrentLeaderEpoch, 2.1]
+    """
+    if current < leader_epoch:
+        return Errors.FENCED_LEADER_EPOCH
+    if current > leader_epoch:
+        return Errors.UNKNOWN_LEADER_EPOCH
+    return None
+
+
+def diverging_epoch(
+    leader: LeaderEpochs,
+    leader_end_offset: Offset,
+    fetch_offset: Offset,
+    last_fetched_epoch: LeaderEpoch,
+    leader_start_offset: Offset = 0,
+    log_start_first: bool = True,
+) -> EpochEndOffset | Errors | None:
+    """What a leader says to a fetch at `fetch_offset` by a log whose last record has `last_fetched_epoch`.
+
+    None if the log is a beginning of its own, as far as epochs tell; otherwise where the logs part, to which the
+    follower applies `kip_279`, and fetches again. OFFSET_OUT_OF_RANGE if that epoch is beyond all it knows, or if its
+    log begins after `fetch_offset`. Leaders answer so since 2.7, followers tell the epoch since 2.8 (KAFKA-10554).
+
+    Args:
+        leader: the leader's epochs.
+        leader_end_offset: its log end.
+        fetch_offset: where the follower's log ends.
+        last_fetched_epoch: that of the follower's last record.
+        leader_start_offset: where the leader's log begins.
+        log_start_first: a fetch below the log start is out of range even where the logs part (KAFKA-12996, 2.7.2
+            and 2.8.1). Until 2.8.0 it is told where they part. The follower cannot take the leader's log start, which
+            is beyond its high watermark, and stops fetching until it hears of another leader epoch
+            [ReplicaFetcherThread.processPartitionData, 2.8.0].
+
+    [Partition.readRecords, 2.7 to 3.9]
+    """
+    found = leader.end_offset_for(last_fetched_epoch, leader_end_offset)
+    if found.end_offset == UNDEFINED_EPOCH_OFFSET:
+        return Errors.OFFSET_OUT_OF_RANGE
+    parts = found.epoch < last_fetched_epoch or found.end_offset < fetch_offset
+    if fetch_offset < leader_start_offset and (log_start_first or not parts):
+        return Errors.OFFSET_OUT_OF_RANGE
+    return found if parts else None
+
+
+# The published models' offsets. [hachikuji/kafka-specification: Kip101.tla, Kip279.tla]
+
+
+def published_kip_101(follower: ReplicaLog, leader: ReplicaLog) -> Offset:
+    """KIP-101 as published. It may lie beyond the follower's end: then the model lets it wait for another request."""
+    latest = follower.latest_epoch
+    if latest is None:
+        return 0
+    if leader.latest_epoch is None:
+        return follower.high_watermark
+    if leader.latest_epoch == latest:
+        return leader.end_offset
+    later = (offset for offset, record in enumerate(leader.records) if record.leader_epoch > latest)
+    return next(later, follower.high_watermark)
+
+
+def published_kip_279(follower: ReplicaLog, leader: ReplicaLog) -> Offset:
+    """KIP-279 as published: behind the last record that both logs have at the same offset, found in one step."""
+    for offset in reversed(range(follower.end_offset)):
+        if leader.at(offset) == follower.records[offset]:
+            return offset + 1
+    return 0

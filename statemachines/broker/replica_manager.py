@@ -1,0 +1,464 @@
+"""ReplicaManager: how a broker obeys a controller: it leads, follows, stops, and learns of the cluster.
+
+Each request is judged as a whole by its controller's epoch: one that is older than the newest seen is refused, and
+changes nothing. Then each partition is judged by itself:
+
+    LeaderAndIsr     an offline log directory: KAFKA_STORAGE_ERROR. A leader epoch that is not newer than the
+                     replica's: STALE_CONTROLLER_EPOCH. Not one of the replicas: UNKNOWN_TOPIC_OR_PARTITION. Else the
+                     broker leads or follows, first all that it leads; the fetchers of the others start at the end
+    StopReplica      an older leader epoch: FENCED_LEADER_EPOCH, but for -1 (none was sent) and -2 (the topic is being
+                     deleted). Else the replica stops to fetch, and with the delete flag it goes, with its log
+    UpdateMetadata   is taken
+
+A replica follows only a leader that is alive in the metadata cache. Else it keeps its role and its epochs, its log is
+made, and the answer is NONE all the same: if UpdateMetadata does not go before LeaderAndIsr, replicas follow no
+leader [KAFKA-4443].
+
+Until 3.0 a replica whose log is not open when LeaderAndIsr has been handled is taken for offline
+(`offline_without_log`): also one that was not known before, and is refused now, for a log is opened only where the
+broker leads or follows. A log that is not open does not fail with its directory: the replica stays.
+
+What tells a replica its own epoch once more is refused: so no ISR is changed by LeaderAndIsr alone. If its log is
+not open, the whole request is refused, NOT_LEADER_OR_FOLLOWER, whatever else it says: Kafka looks for the log that
+is to learn the id of its topic, and finds none [localLogOrException]. Until 3.5 a replica without log has no epoch.
+
+A log that is missing is made, with the topic's configuration from ZooKeeper; until 2.5 that is read for each replica
+whose log is not open, though it lies there (`config_for_new_log`). What can go wrong is given, as `LogFailure`. A
+broker of which a log directory has failed makes logs only of replicas that are new: another's log may lie there. For
+the same reason it answered KAFKA_STORAGE_ERROR until 2.6 if it was to delete a replica without log
+(`delete_missing_log`), and from 1.1 to 2.0 whichever it was to delete (`delete_future_replica`).
+
+A broker that is shutting down (`kafka_server`) obeys as any other, but starts no fetchers: what it is told to follow
+it ceases to fetch, and does not begin to.
+
+What a replica's log does in all this is left out: truncation, high watermarks, waiting clients. So are the log
+directories themselves, of which it counts only that one has failed; and topic ids. Partitions are handled in the
+order of the request, where Kafka goes through hash maps.
+
+What older releases did otherwise, and this does not follow: until 2.3 the replicas of a partition had no order; until
+1.1 a leader that is not in its ISR ended the request, which no controller asks for; until 0.11 a log directory that
+failed stopped the broker.
+
+[ReplicaManager.scala, 3.9]
+"""
+
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
+from statemachines.broker.hosted_partition import OFFLINE_PARTITION, HostedPartition, goes_by
+from statemachines.broker.metadata_cache import MetadataCache
+from statemachines.control_design import ControlDesign
+from statemachines.control_responses import LeaderAndIsrResponse, StopReplicaResponse, UpdateMetadataResponse
+from statemachines.controller import accepts
+from statemachines.messages.control_requests import (
+    ControlRequest,
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import EPOCH_DURING_DELETE, NO_EPOCH
+from statemachines.messages.topic_partition import TopicPartition
+
+__all__ = [
+    "Fetching",
+    "InMemoryReplicas",
+    "LeadershipChange",
+    "LogFailure",
+    "NO_FAILURES",
+    "ReplicaManager",
+    "ReplicaManagerState",
+]
+
+
+class LogFailure(Enum):
+    """Why a log cannot be made, or be deleted."""
+
+    Storage = "the log directory fails [KafkaStorageException]"
+    ConfigNotRead = "the topic's configuration cannot be read from ZooKeeper [ZooKeeperClientException]"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+NO_FAILURES: Final[Mapping[TopicPartition, LogFailure]] = MappingProxyType({})
+"""All goes well."""
+
+
+class Fetching(NamedTuple):
+    """From whom a follower fetches, and in which leader epoch."""
+
+    leader: BrokerId
+    leader_epoch: LeaderEpoch
+
+
+class LeadershipChange(NamedTuple):
+    """What came of LeaderAndIsr."""
+
+    response: LeaderAndIsrResponse
+    leaders: tuple[TopicPartition, ...] = ()
+    """The partitions that this broker leads, and did not lead before."""
+    followers: tuple[TopicPartition, ...] = ()
+    """Those that it follows anew, under another leader or in another epoch. Unless it is shutting down it begins to
+    fetch them."""
+
+
+class ReplicaManagerState(Protocol):
+    """What a broker knows of its replicas, as variables. Values are immutable and replaced as a whole."""
+
+    controller_epoch: ControllerEpoch
+    """The newest that a request had."""
+    logs: frozenset[TopicPartition]
+    """The partitions that have a log, in a directory that has not failed. Logs outlive the broker's process."""
+    has_offline_log_dir: bool
+    """One of its log directories has failed."""
+
+    @property
+    def all_partitions(self) -> MutableMapping[TopicPartition, HostedPartition]:
+        """The partitions whose replicas it keeps, as far as it has been told since it was started."""
+
+    @property
+    def fetchers(self) -> MutableMapping[TopicPartition, Fetching]:
+        """Those of them that fetch [replicaFetcherManager]."""
+
+
+@dataclass
+class InMemoryReplicas:
+    """What a broker knows of its replicas, over dicts: at first nothing."""
+
+    controller_epoch: ControllerEpoch = 0
+    logs: frozenset[TopicPartition] = frozenset()
+    has_offline_log_dir: bool = False
+    all_partitions: MutableMapping[TopicPartition, HostedPartition] = field(default_factory=dict)
+    fetchers: MutableMapping[TopicPartition, Fetching] = field(default_factory=dict)
+
+
+class _CutShort(Exception):
+    """Something failed that Kafka does not expect: the rest of a request is not done.
+
+    Args:
+        error: what is answered, to the request and of each partition.
+    """
+
+    def __init__(self, error: Errors) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+@dataclass
+class _Handling:
+    """What is known of a request while it is handled."""
+
+    failures: Mapping[TopicPartition, LogFailure]
+    """What goes wrong with logs."""
+    errors: dict[TopicPartition, Errors]
+    """What has come of each partition."""
+    logs: list[TopicPartition] = field(default_factory=list)
+    """The logs that have been made, or deleted. They join the others, or leave them, all at once."""
+
+
+class ReplicaManager:
+    """The replicas of one broker, over whatever holds them.
+
+    >>> told = LeaderAndIsrPartitionState("t", 0, 5, 1, 3, (1, 2), 7, (1, 2))
+    >>> manager = ReplicaManager(1, MetadataCache())
+    >>> change = manager.become_leader_or_follower(LeaderAndIsrRequest(9, 5, 101, (told,), (1,)))
+    >>> change.leaders, manager.state.all_partitions[TopicPartition("t", 0)].leader_epoch
+    ((TopicPartition(topic='t', partition=0),), 3)
+
+    Args:
+        broker: its id.
+        metadata_cache: what it knows of the cluster.
+        state: what holds its replicas; else dicts.
+        design: that of its release.
+        is_shutting_down: asked whether the broker is on its way out [isShuttingDown].
+    """
+
+    def __init__(
+        self,
+        broker: BrokerId,
+        metadata_cache: MetadataCache,
+        state: ReplicaManagerState | None = None,
+        design: ControlDesign | None = None,
+        is_shutting_down: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.broker, self.metadata_cache = broker, metadata_cache
+        self.state: ReplicaManagerState = InMemoryReplicas() if state is None else state
+        self.design = ControlDesign() if design is None else design
+        self.is_shutting_down = is_shutting_down
+
+    # The three requests.
+
+    def become_leader_or_follower(
+        self, request: LeaderAndIsrRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
+    ) -> LeadershipChange:
+        """Lead or follow.
+
+        Args:
+            request: what to do.
+            failures: what goes wrong where a log is made.
+
+        Raises:
+            ValueError: a partition stands in the request twice; nothing has changed.
+        """
+        states = _by_partition(request.partitionStates)
+        if not self._takes(request):
+            refused = _refused(states, Errors.STALE_CONTROLLER_EPOCH)
+            return LeadershipChange(refused if self.design.error_throughout else refused._replace(partitionErrors=()))
+        handling = _Handling(failures, {})
+        try:
+            handling.errors.update((each, self._judged(each, told)) for each, told in states.items())
+            accepted = {each: told for each, told in states.items() if handling.errors[each] is Errors.NONE}
+            leading = {partition: told for partition, told in accepted.items() if told.leader == self.broker}
+            following = {partition: told for partition, told in accepted.items() if told.leader != self.broker}
+            leaders = self._make_leaders(leading, handling)
+            followers = self._make_followers(following, handling)
+        except _CutShort as cut_short:
+            failed = _refused(states, cut_short.error)
+            return LeadershipChange(
+                failed if self.design.error_throughout else failed._replace(errorCode=Errors.NONE)
+            )
+        finally:
+            if handling.logs:
+                self.state.logs |= frozenset(handling.logs)
+        if self.design.offline_without_log:
+            for partition in states:
+                if not self.state.all_partitions[partition].has_log:
+                    self.state.all_partitions[partition] = OFFLINE_PARTITION
+        return LeadershipChange(LeaderAndIsrResponse(Errors.NONE, tuple(handling.errors.items())), leaders, followers)
+
+    def stop_replicas(
+        self, request: StopReplicaRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
+    ) -> StopReplicaResponse:
+        """Stop replicas, and delete those that are to go.
+
+        Args:
+            request: which.
+            failures: what goes wrong where a log is deleted.
+
+        Raises:
+            ValueError: a partition stands in the request twice; nothing has changed.
+        """
+        states = _by_partition(request.partitionStates)
+        if not self._takes(request):
+            return StopReplicaResponse(Errors.STALE_CONTROLLER_EPOCH)
+        handling = _Handling(failures, {})
+        for partition, told in states.items():
+            delete = request.deletePartitions or told.deletePartition
+            handling.errors[partition] = self._may_stop(partition, told, delete)
+            if handling.errors[partition] is Errors.NONE:
+                self._stop(partition, delete, handling)
+            elif delete and self.design.delete_future_replica:
+                self.state.all_partitions.pop(partition)
+        if handling.logs:
+            self.state.logs -= frozenset(handling.logs)
+        return StopReplicaResponse(Errors.NONE, tuple(handling.errors.items()))
+
+    def maybe_update_metadata_cache(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+        """Learn of the cluster."""
+        if not self._takes(request):
+            return UpdateMetadataResponse(Errors.STALE_CONTROLLER_EPOCH)
+        self.metadata_cache.update_metadata(request)
+        return UpdateMetadataResponse(Errors.NONE)
+
+    # What it knows.
+
+    def led(self, partition: TopicPartition) -> HostedPartition:
+        """A partition that this broker leads.
+
+        Raises:
+            ValueError: it does not lead it.
+        """
+        hosted = self.state.all_partitions.get(partition)
+        if hosted is None or not hosted.is_led_by(self.broker):
+            raise ValueError(f"broker {self.broker} does not lead {partition}, and has no ISR of it")
+        return hosted
+
+    # What happens to a broker.
+
+    def handle_log_dir_failure(self, partitions: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
+        """A log directory fails, with the logs of these partitions.
+
+        Returns those that are offline now. The broker tells its controller so by a node below
+        /log_dir_event_notification.
+        """
+        gone = frozenset(partitions) & self.state.logs
+        hosted = self.state.all_partitions.items()
+        offline = tuple(partition for partition, its in hosted if its.has_log and partition in gone)
+        for partition in offline:
+            self.state.fetchers.pop(partition, None)
+            self.state.all_partitions[partition] = OFFLINE_PARTITION
+        self.state.logs -= gone
+        self.state.has_offline_log_dir = True
+        return offline
+
+    def restart(self) -> None:
+        """The broker's process starts anew: it has its logs, and knows nothing else. A failed directory stays so."""
+        self.state.controller_epoch = 0
+        self.state.all_partitions.clear()
+        self.state.fetchers.clear()
+
+    # How a request is judged.
+
+    def _takes(self, request: ControlRequest) -> bool:
+        """Whether no newer controller is known; if so, this one's epoch is."""
+        takes = accepts(self.state.controller_epoch, request.controllerEpoch)
+        if takes:
+            self.state.controller_epoch = request.controllerEpoch
+        return takes
+
+    def _judged(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
+        """What stands against leading or following; a partition that was not known is, from now on.
+
+        Raises:
+            _CutShort: the replica is in this epoch, and the log is not open that is to learn the id of its topic.
+        """
+        hosted = self.state.all_partitions.setdefault(partition, HostedPartition())
+        if not hosted.online:
+            return Errors.KAFKA_STORAGE_ERROR
+        if told.leaderEpoch == hosted.leader_epoch and not hosted.has_log:
+            raise _CutShort(Errors.NOT_LEADER_OR_FOLLOWER)
+        if not goes_by(hosted.leader_epoch, told.leaderEpoch):
+            return Errors.STALE_CONTROLLER_EPOCH
+        return Errors.NONE if self.broker in told.replicas else Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+    def _may_stop(self, partition: TopicPartition, told: StopReplicaPartitionState, delete: bool) -> Errors:
+        """What stands against stopping a replica."""
+        hosted = self.state.all_partitions.get(partition)
+        if hosted is None:
+            return Errors.NONE
+        if not self.design.fence_stop:
+            return Errors.NONE if hosted.online or not delete else Errors.KAFKA_STORAGE_ERROR
+        if not hosted.online:
+            return Errors.KAFKA_STORAGE_ERROR
+        oldest = hosted.leader_epoch if self.design.stop_at_same_epoch else hosted.leader_epoch + 1
+        fenced = told.leaderEpoch not in (EPOCH_DURING_DELETE, NO_EPOCH) and told.leaderEpoch < oldest
+        return Errors.FENCED_LEADER_EPOCH if fenced else Errors.NONE
+
+    # How it is obeyed.
+
+    def _make_leaders(
+        self, states: Mapping[TopicPartition, LeaderAndIsrPartitionState], handling: _Handling
+    ) -> tuple[TopicPartition, ...]:
+        for partition in states:
+            self.state.fetchers.pop(partition, None)
+        made = []
+        for partition, told in states.items():
+            hosted = self.state.all_partitions[partition]
+            if self._is_ahead(hosted, told):
+                continue
+            failure = self._create_log(partition, told.isNew, handling)
+            new = hosted.make_leader(told, self.broker, has_log=failure is None)
+            if self._become(partition, new, failure, handling) and not hosted.is_led_by(self.broker):
+                made.append(partition)
+        return tuple(made)
+
+    def _make_followers(
+        self, states: Mapping[TopicPartition, LeaderAndIsrPartitionState], handling: _Handling
+    ) -> tuple[TopicPartition, ...]:
+        made = []
+        for partition, told in states.items():
+            hosted = self.state.all_partitions[partition]
+            if not self.metadata_cache.has_alive_broker(told.leader):
+                failure = self._create_log(partition, told.isNew, handling)
+                if failure is LogFailure.ConfigNotRead:
+                    raise _CutShort(Errors.UNKNOWN_SERVER_ERROR)
+                self._become(partition, hosted.with_log(), failure, handling)
+                continue
+            if self._is_ahead(hosted, told):
+                continue
+            failure = self._create_log(partition, told.isNew, handling)
+            new = hosted.make_follower(told, failure is None, self.design.epoch_after_log)
+            if self._become(partition, new, failure, handling) and self._begins_anew(hosted, told):
+                made.append(partition)
+        for partition in made:
+            if self.is_shutting_down():
+                self.state.fetchers.pop(partition, None)
+            else:
+                told = states[partition]
+                self.state.fetchers[partition] = Fetching(told.leader, told.leaderEpoch)
+        return tuple(made)
+
+    def _begins_anew(self, hosted: HostedPartition, told: LeaderAndIsrPartitionState) -> bool:
+        """Whether a follower truncates, and fetches from the start of this leader epoch."""
+        if self.design.trunc_every_epoch or hosted.leader != told.leader:
+            return True
+        return self.design.trunc_missed_epoch and told.leaderEpoch > hosted.leader_epoch + 1
+
+    def _is_ahead(self, hosted: HostedPartition, told: LeaderAndIsrPartitionState) -> bool:
+        """Whether the replica knows of a later write to the partition's state: then it is left as it is."""
+        return self.design.check_partition_epoch and told.partitionEpoch < hosted.partition_epoch
+
+    def _become(
+        self, partition: TopicPartition, hosted: HostedPartition, failure: LogFailure | None, handling: _Handling
+    ) -> bool:
+        """A partition is what has been made of it; whether all of it was done.
+
+        Raises:
+            _CutShort: that ends the request.
+        """
+        if failure is LogFailure.Storage:
+            self.state.all_partitions[partition] = OFFLINE_PARTITION
+            handling.errors[partition] = Errors.KAFKA_STORAGE_ERROR
+            return False
+        self.state.all_partitions[partition] = hosted
+        if failure is LogFailure.ConfigNotRead and not self.design.pass_over_unread:
+            raise _CutShort(Errors.UNKNOWN_SERVER_ERROR)
+        return failure is None
+
+    def _create_log(self, partition: TopicPartition, is_new: bool, handling: _Handling) -> LogFailure | None:
+        """Make a log, if there is none; what went wrong [createLogIfNotExists, getOrCreateLog]."""
+        failure = handling.failures.get(partition)
+        is_open = self.state.all_partitions[partition].has_log
+        if failure is LogFailure.ConfigNotRead and not is_open and not self.design.config_for_new_log:
+            return failure
+        if partition in self.state.logs:
+            return None
+        if self.state.has_offline_log_dir and not is_new:
+            return LogFailure.Storage
+        if failure is None:
+            handling.logs.append(partition)
+        return failure
+
+    def _stop(self, partition: TopicPartition, delete: bool, handling: _Handling) -> None:
+        """Stop a replica, and delete it if it is to go [stopPartitions]."""
+        self.state.fetchers.pop(partition, None)
+        if not delete:
+            return
+        hosted = self.state.all_partitions.pop(partition, None)
+        has_log = partition in self.state.logs
+        fails = has_log and handling.failures.get(partition) is LogFailure.Storage
+        if has_log and not fails:
+            handling.logs.append(partition)
+        deletes_missing = self.design.delete_future_replica or (self.design.delete_missing_log and not has_log)
+        if fails or (hosted is not None and self.state.has_offline_log_dir and deletes_missing):
+            handling.errors[partition] = Errors.KAFKA_STORAGE_ERROR
+
+
+S = TypeVar("S", LeaderAndIsrPartitionState, StopReplicaPartitionState)
+
+
+def _by_partition(states: Iterable[S]) -> dict[TopicPartition, S]:
+    """What a request says, partition by partition.
+
+    Raises:
+        ValueError: a partition stands there twice.
+    """
+    found: dict[TopicPartition, S] = {}
+    for told in states:
+        partition = TopicPartition(told.topicName, told.partitionIndex)
+        if partition in found:
+            raise ValueError(f"{partition} stands twice in a request")
+        found[partition] = told
+    return found
+
+
+def _refused(partitions: Iterable[TopicPartition], error: Errors) -> LeaderAndIsrResponse:
+    """The whole request has this error, and so has each partition [LeaderAndIsrRequest.getErrorResponse]."""
+    return LeaderAndIsrResponse(error, tuple((partition, error) for partition in partitions))

@@ -1,0 +1,161 @@
+"""ZkAlterPartitionManager: how a leader changes its ISR in ZooKeeper, until 2.6.
+
+It sets the state of the partition where that is still at the version that the leader knows. The write is not fenced:
+any leader with the right version succeeds, and with it goes the epoch of the controller that made it a leader.
+
+    OK          the leader has the new ISR, and its version
+    BADVERSION  it reads the state back. If that is what it wanted to write, its own reply was lost, and it has what
+                it wanted [KAFKA-1382; before, it did not look]. Else another has written: the leader keeps the ISR
+                and the version that it knows, with which it can write no more, until LeaderAndIsr brings a new
+                leader epoch
+    NONODE      the same
+
+A leader holds its lock meanwhile: LeaderAndIsr waits. Nothing is pending, and the ISR of before counts until the
+write is known. The controller hears of it by a node below /isr_change_notification, which names the partitions that
+have changed; it reads them, and tells all brokers by UpdateMetadata.
+
+Left out: when a notification is written. Kafka looks each 2.5 s, and waits until there was no change for 5 s, 60 s at
+most. If the session ends, the leader gives up as after NONODE; in Kafka the thread fails, which comes to the same.
+
+What newer releases do otherwise for brokers that are configured like older ones, and this does not follow: since 2.7
+a change that failed stays pending until LeaderAndIsr.
+
+[Partition.scala, ReplicationUtils.scala, ReplicaManager.maybePropagateIsrChanges, KafkaZkClient.scala, 1.1 to 2.6]
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from election.brokers import in_order
+from election.ids import BrokerId
+from statemachines.broker.hosted_partition import HostedPartition
+from statemachines.broker.in_sync_replicas import may_expire
+from statemachines.broker.replica_manager import ReplicaManager
+from statemachines.kafka_zk_client import (
+    ZkBatch,
+    ZkRequest,
+    ZkResponse,
+    get_topic_partition_states,
+    set_topic_partition_states,
+)
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.topic_partition import TopicPartition
+from statemachines.zk_data import TopicPartitionState, isr_change_notification_path
+from statemachines.zookeeper.tree import Code, Create
+
+__all__ = ["InMemoryIsrChanges", "IsrChangeState", "IsrUpdate", "ZkAlterPartitionManager"]
+
+
+class IsrUpdate(NamedTuple):
+    """A change that waits for ZooKeeper: the state is to be set, or to be read back."""
+
+    due: ZkBatch
+    partition: TopicPartition
+    leader_and_isr: LeaderAndIsr
+    """What is written, at the version that the leader knows."""
+
+
+class IsrChangeState(Protocol):
+    """What a broker's leaders have changed, as a variable."""
+
+    isr_change_set: frozenset[TopicPartition]
+    """The partitions whose ISR has been changed, and of which no notification has been written."""
+
+
+@dataclass
+class InMemoryIsrChanges:
+    """What a broker's leaders have changed: at first nothing."""
+
+    isr_change_set: frozenset[TopicPartition] = frozenset()
+
+
+class ZkAlterPartitionManager:
+    """The changes of ISRs by the leaders on one broker, over whatever holds them.
+
+    Args:
+        replica_manager: its replicas.
+        state: what has been changed; else a fresh one in memory.
+    """
+
+    def __init__(self, replica_manager: ReplicaManager, state: IsrChangeState | None = None) -> None:
+        self.replica_manager = replica_manager
+        self.state: IsrChangeState = InMemoryIsrChanges() if state is None else state
+
+    # What a leader does.
+
+    def maybe_expand_isr(self, partition: TopicPartition, replica: BrokerId) -> IsrUpdate | None:
+        """A follower has caught up, and is to join the ISR; None: it is in it.
+
+        Raises:
+            ValueError: this broker does not lead; nothing has changed.
+        """
+        in_order("replica", (replica,))
+        hosted = self.replica_manager.led(partition)
+        return None if replica in hosted.state.isr else self._update(partition, (*hosted.state.isr, replica))
+
+    def maybe_shrink_isr(self, partition: TopicPartition, out_of_sync: Collection[BrokerId]) -> IsrUpdate | None:
+        """Followers have fallen behind, and are to leave the ISR.
+
+        None: none of them is in it, or the leader cannot look for them (`in_sync_replicas.may_expire`).
+
+        Raises:
+            ValueError: this broker does not lead, or is one of them; nothing has changed.
+        """
+        hosted, broker = self.replica_manager.led(partition), self.replica_manager.broker
+        if broker in out_of_sync:
+            raise ValueError(f"broker {broker} leads {partition}, and does not leave its ISR")
+        isr, expire_unassigned = hosted.state.isr, self.replica_manager.design.expire_unassigned
+        if not may_expire(isr, broker, hosted.assignment.replicas, expire_unassigned):
+            return None
+        left = tuple(each for each in isr if each not in out_of_sync)
+        return None if left == isr else self._update(partition, left)
+
+    def requests(self, update: IsrUpdate) -> tuple[ZkRequest, ...]:
+        """The request that is due."""
+        if update.due is ZkBatch.GetTopicPartitionStates:
+            return get_topic_partition_states((update.partition,))
+        epoch = self.replica_manager.led(update.partition).controller_epoch
+        return set_topic_partition_states(((update.partition, update.leader_and_isr),), epoch)
+
+    def answered(self, update: IsrUpdate, responses: Sequence[ZkResponse]) -> IsrUpdate | None:
+        """What the answer leads to; None: the change is over.
+
+        Raises:
+            ValueError: it is not one answer; or the broker does not lead any more. Nothing has changed.
+        """
+        hosted = self.replica_manager.led(update.partition)
+        if len(responses) != 1:
+            raise ValueError(f"one request has {len(responses)} answers")
+        response = responses[0]
+        reading = update.due is ZkBatch.GetTopicPartitionStates
+        if response.code is Code.BADVERSION and self.replica_manager.design.read_back:
+            return update._replace(due=ZkBatch.GetTopicPartitionStates)
+        wanted = TopicPartitionState.encode(update.leader_and_isr, hosted.controller_epoch)
+        if response.code is Code.OK and (not reading or response.data == wanted):
+            self._commit(update.partition, hosted, update.leader_and_isr._replace(partition_epoch=response.version))
+        return None
+
+    # What the controller hears.
+
+    def isr_change_notification(self) -> Create | None:
+        """The node that tells it what has changed; None: nothing has."""
+        changed = tuple(sorted(self.state.isr_change_set))
+        return Create(isr_change_notification_path(), changed, sequential=True) if changed else None
+
+    def notified(self) -> None:
+        """The node has been created."""
+        self.state.isr_change_set = frozenset()
+
+    # What changes.
+
+    def _update(self, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> IsrUpdate:
+        hosted = self.replica_manager.led(partition)
+        wanted = LeaderAndIsr(
+            self.replica_manager.broker, hosted.leader_epoch, isr, partition_epoch=hosted.partition_epoch
+        )
+        return IsrUpdate(ZkBatch.SetTopicPartitionStates, partition, wanted)
+
+    def _commit(self, partition: TopicPartition, hosted: HostedPartition, written: LeaderAndIsr) -> None:
+        self.replica_manager.state.all_partitions[partition] = hosted.with_committed(written)
+        self.state.isr_change_set |= {partition}

@@ -1,0 +1,1 @@
+"""Pictures of the tables, and of a controller's life."""

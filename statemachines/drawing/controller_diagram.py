@@ -1,0 +1,439 @@
+"""Pictures of a controller's life, release by release: requests, and the answers that lead from one to the next.
+
+Which moves there are is found elsewhere, and handed in. Here is only decided what is seen of them:
+
+    a box             a request, which is the head of an agenda; or a thread that waits
+    a frame           a row of requests, under Kafka's name for what makes it
+    an arrow          an answer, or what is handled
+    from a frame      the same answer, or error, leads there from each box in it
+    any request       the same answer leads there from most requests; if not from all, it says "any other"
+
+Not shown: an event that changes nothing.
+
+As an SVG it is a page to be read: a panel for each row, in which requests stand below each other, and below each its
+answers, with the name of the place where they lead. One graph of all of it, which DOT and Mermaid draw, is three
+times as wide as a screen, and mostly arrows.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from html import escape
+from itertools import pairwise
+from textwrap import wrap
+from types import MappingProxyType
+from typing import NamedTuple
+
+from statemachines.agenda import IDLE, STOPPED, Agenda, Do
+from statemachines.controller import ELECTION, EXPIRED, MAYBE_RESIGN, STARTUP, Design, Threads, design_of
+from statemachines.controller_event import HANDLING, REGISTER, ControllerEvent
+from statemachines.drawing.graphviz import (
+    FONT_SIZE,
+    FONTS,
+    INITIAL,
+    LINE,
+    NODE_HEIGHT,
+    POINTS_PER_INCH,
+    cell,
+    label,
+    quiet,
+    strong,
+    svg_of,
+    width_of,
+)
+
+__all__ = [
+    "FORMATS",
+    "Arrow",
+    "At",
+    "Box",
+    "Move",
+    "Picture",
+    "dot",
+    "mermaid",
+    "picture_of",
+    "svg",
+]
+
+_SOURCE = "drawn from its moves by statemachines.drawing.controller_diagram"
+_WAITS = "waiting for an event"
+_BESIDE = "ZkEventThread"
+_ANY = "any"
+COLUMNS = 3
+"""How many panels stand beside each other on a page."""
+LONGEST_LINE = 52
+"""How many letters a line of an answer has."""
+PANEL = 'border="1" style="rounded" color="#b5b5ab" bgcolor="#f6f6f2" cellspacing="3"'
+LEGEND = (
+    "A box is a request to ZooKeeper. Below it stand its answers: ↓ leads to the next box, → to the place named.",
+    "Above a box stand the other rows that lead to it.",
+)
+
+
+class At(NamedTuple):
+    """Where a thread of a broker is: what it is about to do, or whether it waits as the controller or not."""
+
+    doing: Agenda
+    active: bool = False
+    """Of a thread that waits: the broker takes itself for the controller."""
+    beside: bool = False
+    """It is ZkEventThread, beside the controller's thread."""
+
+
+class Move(NamedTuple):
+    """What leads from one place to another."""
+
+    source: At
+    said: str
+    """The answer to the request, what is handled, or nothing."""
+    target: At
+
+
+_SELF = At(STOPPED, active=True)  # which is nowhere: the place that an arrow comes from
+
+
+class Box(NamedTuple):
+    """A request, or a thread that waits."""
+
+    name: str
+    words: str
+    frame: str = ""
+    title: str = ""
+    """What the request is, in words."""
+    waits: bool = False
+    """It is no request, but a thread that waits."""
+    sign: bool = False
+    """It is no more than a sign to another box or frame."""
+
+
+class Arrow(NamedTuple):
+    """What leads from a box or a frame to a box."""
+
+    source: str
+    target: str
+    said: tuple[str, ...]
+    from_frame: bool = False
+
+
+class _Answer(NamedTuple):
+    """What may come of a request, and the name of the place where that leads; empty of one to the next box."""
+
+    words: str
+    target: str
+
+
+class Picture(NamedTuple):
+    """What is drawn, in order."""
+
+    release: str
+    boxes: tuple[Box, ...]
+    arrows: tuple[Arrow, ...]
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """The names of the rows."""
+        return tuple(dict.fromkeys(each.frame for each in self.boxes if each.frame))
+
+    def within(self, frame: str) -> list[Box]:
+        """The boxes in a frame."""
+        return [each for each in self.boxes if each.frame == frame]
+
+
+def picture_of(release: str, moves: Iterable[Move]) -> Picture:
+    """The life of a controller of a release, in which there are these moves.
+
+    Args:
+        release: one of Kafka's.
+        moves: what leads from one place to another.
+
+    Raises:
+        ValueError: it is no release.
+    """
+    shown = [each for each in moves if each.source != each.target or each.source.beside or each.source.doing]
+    rows = _rows(design_of(release))
+    names, requests_in_order = list(dict.fromkeys(name for name, _ in rows)), list(Do)
+    places = list(dict.fromkeys(place for each in shown for place in (each.source, each.target)))
+
+    def place(at: At) -> tuple[int, int]:
+        """Row by row, and in a row in the order in which requests are made."""
+        if not at.doing or at.doing == STOPPED:
+            return -1, 0
+        return names.index(_row(at.doing, rows)), requests_in_order.index(at.doing[0])
+
+    places.sort(key=place)
+    boxes = {at: _box(at, rows) for at in places}
+    sources: dict[tuple[str, At], set[At]] = defaultdict(set)
+    for each in shown:
+        sources[each.said, _SELF if each.source == each.target else each.target].add(each.source)
+    said: dict[Arrow, set[str]] = defaultdict(set)
+    requests = {at for at in places if at.doing and at.doing[0] not in (Do.Start, Do.Connect)}
+    frames: dict[str, set[At]] = defaultdict(set)
+    for at in places:
+        frames[boxes[at].frame].add(at)
+
+    def lead(source: str, target: At, words: str, from_frame: bool = False) -> None:
+        to = source if target == _SELF else boxes[target].name
+        said[Arrow(source, to, (), from_frame)].add(words)
+
+    some = ""
+    for (words, target), left in sources.items():
+        if len(left & requests) > len(requests) / 2:
+            some = "any request" if left == requests else "any other request"
+            lead(_ANY, target, words)
+            continue
+        for frame, among in frames.items() if target.doing != IDLE else ():
+            if frame and len(among) > 1 and among <= left and target not in among and target != _SELF:
+                lead(frame, target, words, from_frame=True)
+                left -= among
+        for at in left:
+            lead(boxes[at].name, target, words)
+    order = {each.name: place for place, each in enumerate(boxes.values())}
+    arrows = [
+        arrow._replace(said=tuple(_caused(each) for each in _short(its) if each)) for arrow, its in said.items()
+    ]
+    arrows.sort(key=lambda arrow: (order.get(arrow.source, -1), arrow.source, order.get(arrow.target, -1)))
+    any_request = (Box(_ANY, some, waits=True),) if some else ()
+    return Picture(release, (*boxes.values(), *any_request), tuple(arrows))
+
+
+def _with_signs(picture: Picture) -> Picture:
+    """Long arrows become short ones to a sign: to a thread that waits, and to where many rows lead."""
+    frame_of = {each.name: each.frame for each in picture.boxes}
+    words = {each.name: each.words for each in picture.boxes}
+    entered: dict[str, set[str]] = defaultdict(set)
+    for arrow in picture.arrows:
+        entered[arrow.target].add(arrow.source if arrow.from_frame else frame_of[arrow.source])
+    signs: dict[str, Box] = {}
+    arrows = []
+    for arrow in picture.arrows:
+        here, there = arrow.source if arrow.from_frame else frame_of[arrow.source], frame_of[arrow.target]
+        far = not arrow.from_frame and here and here not in (there, _WAITS, _BESIDE)
+        if far and (there in (_WAITS, _BESIDE) or len(entered[arrow.target] - {there}) > 3):
+            name = f"{here}_to_{arrow.target}"
+            says = words[arrow.target] if there in (_WAITS, _BESIDE) else there
+            signs[name] = Box(name, f"to {says}", here, sign=True)
+            arrow = arrow._replace(target=name)
+        arrows.append(arrow)
+    return picture._replace(boxes=(*picture.boxes, *signs.values()), arrows=tuple(arrows))
+
+
+def _short(said: Set[str]) -> Iterator[str]:
+    """What is said, in order; what only differs in whether the broker resigns is one answer."""
+    resigns = ": it resigns"
+    for words in sorted(said):
+        if words.endswith(resigns) and words.removesuffix(resigns) in said:
+            yield f"{words} if it was active"
+        elif words + resigns not in said:
+            yield words
+
+
+def _caused(said: str) -> str:
+    """What is handled, with what has happened then."""
+    return f"{said}: {ControllerEvent[said].value}" if said in ControllerEvent.__members__ else said
+
+
+# Rows, and which of them an agenda belongs to.
+
+
+def _rows(design: Design) -> list[tuple[str, Agenda]]:
+    """The rows with Kafka's names."""
+    handled = [(event.name, row) for event, row in HANDLING[design.threads].items()]
+    asks = "maybeResign" if design.threads is Threads.barrier else "elect"
+    moves = "resign" if design.threads is Threads.lock else "triggerControllerMove"
+    return [
+        ("Startup", STARTUP[design.threads]),
+        ("RegisterBrokerAndReelect", EXPIRED),
+        ("elect", Agenda((Do.Elect,))),
+        ("elect", Agenda((*ELECTION[design.epoch_update], *design.failover))),
+        ("onControllerFailover", design.failover),
+        (asks, MAYBE_RESIGN),
+        *((name, row) for name, row in handled if row != MAYBE_RESIGN),
+        (moves, Agenda((Do.MoveController,))),
+        (moves, Agenda((Do.DeleteController,))),
+    ]
+
+
+def _row(doing: Agenda, rows: list[tuple[str, Agenda]]) -> str:
+    """The shortest row that ends like this.
+
+    A request that no row has is a second look in the middle of one, and belongs to the row that goes on like this
+    behind another request; or else to that which the next request belongs to.
+    """
+    ends = [(len(row), name) for name, row in rows if row[-len(doing) :] == doing]
+    if ends:
+        return min(ends)[1]
+    left = len(doing) - 1
+    goes_on = [(len(row), name) for name, row in rows if len(row) > left and row[len(row) - left :] == doing[1:]]
+    registers = [(size, name) for size, name in goes_on if left or (name, REGISTER) in rows]
+    return min(registers)[1] if registers else _row(Agenda(doing[1:]), rows)
+
+
+def _box(at: At, rows: list[tuple[str, Agenda]]) -> Box:
+    if at.doing == STOPPED:
+        return Box("Stopped", "stopped", waits=True)
+    if at.doing == IDLE:
+        if at.beside:
+            return Box("ZkEventThread", "waiting", _BESIDE, waits=True)
+        name, words = ("Controller", "controller") if at.active else ("NotController", "not controller")
+        return Box(name, words, _WAITS, waits=True)
+    frame, do = _row(at.doing, rows), at.doing[0]
+    return Box(f"{frame}_{do}", do.name, frame, do.value)
+
+
+# Formats.
+
+
+def mermaid(picture: Picture) -> str:
+    """A flowchart: in a state diagram of Mermaid, no arrow leads from within one frame into another."""
+    signed = _with_signs(picture)
+    lines = [f"%% the controller's life in {picture.release}, {_SOURCE}", "flowchart TB"]
+    for frame in signed.frames:
+        lines.append(f'    subgraph {_framed(frame)}["{frame}"]')
+        lines += [f"        {_shape(each)}" for each in signed.within(frame)]
+        lines.append("    end")
+    lines += [f"    {_shape(each)}" for each in signed.within("")]
+    for arrow in signed.arrows:
+        words = "<br/>".join(arrow.said).replace('"', "'")
+        label = f'|"{words}"|' if words else ""
+        source = _framed(arrow.source) if arrow.from_frame else arrow.source
+        lines.append(f"    {source} -->{label} {arrow.target}")
+    return "\n".join(lines) + "\n"
+
+
+def _shape(each: Box) -> str:
+    return f'{each.name}(["{each.words}"])' if each.waits or each.sign else f'{each.name}["{each.words}"]'
+
+
+def dot(picture: Picture) -> str:
+    """A Graphviz graph, with a cluster for each row."""
+    return _digraph(_with_signs(picture))
+
+
+def svg(picture: Picture) -> str:
+    """A page with a panel for each row, the same bytes everywhere."""
+    own = [each for each in picture.boxes if not each.frame]
+    panels = {_WAITS: [*picture.within(_WAITS), *own]}
+    panels |= {frame: picture.within(frame) for frame in picture.frames if frame != _WAITS}
+    columns: list[list[str]] = [[] for _ in range(COLUMNS)]
+    heights = [0] * COLUMNS
+    for place, (frame, boxes) in enumerate(panels.items()):
+        rows = [cell(strong(frame)), *_panel(picture, boxes, frame)]
+        column = heights.index(min(heights))
+        heights[column] += len(rows)
+        columns[column].append(f'"{frame}" [label={label(rows, PANEL)}, sortv={place}]')
+    title = f"The life of a controller in Kafka {picture.release}"
+    heading = label([cell(strong(title)), *(cell(quiet(line)) for line in LEGEND)])
+    lines = [
+        "graph {",
+        f"graph [label={heading}, labelloc=t, labeljust=l, packmode=array_ut{COLUMNS}, pack=8, pad=0.1]",
+        "node [shape=plain]",
+    ]
+    for number, nodes in enumerate(columns):
+        shape = f"packmode=array_ul1, pack=8, peripheries=0, margin=0, sortv={number}"
+        lines += [f'subgraph cluster_{number} {{ graph [label="", {shape}]', *nodes, "}"]
+    return svg_of("\n".join([*lines, "}"]), title, "osage", "start")
+
+
+def _panel(picture: Picture, boxes: Sequence[Box], frame: str) -> Iterator[str]:
+    """The rows of a panel: what leads away from all of its boxes, then each box, and what leads away from that."""
+    answers: dict[tuple[str, bool], list[_Answer]] = defaultdict(list)  # a frame may be called as a box is
+    box_named = {each.name: each for each in picture.boxes}
+    after = {each.name: following.name for each, following in pairwise(boxes)}
+    for arrow in picture.arrows:
+        onward = not arrow.from_frame and after.get(arrow.source) == arrow.target
+        target = "" if onward else _place(arrow, box_named, boxes)
+        answers[arrow.source, arrow.from_frame] += [_Answer(words, target) for words in arrow.said or ("",)]
+    whole = 'colspan="2"'
+    if (frame, True) in answers:
+        yield cell(quiet("either of them:" if len(boxes) == 2 or frame == _WAITS else "any of these:"), whole)
+        yield from _leads(answers[frame, True])
+    for each in boxes:
+        if entered := _entered(picture, each, box_named):
+            yield cell(quiet(entered), whole)
+        fill = INITIAL if each.waits else "white"
+        words = f"{escape(each.words)} {quiet(each.title)}" if each.title else escape(each.words)
+        yield cell(words, f'{whole} border="1" style="rounded" color="{LINE}"', fill)
+        yield from _leads(answers[each.name, False])
+
+
+def _leads(answers: Iterable[_Answer]) -> Iterator[str]:
+    """A row for each answer, with where it leads; last those that lead to the next box."""
+    for each in sorted(_folded(answers), key=lambda answer: not answer.target):
+        *lines, last = wrap(each.words, LONGEST_LINE) or [""]
+        yield from (cell(escape(line), 'colspan="2"') for line in lines)
+        yield cell(escape(last)) + cell(strong(f"→ {each.target}" if each.target else "↓"))
+
+
+def _place(arrow: Arrow, boxes: Mapping[str, Box], here: Sequence[Box]) -> str:
+    """Where an arrow leads, in words: a box of the same panel, a thread that waits, or another row."""
+    target = boxes[arrow.target]
+    if arrow.source == arrow.target:
+        return "the same again"
+    if target in here or target.waits:
+        return target.words
+    first = next(each for each in boxes.values() if each.frame == target.frame)
+    return target.frame if target == first else f"{target.frame}, {target.words}"
+
+
+def _folded(answers: Iterable[_Answer]) -> Iterator[_Answer]:
+    """An answer that leaves a broker what it was, controller or not, stands there once."""
+    answers = list(answers)
+    waiting = {"controller", "not controller"}
+    for each in answers:
+        both = [other for other in answers if other.words == each.words and other.target in waiting]
+        if each not in both or len(both) < 2:
+            yield each
+        elif each == both[0]:
+            yield _Answer(each.words, "controller or not")
+
+
+def _entered(picture: Picture, box: Box, boxes: Mapping[str, Box]) -> str:
+    """From which other rows a box is come to; of a thread that waits, nothing."""
+    if box.waits:
+        return ""
+    frames = (
+        arrow.source if arrow.from_frame else boxes[arrow.source].frame or boxes[arrow.source].words
+        for arrow in picture.arrows
+        if arrow.target == box.name
+    )
+    others = [each for each in dict.fromkeys(frames) if each not in (box.frame, _WAITS, "stopped")]
+    return f"from {', '.join(others)}" if others else ""
+
+
+FORMATS: Mapping[str, Callable[[Picture], str]] = MappingProxyType({"mermaid": mermaid, "dot": dot, "svg": svg})
+"""What a life can be drawn as, by the name of the format."""
+
+
+def _digraph(picture: Picture) -> str:
+    lines = [
+        f"// the controller's life in {picture.release}, {_SOURCE}",
+        'digraph "controller" {',
+        "    rankdir=TB nodesep=0.35 ranksep=0.45 compound=true",
+        f'    node [shape=box, style="rounded,filled", fillcolor=white, fontname="{FONTS}",'
+        f" fontsize={FONT_SIZE}, fixedsize=true, height={NODE_HEIGHT / POINTS_PER_INCH:.2f}]",
+        f'    edge [color="{LINE}", fontname="{FONTS}", fontsize={FONT_SIZE}]',
+    ]
+    for frame in picture.frames:
+        lines.append(f"    subgraph cluster_{_framed(frame)} {{")
+        lines.append(f'        graph [label="{frame}", labeljust=l, fontname="{FONTS}", style=rounded]')
+        lines += [f"        {_node(each)}" for each in picture.within(frame)]
+        lines.append("    }")
+    lines += [f"    {_node(each)}" for each in picture.within("")]
+    for arrow in picture.arrows:
+        marks, source = [], arrow.source
+        if arrow.from_frame:
+            marks += [f'ltail="cluster_{_framed(source)}"']
+            source = [each for each in picture.within(source) if not each.sign][-1].name
+        if arrow.said:
+            marks += ['label="' + r"\n".join(arrow.said) + '"']
+        lines.append(f'    "{source}" -> "{arrow.target}"' + (f" [{', '.join(marks)}]" if marks else ""))
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _node(each: Box) -> str:
+    marks = ", shape=plaintext" if each.sign else f', fillcolor="{INITIAL}"' if each.waits else ""
+    return f'"{each.name}" [width={width_of(each.words) / POINTS_PER_INCH:.2f}, label="{each.words}"{marks}]'
+
+
+def _framed(frame: str) -> str:
+    """What a frame is called beside boxes."""
+    return f"in_{frame}".replace(" ", "_")

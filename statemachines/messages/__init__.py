@@ -1,0 +1,1 @@
+"""Records that controllers and brokers exchange, and Kafka's error codes."""

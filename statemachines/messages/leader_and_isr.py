@@ -1,0 +1,67 @@
+"""Who leads a partition, and who is in sync with its leader, as its controller knows it.
+
+Where there is no leader Kafka writes -1, and so do these records: what goes to ZooKeeper and to brokers is as Kafka
+has it.
+"""
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Final, Literal, NamedTuple
+
+from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
+from statemachines.zookeeper.tree import ZkVersion
+
+__all__ = [
+    "EPOCH_DURING_DELETE",
+    "INITIAL_LEADER_EPOCH",
+    "LEADER_DURING_DELETE",
+    "NO_EPOCH",
+    "NO_LEADER",
+    "LeaderAndIsr",
+    "LeaderIsrAndControllerEpoch",
+    "LeaderRecoveryState",
+]
+
+NO_LEADER: Final = -1
+"""The leader of a partition that lost its last one."""
+NO_EPOCH: Final = -1
+"""The leader epoch of a partition that never had a leader."""
+INITIAL_LEADER_EPOCH: Final = 0
+"""The epoch of the first one."""
+LEADER_DURING_DELETE: Final = -2
+"""Brokers are told so of a partition whose topic is queued for deletion, and forget it."""
+EPOCH_DURING_DELETE: Final = -2
+"""And so in StopReplica, where it overrides any epoch."""
+
+
+class LeaderRecoveryState(IntEnum):
+    """Whether the leader was elected uncleanly and has not recovered yet [LeaderRecoveryState.java, 3.2]."""
+
+    RECOVERED = 0
+    RECOVERING = 1
+
+
+class LeaderAndIsr(NamedTuple):
+    """A partition's leader and ISR [LeaderAndIsr.scala, 3.9]. Left out: the epochs of the ISR's brokers (KRaft)."""
+
+    leader: Literal[-1] | BrokerId
+    leader_epoch: LeaderEpoch
+    isr: tuple[BrokerId, ...]
+    leader_recovery_state: LeaderRecoveryState = LeaderRecoveryState.RECOVERED
+    partition_epoch: ZkVersion = 0
+    """The version of the znode that it was read from, or written to."""
+
+    def new_leader_and_isr(self, leader: Literal[-1] | BrokerId, isr: Sequence[BrokerId]) -> "LeaderAndIsr":
+        """What the controller writes next, in the next leader epoch.
+
+        >>> LeaderAndIsr(leader=1, leader_epoch=4, isr=(1, 2)).new_leader_and_isr(2, [2])[:3]
+        (2, 5, (2,))
+        """
+        return self._replace(leader=leader, leader_epoch=self.leader_epoch + 1, isr=tuple(isr))
+
+
+class LeaderIsrAndControllerEpoch(NamedTuple):
+    """A leader and an ISR, with the epoch of the controller that wrote them [KafkaController.scala, 3.9]."""
+
+    leader_and_isr: LeaderAndIsr
+    controller_epoch: ControllerEpoch

@@ -1,0 +1,1 @@
+"""Transition tables: what one is, and those of partitions and replicas."""

@@ -1,0 +1,549 @@
+"""ZooKeeper: sessions, one-shot watches and an inbox of events for each session, around the znode tree.
+
+One request is served at a time, completely. All that clients can hear of it besides the answer stands in
+their inboxes before the method returns, so no answer overtakes an event: a client that reads a new state has the
+event about it in its inbox already.
+
+The state is six variables (`ZooKeeperState`), and every rule is written once, over whatever holds them: dicts
+if the class is used alone, a specification's variables while its states are explored. What moves them:
+
+    request              zxid  what it does
+    create, set, delete   +1   a transaction of its own, also when it fails and changes nothing
+    multi                 +1   one transaction, also when it fails, only checks, or is empty
+    exists, get, children  0   answers, and may arm a watch
+    connect               +1   a session begins
+    close, expire         +1   a session ends: all its ephemerals go, in one transaction
+    disconnect             0   a connection is lost: its watches and untaken events go, the session stays
+    set_watches            0   its client is back and arms its watches again
+
+Watches. An entry says that a session watches a path, in one of two tables: `data_watches` (armed by exists
+and get) or `child_watches` (armed by children). Arming twice makes one entry. A change of a node fires what
+`FIRES` says, and what has fired is gone; one change never tells a session the same thing twice. What a client
+that comes back is told in place of what it missed stands in `MISSED`.
+
+Rules for whoever changes this file. Values are never changed in place: a change assigns a whole value to a
+key. The tables of watches and of events are total: they answer for every key, and an empty value is assigned,
+not deleted; a table of watches may have only the keys that clients watch. They are walked as a whole only where a
+connection ends. Zxids are compared in `set_watches` alone, and nothing that shows depends on the order of a set.
+
+Seen on a standalone ZooKeeper 3.9.5 server. Left out: what `znode` leaves out; persistent and recursive
+watches; passwords and timeouts (the caller of `expire` decides when); whether a session has a connection (the
+caller knows when it has lost one); and the ensemble, that is, reads that lag behind.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from statemachines.zookeeper.tree import (
+    ANY_VERSION,
+    BadArguments,
+    BadVersion,
+    Check,
+    Code,
+    Create,
+    Created,
+    Delete,
+    EventType,
+    NoChildrenForEphemerals,
+    Node,
+    NodeExists,
+    NoNode,
+    NotEmpty,
+    Operation,
+    OpResult,
+    SessionExpired,
+    SessionId,
+    SetData,
+    Stat,
+    Transaction,
+    ZkPath,
+    ZkVersion,
+    ZooKeeperError,
+    Zxid,
+    parent_of,
+    refuse_path,
+    stat_of,
+)
+
+__all__ = [
+    "ANY_VERSION",
+    "BadArguments",
+    "BadVersion",
+    "Check",
+    "Code",
+    "Create",
+    "Created",
+    "Delete",
+    "Event",
+    "EventType",
+    "FIRES",
+    "InMemoryState",
+    "MISSED",
+    "Multi",
+    "NoChildrenForEphemerals",
+    "NoNode",
+    "Node",
+    "NodeExists",
+    "NotEmpty",
+    "Operation",
+    "OpResult",
+    "SessionId",
+    "SessionExpired",
+    "SetData",
+    "Stat",
+    "TotalDict",
+    "WatchTable",
+    "Write",
+    "ZkVersion",
+    "ZooKeeper",
+    "ZooKeeperError",
+    "ZooKeeperState",
+    "Zxid",
+]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Event(NamedTuple):
+    """What a watch says when it fires: how which node changed, and in which transaction.
+
+    Clients hear events, and answers, in the order of zxids. An event told on coming back has the zxid up to
+    which it is true (on the wire it has none, -1).
+    """
+
+    type: EventType
+    path: ZkPath
+    zxid: Zxid = 0
+
+
+class Multi(NamedTuple):
+    """A request of several operations, all kept or none."""
+
+    operations: tuple[Operation, ...]
+
+
+Write: TypeAlias = Create | SetData | Delete | Multi
+"""A write as it stands in a client's pipeline."""
+
+
+# The state
+
+
+class ZooKeeperState(Protocol):
+    """What a ZooKeeper knows, as six variables. Values are immutable and replaced as a whole."""
+
+    @property
+    def nodes(self) -> MutableMapping[ZkPath, Node]:
+        """Znodes by full path, the root's too."""
+
+    @property
+    def sessions(self) -> MutableMapping[SessionId, frozenset[ZkPath]]:
+        """Live sessions, with the paths of their ephemerals."""
+
+    @property
+    def data_watches(self) -> MutableMapping[ZkPath, frozenset[SessionId]]:
+        """Who watches a node's presence and data. Total."""
+
+    @property
+    def child_watches(self) -> MutableMapping[ZkPath, frozenset[SessionId]]:
+        """Who watches a node's children. Total."""
+
+    @property
+    def events(self) -> MutableMapping[SessionId, tuple[Event, ...]]:
+        """Watch events sent to a session and not yet taken by its client, oldest first. Total."""
+
+    zxid: Zxid
+    """The last transaction."""
+
+
+class TotalDict(dict[K, V]):
+    """A mapping with a value for every key: `empty` where none was given. Empty values are not stored."""
+
+    def __init__(self, empty: V) -> None:
+        super().__init__()
+        self.empty = empty
+
+    def __missing__(self, key: K) -> V:
+        return self.empty
+
+    def __setitem__(self, key: K, value: V) -> None:
+        if value:
+            super().__setitem__(key, value)
+        else:
+            self.pop(key, None)
+
+
+def _nobody() -> MutableMapping[ZkPath, frozenset[SessionId]]:
+    return TotalDict(frozenset())
+
+
+def _nothing() -> MutableMapping[SessionId, tuple[Event, ...]]:
+    return TotalDict(())
+
+
+@dataclass
+class InMemoryState:
+    """The state over dicts: at first a lone root and no session."""
+
+    nodes: MutableMapping[ZkPath, Node] = field(default_factory=lambda: {"/": Node()})
+    sessions: MutableMapping[SessionId, frozenset[ZkPath]] = field(default_factory=dict)
+    data_watches: MutableMapping[ZkPath, frozenset[SessionId]] = field(default_factory=_nobody)
+    child_watches: MutableMapping[ZkPath, frozenset[SessionId]] = field(default_factory=_nobody)
+    events: MutableMapping[SessionId, tuple[Event, ...]] = field(default_factory=_nothing)
+    zxid: Zxid = 0
+
+
+# The two tables of watches
+
+WatchTable: TypeAlias = Literal["data_watches", "child_watches"]
+TABLES: Final[tuple[WatchTable, ...]] = ("data_watches", "child_watches")
+
+
+class Fires(NamedTuple):
+    """A change of a node tells those who watch `node(path)` in `table` an event of this type."""
+
+    table: WatchTable
+    node: Callable[[ZkPath], ZkPath]
+    type: EventType
+
+
+def itself(path: ZkPath) -> ZkPath:
+    """The changed node."""
+    return path
+
+
+FIRES: dict[EventType, tuple[Fires, ...]] = {
+    EventType.NodeCreated: (
+        Fires("data_watches", itself, EventType.NodeCreated),
+        Fires("child_watches", parent_of, EventType.NodeChildrenChanged),
+    ),
+    EventType.NodeDataChanged: (Fires("data_watches", itself, EventType.NodeDataChanged),),
+    EventType.NodeDeleted: (
+        Fires("data_watches", itself, EventType.NodeDeleted),
+        Fires("child_watches", itself, EventType.NodeDeleted),
+        Fires("child_watches", parent_of, EventType.NodeChildrenChanged),
+    ),
+}
+"""How a node changed -> what fires, in this order. (DataTree.createNode, setData, deleteNode)"""
+
+
+class Missed(NamedTuple):
+    """What a client that comes back with a watch is told; None: nothing, the watch is armed again."""
+
+    table: WatchTable
+    if_missing: EventType | None
+    if_changed: EventType
+    since: Literal["mzxid", "pzxid"] | None
+    """An existing node has changed if this is later than all the client saw; None: if it exists at all."""
+
+
+MISSED: dict[Literal["data", "exist", "child"], Missed] = {
+    "data": Missed("data_watches", EventType.NodeDeleted, EventType.NodeDataChanged, "mzxid"),
+    "exist": Missed("data_watches", None, EventType.NodeCreated, None),
+    "child": Missed("child_watches", EventType.NodeDeleted, EventType.NodeChildrenChanged, "pzxid"),
+}
+"""Kind of watch -> what its coming back does. (DataTree.setWatches)"""
+
+
+class ZooKeeper:
+    """A ZooKeeper server over a state of your own, or over a fresh one in memory.
+
+    Sessions have the ids that their callers choose. Where a method takes `session=None`, that is a client
+    outside the model, say an operator's own client, who may do what any session may but owns no ephemeral and
+    no watch.
+
+    Methods raise SessionExpired for a session that is not live, before anything else, and ValueError for what
+    no client can ask for. Neither leaves a trace, not even in the zxid.
+
+    Args:
+        state: what it knows; else a fresh one in memory.
+        outliving: a fault: the end of a session deletes none of its ephemerals. [ZOOKEEPER-2985]
+    """
+
+    transaction: ClassVar[type[Transaction]] = Transaction
+    """What the tree's rules are; another one makes another kind of server, say one with a fault."""
+
+    def __init__(self, state: ZooKeeperState | None = None, outliving: bool = False) -> None:
+        self.state: ZooKeeperState = InMemoryState() if state is None else state
+        self.outliving = outliving
+
+    # sessions
+
+    def connect(self, session: SessionId) -> None:
+        """Open a session under this id, its inbox empty. An ended session's id may be used again."""
+        if session is None or session in self.state.sessions:
+            raise ValueError(f"connect {session!r}: a new session needs an id that no live session has")
+        self._next_zxid()
+        self.state.sessions[session] = frozenset()
+        self.state.events[session] = ()
+
+    def close(self, session: SessionId, order: Sequence[ZkPath] | None = None) -> None:
+        """The client ends its session, as in `expire`, and hears all events of its own watches."""
+        self._end("close", session, order, seen=None)
+
+    def expire(self, session: SessionId, order: Sequence[ZkPath] | None = None, seen: int = 0) -> None:
+        """The server ends a session: one transaction deletes its ephemerals, then its watches go.
+
+        The ephemerals go in the given order, else sorted; a real server's is that of a hash set, so any order
+        may happen. Of the events of its own watches the client still gets the first `seen`, before its
+        connection is cut; any number may happen, and none if the connection was lost before. What waited in
+        its inbox stays there; `disconnect` takes it away. That the session has expired, no event tells.
+        """
+        if seen < 0:
+            raise ValueError(f"expire {session!r}: the client cannot see {seen} events")
+        self._end("expire", session, order, seen)
+
+    def disconnect(self, session: SessionId) -> None:
+        """The connection is lost: the server forgets its watches, and events not yet taken never arrive.
+
+        The session lives on, and its ephemerals with it. (For one that has ended, only the inbox is emptied.)
+        """
+        self._forget_watches(session)
+        self.state.events[session] = ()
+
+    def set_watches(
+        self,
+        session: SessionId,
+        seen_zxid: Zxid,
+        data: Sequence[ZkPath] = (),
+        exist: Sequence[ZkPath] = (),
+        child: Sequence[ZkPath] = (),
+    ) -> None:
+        """A client is back, and tells which watches it has and which zxid it saw last.
+
+        Each watch is armed or answered by an event, as in `MISSED`, in the order of the arguments. As in
+        ZooKeeper's Java client, a watch left by `exists` belongs in `data` if the node was there, else in
+        `exist`.
+        """
+        self._require("set_watches", session, owner=True)
+        self._catch_up(session, seen_zxid, MISSED["data"], data)
+        self._catch_up(session, seen_zxid, MISSED["exist"], exist)
+        self._catch_up(session, seen_zxid, MISSED["child"], child)
+
+    def drop(self, session: SessionId, requests: Sequence[Write], served: int) -> None:
+        """The connection is lost with requests under way: the first `served` take effect, none is answered.
+
+        Any number may happen, and the client cannot know it. Reads need no mention: their answers and their
+        watches are lost anyway.
+        """
+        if not 0 <= served <= len(requests):
+            raise ValueError(f"drop {session!r}: {served} of {len(requests)} requests cannot be served")
+        self._require("drop", session, owner=True)
+        for request in requests[:served]:  # what fails has no effect on what follows it
+            self.multi(session, request.operations if isinstance(request, Multi) else (request,))
+        self.disconnect(session)
+
+    def take(self, session: SessionId) -> Event | None:
+        """The client takes the oldest event out of its inbox; None if there is none."""
+        inbox = self.state.events[session]
+        if not inbox:
+            return None
+        self.state.events[session] = inbox[1:]
+        return inbox[0]
+
+    def armed(self, session: SessionId, path: ZkPath) -> set[WatchTable]:
+        """The tables in which a session watches a path."""
+        tables = ((table, self._watches(table)) for table in TABLES)
+        return {table for table, watches in tables if path in watches and session in watches[path]}
+
+    # reads
+
+    def exists(self, session: SessionId | None, path: ZkPath, watch: bool = False) -> Stat | None:
+        """The node's stat, None if there is no node. The watch is armed in either case.
+
+        Raises BadArguments for a path with a null character.
+        """
+        path = self._asked("exists", session, path, watch)
+        if watch:
+            self._arm("data_watches", path, session)
+        return stat_of(self.state.nodes[path]) if path in self.state.nodes else None
+
+    def get(self, session: SessionId | None, path: ZkPath, watch: bool = False) -> tuple[Any, Stat]:
+        """The node's data and stat. Raises NoNode, and then arms nothing."""
+        node = self._read("get", session, path, "data_watches" if watch else None)
+        return node.data, stat_of(node)
+
+    def children(self, session: SessionId | None, path: ZkPath, watch: bool = False) -> tuple[frozenset[str], Stat]:
+        """The names of the node's children, and its stat. Raises NoNode, and then arms nothing.
+
+        Names have no order: a server's answer is neither sorted nor in order of creation.
+        """
+        node = self._read("children", session, path, "child_watches" if watch else None)
+        return node.children, stat_of(node)
+
+    # writes
+
+    def create(
+        self,
+        session: SessionId | None,
+        path: ZkPath,
+        data: Any = None,
+        *,
+        ephemeral: bool = False,
+        sequential: bool = False,
+    ) -> Created:
+        """Create a node: ephemeral, it goes with the session; sequential, it gets a number behind its path.
+
+        Raises, the first that applies: BadArguments, NoNode (of the parent), NodeExists,
+        NoChildrenForEphemerals.
+        """
+        transaction = self._begin("create", session, ephemeral)
+        created = transaction.create(session, path, data, ephemeral, sequential)
+        self._commit(transaction)
+        return created
+
+    def set(self, session: SessionId | None, path: ZkPath, data: Any, version: ZkVersion = ANY_VERSION) -> Stat:
+        """Replace a node's data. Raises, the first that applies: BadArguments, NoNode, BadVersion."""
+        transaction = self._begin("set", session)
+        stat = transaction.set(path, data, version)
+        self._commit(transaction)
+        return stat
+
+    def delete(self, session: SessionId | None, path: ZkPath, version: ZkVersion = ANY_VERSION) -> None:
+        """Delete a node, with any owner.
+
+        Raises, the first that applies: BadArguments, NoNode, BadVersion, NotEmpty.
+        """
+        transaction = self._begin("delete", session)
+        transaction.delete(path, version)
+        self._commit(transaction)
+
+    def multi(self, session: SessionId | None, operations: Iterable[Operation]) -> tuple[OpResult | Code, ...]:
+        """All of the operations, each seeing what those before it did, or none of them.
+
+        The answer has a place for each operation: its own result (a Created, a Stat, None for a delete or a
+        check). If one fails, the places have codes: OK before it, its own code, RUNTIMEINCONSISTENCY after
+        it. That is an answer, not an error: nothing is raised.
+        """
+        operations = tuple(operations)
+        ephemeral = any(isinstance(operation, Create) and operation.ephemeral for operation in operations)
+        transaction = self._begin("multi", session, ephemeral)
+        results: list[OpResult] = []
+        try:
+            for operation in operations:
+                results.append(transaction.apply(session, operation))  # noqa: PERF401 - how far it got counts
+        except ZooKeeperError as error:
+            done, left = len(results), len(operations) - len(results) - 1
+            return (Code.OK,) * done + (error.code,) + (Code.RUNTIMEINCONSISTENCY,) * left
+        self._commit(transaction)
+        return tuple(results)
+
+    # what requests are made of
+
+    def _require(self, request: str, session: SessionId | None, owner: bool = False) -> None:
+        """The session is live; or it is a client outside, which is not to own anything."""
+        if session is None:
+            if owner:
+                raise ValueError(f"{request}: it takes a session to own ephemerals or watches")
+        elif session not in self.state.sessions:
+            raise SessionExpired(f"{request}: session {session!r} is not live")
+
+    def _next_zxid(self) -> None:
+        self.state.zxid += 1
+
+    def _begin(self, request: str, session: SessionId | None, ephemeral: bool = False) -> Transaction:
+        """A transaction for the session. Its zxid is spent, whatever comes of it."""
+        self._require(request, session, owner=ephemeral)
+        self._next_zxid()
+        return self.transaction(self.state.nodes, self.state.sessions, self.state.zxid)
+
+    def _commit(self, transaction: Transaction) -> None:
+        """Make its changes, then tell whoever watches."""
+        transaction.commit()
+        for session, event in self._fired(transaction):
+            self._deliver(session, event)
+
+    def _end(self, request: str, session: SessionId, order: Sequence[ZkPath] | None, seen: int | None) -> None:
+        """End a session; it hears the first `seen` of its own events, None for all."""
+        self._require(request, session, owner=True)
+        owned = sorted(self.state.sessions[session])
+        if order is None:
+            order = owned
+        elif sorted(order) != owned:
+            raise ValueError(f"{request} {session!r}: its ephemerals are {owned}, not {sorted(order)}")
+        transaction = self._begin(request, session)
+        for path in () if self.outliving else order:
+            transaction.delete(path)
+        transaction.commit()
+        fired = list(self._fired(transaction))
+        own = [event for listener, event in fired if listener == session]
+        for listener, event in fired:
+            if listener != session:
+                self._deliver(listener, event)
+        for event in own[:seen]:
+            self._deliver(session, event)
+        self._forget_watches(session)
+        del self.state.sessions[session]
+
+    def _asked(self, request: str, session: SessionId | None, path: ZkPath, watch: bool) -> ZkPath:
+        """The path that is read: no path at all is the root's, to a server."""
+        self._require(request, session, owner=watch)
+        refuse_path(request, path)
+        return path or "/"
+
+    def _read(self, request: str, session: SessionId | None, path: ZkPath, watch: WatchTable | None) -> Node:
+        """A node that must exist, watched from now on if a table is named."""
+        path = self._asked(request, session, path, watch is not None)
+        if path not in self.state.nodes:
+            raise NoNode(f"{request} {path}: no such node")
+        if watch is not None:
+            self._arm(watch, path, session)
+        return self.state.nodes[path]
+
+    # watches
+
+    def _watches(self, table: WatchTable) -> MutableMapping[ZkPath, frozenset[SessionId]]:
+        return self.state.data_watches if table == "data_watches" else self.state.child_watches
+
+    def _arm(self, table: WatchTable, path: ZkPath, session: SessionId) -> None:
+        self._watches(table)[path] |= {session}
+
+    def _disarm(self, table: WatchTable, path: ZkPath) -> list[SessionId]:
+        """The sessions that watch, in no order, as each has an inbox of its own. A watch fires once, and is gone."""
+        watches = self._watches(table)
+        if path not in watches:
+            return []
+        watchers = list(watches[path])
+        watches[path] = frozenset()
+        return watchers
+
+    def _fired(self, transaction: Transaction) -> Iterator[tuple[SessionId, Event]]:
+        """Who is told what, change by change and row by row."""
+        for change, path in transaction.changes:
+            told: set[tuple[SessionId, EventType]] = set()
+            for table, node, type_ in FIRES[change]:
+                for session in self._disarm(table, node(path)):
+                    if (session, type_) not in told:  # it watched both data and children of a deleted node
+                        told.add((session, type_))
+                        yield session, Event(type_, node(path), transaction.zxid)
+
+    def _deliver(self, session: SessionId, event: Event) -> None:
+        self.state.events[session] += (event,)
+
+    def _forget_watches(self, session: SessionId) -> None:
+        for watches in (self.state.data_watches, self.state.child_watches):
+            for path in tuple(watches):
+                watches[path] -= {session}
+
+    def _catch_up(self, session: SessionId, seen_zxid: Zxid, missed: Missed, paths: Sequence[ZkPath]) -> None:
+        """Tell or arm, path by path."""
+        for path in paths:
+            event = self._missed(missed, path, seen_zxid)
+            if event is None:
+                self._arm(missed.table, path, session)
+            else:
+                self._deliver(session, Event(event, path, self.state.zxid))
+
+    def _missed(self, missed: Missed, path: ZkPath, seen_zxid: Zxid) -> EventType | None:
+        """What a client is told of this path, if it has seen all up to this zxid."""
+        if path not in self.state.nodes:
+            return missed.if_missing
+        if missed.since is None or self._changed(path, missed.since, seen_zxid):
+            return missed.if_changed
+        return None
+
+    def _changed(self, path: ZkPath, since: Literal["mzxid", "pzxid"], seen_zxid: Zxid) -> bool:
+        """Whether an existing node has changed since this zxid."""
+        return bool(getattr(self.state.nodes[path], since) > seen_zxid)

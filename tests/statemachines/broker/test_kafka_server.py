@@ -1,0 +1,467 @@
+"""How a broker stops; and brokers that go about it wrongly in one point, with the scenario that tells each of them.
+
+A battery of short scenarios passes on the class as it is, and the scenario named beside a mutant must fail on it.
+"""
+
+from __future__ import annotations
+
+import doctest
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from statemachines import controlled_shutdown
+from statemachines.broker import kafka_server
+from statemachines.broker.kafka_server import (
+    AskController,
+    Backoff,
+    FindController,
+    KafkaServer,
+    NotAnswered,
+    ShutdownStep,
+    Stopped,
+)
+from statemachines.broker.metadata_cache import MetadataCache
+from statemachines.control_design import ControlDesign, control_design_of
+from statemachines.controlled_shutdown import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+    controlled_shutdown_response,
+)
+from statemachines.controller import CONTROLLER
+from statemachines.controller_calls import EventFailure
+from statemachines.kafka_zk_client import ZkResponse, retry_requests_until_connected
+from statemachines.messages.errors import Errors
+from statemachines.zookeeper.tree import Code
+from tests.mutants import mutant_tests
+from tests.rows import rows
+from tests.statemachines.control import T0, T1
+from tests.statemachines.processing import EventCluster
+
+Server: TypeAlias = type[KafkaServer]
+Answer: TypeAlias = ControlledShutdownResponse | NotAnswered
+
+LET_GO = ControlledShutdownResponse(Errors.NONE)
+REMAINS = ControlledShutdownResponse(Errors.NONE, (T0,))
+MOVED = ControlledShutdownResponse(Errors.STALE_CONTROLLER_EPOCH)
+CLEAN, UNCLEAN = Stopped(cleanly=True), Stopped(cleanly=False)
+
+
+class Leaving:
+    """Broker 1, which is told to stop, of three that are alive; 2 is controller, as far as it knows.
+
+    Args:
+        kind: its class, which may be a mutant.
+        release: whose rules it follows; None: the newest.
+        epoch: that of its registration.
+        options: see `KafkaServer`.
+    """
+
+    def __init__(
+        self, kind: Server = KafkaServer, release: str | None = None, epoch: int = 101, **options: Any
+    ) -> None:
+        self.cache = MetadataCache()
+        self.knows(2, 1, 2, 3)
+        self.epoch = epoch
+        design = ControlDesign() if release is None else control_design_of(release)
+        self.server = kind(1, self.cache, lambda: self.epoch, design, **options)
+        self.step = self.server.controlled_shutdown()
+
+    def knows(self, controller: int | None, *alive: int) -> None:
+        """What UpdateMetadata has said."""
+        self.cache.state.controller_id, self.cache.state.alive_brokers = controller, frozenset(alive)
+
+    def asks(self) -> tuple[int, int]:
+        """Whom it asks now, and for which registration."""
+        assert isinstance(self.step, AskController), self.step
+        assert self.step.request.brokerId == 1
+        return self.step.controller, self.step.request.brokerEpoch
+
+    def answered(self, answer: Answer) -> ShutdownStep:
+        """It is answered, or not."""
+        assert isinstance(self.step, AskController), self.step
+        self.step = self.server.answered(self.step, answer)
+        return self.step
+
+    def waits(self) -> None:
+        """It waits, and goes on."""
+        assert isinstance(self.step, Backoff), self.step
+        self.step = self.server.waited(self.step)
+
+    def reads(self, **nodes: Any) -> None:
+        """It asks ZooKeeper, which has a controller and its registration, or not."""
+        while isinstance(self.step, FindController):
+            [request] = self.server.requests(self.step)
+            data = nodes.get("controller" if request.path == CONTROLLER else "registered")
+            self.step = self.server.found(self.step, [ZkResponse(Code.NONODE if data is None else Code.OK, data)])
+
+
+def is_let_go(kind: Server) -> None:
+    """Nothing remains: it stops cleanly, and asks no more."""
+    leaving = Leaving(kind)
+    assert leaving.asks() == (2, 101)
+    assert leaving.answered(LET_GO) == CLEAN
+
+
+def asks_again_for_what_remains(kind: Server) -> None:
+    """Until another replica is in sync."""
+    leaving = Leaving(kind)
+    leaving.answered(REMAINS)
+    leaving.waits()
+    assert leaving.asks() == (2, 101)
+    assert leaving.answered(LET_GO) == CLEAN
+
+
+def asks_again_after_an_error(kind: Server) -> None:
+    """Whichever it is. An error comes without partitions, and they may remain all the same."""
+    for error in set(Errors) - {Errors.NONE}:
+        leaving = Leaving(kind)
+        leaving.answered(ControlledShutdownResponse(error))
+        leaving.waits()
+        assert leaving.asks() == (2, 101)
+
+
+def asks_again_where_no_answer_came(kind: Server) -> None:
+    """The controller may not have got the request."""
+    leaving = Leaving(kind)
+    leaving.answered(NotAnswered.Lost)
+    leaving.waits()
+    assert leaving.asks() == (2, 101)
+
+
+def gives_up_after_three(kind: Server) -> None:
+    """Which counts the first."""
+    leaving = Leaving(kind)
+    for _ in range(2):
+        leaving.answered(REMAINS)
+        leaving.waits()
+    assert leaving.answered(REMAINS) == UNCLEAN
+
+
+def waits_between_attempts(kind: Server) -> None:
+    """For as long as is configured; after the last one it does not."""
+    leaving = Leaving(kind, max_retries=2, retry_backoff_ms=70)
+    assert leaving.answered(REMAINS) == Backoff(1, 2, 70)
+    leaving.waits()
+    assert leaving.answered(REMAINS) == UNCLEAN
+
+
+def gives_up_at_what_it_does_not_expect(kind: Server) -> None:
+    """Though it has attempts left: Kafka swallows what went wrong, and the others with it."""
+    assert Leaving(kind).answered(NotAnswered.Unexpected) == UNCLEAN
+
+
+def asks_the_controller_of_today(kind: Server) -> None:
+    """Another has been elected since."""
+    leaving = Leaving(kind)
+    leaving.answered(MOVED)
+    leaving.knows(3, 1, 2, 3)
+    leaving.waits()
+    assert leaving.asks() == (3, 101)
+
+
+def asks_whom_it_asked_where_none_is_known(kind: Server) -> None:
+    """It may be controller again; also where the one that is known is not alive."""
+    for controller in (None, 3):
+        leaving = Leaving(kind)
+        leaving.answered(REMAINS)
+        leaving.knows(controller, 1, 2)
+        leaving.waits()
+        assert leaving.asks() == (2, 101)
+
+
+def an_attempt_without_controller_counts(kind: Server) -> None:
+    """It has not been told of one yet: it waits, and asks when it has."""
+    leaving = Leaving(kind)
+    leaving.knows(None, 1)
+    leaving.step = leaving.server.controlled_shutdown()
+    assert leaving.step == Backoff(2, None, 5_000)
+    leaving.waits()
+    leaving.knows(3, 1, 3)
+    leaving.waits()
+    assert leaving.asks() == (3, 101)
+    assert leaving.answered(REMAINS) == UNCLEAN
+
+
+def says_its_registration_of_today(kind: Server) -> None:
+    """Its session ended while it waited, and it has registered anew: it would be refused by the old epoch."""
+    leaving = Leaving(kind)
+    leaving.answered(REMAINS)
+    leaving.epoch = 202
+    leaving.waits()
+    assert leaving.asks() == (2, 202)
+
+
+class NeverBelievesIt(KafkaServer):
+    """It asks as often as it may, whatever the answer."""
+
+    def _lets_go(self, answer: ControlledShutdownResponse) -> bool:
+        return False
+
+
+class LooksAtTheErrorOnly(KafkaServer):
+    """What remains is left to its fate."""
+
+    def _lets_go(self, answer: ControlledShutdownResponse) -> bool:
+        return answer.errorCode is Errors.NONE
+
+
+class LooksAtWhatRemainsOnly(KafkaServer):
+    """An error has nothing that remains."""
+
+    def _lets_go(self, answer: ControlledShutdownResponse) -> bool:
+        return not answer.remainingPartitions
+
+
+class TakesSilenceForConsent(KafkaServer):
+    """A lost answer was a good one."""
+
+    def answered(self, step: AskController, answer: Answer) -> ShutdownStep:
+        return super().answered(step, LET_GO if answer is NotAnswered.Lost else answer)
+
+
+class CountsRetriesOnly(KafkaServer):
+    """The first attempt is none."""
+
+    def controlled_shutdown(self) -> ShutdownStep:
+        return self._attempt(self.max_retries + 1, None)
+
+
+class WaitsAfterTheLast(KafkaServer):
+    """As until 3.0."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.design = self.design._replace(stop_after_last=False)
+
+
+class TriesOnWhateverHappens(KafkaServer):
+    """What is not expected is like a connection that fails."""
+
+    def answered(self, step: AskController, answer: Answer) -> ShutdownStep:
+        return super().answered(step, NotAnswered.Lost if isinstance(answer, NotAnswered) else answer)
+
+
+class StaysWithTheFirst(KafkaServer):
+    """What was controller is."""
+
+    def waited(self, step: Backoff) -> ShutdownStep:
+        return self._ask(step.prev_controller, step.remaining_retries - 1)
+
+
+class ForgetsWhomItAsked(KafkaServer):
+    """Each attempt begins from nothing."""
+
+    def waited(self, step: Backoff) -> ShutdownStep:
+        return super().waited(step._replace(prev_controller=None))
+
+
+class StopsWithoutController(KafkaServer):
+    """There is none to ask, so it stops."""
+
+    def _ask(self, controller: int | None, remaining: int) -> ShutdownStep:
+        return UNCLEAN if controller is None else super()._ask(controller, remaining)
+
+
+class KnowsItsFirstRegistrationOnly(KafkaServer):
+    """It reads its epoch once."""
+
+    def __init__(self, broker: int, cache: MetadataCache, broker_epoch: Callable[[], int], *more: Any) -> None:
+        first = broker_epoch()
+        super().__init__(broker, cache, lambda: first, *more)
+
+
+MUTANTS: list[tuple[Server, Callable[[Server], None]]] = [
+    (NeverBelievesIt, is_let_go),
+    (LooksAtTheErrorOnly, asks_again_for_what_remains),
+    (LooksAtWhatRemainsOnly, asks_again_after_an_error),
+    (TakesSilenceForConsent, asks_again_where_no_answer_came),
+    (CountsRetriesOnly, gives_up_after_three),
+    (WaitsAfterTheLast, waits_between_attempts),
+    (TriesOnWhateverHappens, gives_up_at_what_it_does_not_expect),
+    (StaysWithTheFirst, asks_the_controller_of_today),
+    (ForgetsWhomItAsked, asks_whom_it_asked_where_none_is_known),
+    (StopsWithoutController, an_attempt_without_controller_counts),
+    (KnowsItsFirstRegistrationOnly, says_its_registration_of_today),
+]
+
+
+test_the_class_passes, test_each_mutant_is_caught = mutant_tests(KafkaServer, MUTANTS)
+
+
+@pytest.mark.parametrize("module", [kafka_server, controlled_shutdown])
+def test_the_examples_in_the_docstrings(module: Any) -> None:
+    """They are as they say."""
+    assert doctest.testmod(module).failed == 0
+
+
+@given(
+    st.sampled_from([None, "1.0", "1.1", "2.8", "3.0"]),
+    st.integers(-1, 4),
+    st.lists(st.sampled_from([REMAINS, MOVED, NotAnswered.Lost]), min_size=5, max_size=5),
+    st.lists(st.sampled_from([None, 2, 3]), min_size=5, max_size=5),
+)
+def test_it_stops_in_the_end(
+    release: str | None, retries: int, answers: list[Answer], controllers: list[int | None]
+) -> None:
+    """Uncleanly, if it is never let go: whatever goes wrong, after as many attempts as it has, or fewer."""
+    leaving = Leaving(release=release, max_retries=retries)
+    asked = waited = 0
+    while not isinstance(leaving.step, Stopped):
+        match leaving.step:
+            case FindController():
+                leaving.reads(controller=controllers[waited], registered=1)
+            case AskController():
+                leaving.answered(answers[waited])
+                asked += 1
+            case Backoff():
+                waited += 1
+                leaving.knows(controllers[waited], 1, 2)
+                leaving.waits()
+    assert leaving.step == UNCLEAN
+    assert max(asked, waited) <= max(retries, 0)
+
+
+# What older releases did otherwise
+
+
+def test_until_3_0_it_waits_after_the_last_attempt() -> None:
+    """To no end: there is no other."""
+    leaving = Leaving(release="3.0", max_retries=1)
+    assert leaving.answered(REMAINS) == Backoff(0, 2, 5_000)
+    leaving.waits()
+    assert leaving.step == UNCLEAN
+
+
+def test_until_2_8_it_asks_zookeeper_who_is_controller() -> None:
+    """Whatever its metadata cache says; and then for the registration. [KAFKA-9189]"""
+    leaving = Leaving(release="2.8")
+    asked = []
+    while isinstance(leaving.step, FindController):
+        asked += [request.path for request in leaving.server.requests(leaving.step)]
+        leaving.step = leaving.server.found(leaving.step, [ZkResponse(Code.OK, 3)])
+    assert asked == ["/controller", "/brokers/ids/3"]
+    assert leaving.asks() == (3, 101)
+
+
+@pytest.mark.parametrize("nodes", [{}, {"controller": 3}], ids=["no controller", "not registered"])
+def test_who_was_asked_is_asked_again_where_zookeeper_knows_none(nodes: Mapping[str, int]) -> None:
+    """As with the metadata cache; the first time there is none to ask."""
+    leaving = Leaving(release="2.8")
+    leaving.reads(**nodes)
+    assert leaving.step == Backoff(2, None, 5_000)
+    leaving.waits()
+    leaving.reads(controller=2, registered=2)
+    leaving.answered(REMAINS)
+    leaving.waits()
+    leaving.reads(**nodes)
+    assert leaving.asks() == (2, 101)
+
+
+@pytest.mark.parametrize(("release", "gives_up"), [("1.0", True), ("1.1", False)])
+def test_until_1_0_no_controller_ended_it(release: str, gives_up: bool) -> None:
+    """The search for it throws, and what throws is swallowed with all attempts that were left."""
+    leaving = Leaving(release=release)
+    leaving.reads()
+    assert (leaving.step == UNCLEAN) is gives_up
+
+
+def test_until_1_0_a_controller_without_registration_did_not() -> None:
+    """It may be about to register."""
+    leaving = Leaving(release="1.0")
+    leaving.reads(controller=3)
+    assert leaving.step == Backoff(2, None, 5_000)
+
+
+def test_a_session_that_has_ended_ends_it() -> None:
+    """It cannot ask ZooKeeper any more."""
+    leaving = Leaving(release="2.8")
+    assert isinstance(leaving.step, FindController)
+    assert leaving.server.found(leaving.step, [ZkResponse(Code.SESSIONEXPIRED)]) == UNCLEAN
+
+
+def test_one_request_has_one_answer() -> None:
+    """Others are none."""
+    leaving = Leaving(release="2.8")
+    assert isinstance(leaving.step, FindController)
+    with pytest.raises(ValueError, match="one request has 2 answers"):
+        leaving.server.found(leaving.step, [ZkResponse(Code.OK, 2)] * 2)
+
+
+@pytest.mark.parametrize(("release", "epoch"), [("2.1", -1), ("2.2", 101)])
+def test_until_2_1_it_did_not_say_which_registration(release: str, epoch: int) -> None:
+    """So it could not be refused. [KIP-380]"""
+    leaving = Leaving(release=release)
+    leaving.reads(controller=2, registered=2)
+    assert leaving.asks() == (2, epoch)
+
+
+# Both sides
+
+
+@rows(
+    "answer, error",
+    [
+        (EventFailure.ControllerMoved, Errors.STALE_CONTROLLER_EPOCH),
+        (EventFailure.StaleBrokerEpoch, Errors.STALE_BROKER_EPOCH),
+        (EventFailure.BrokerNotAvailable, Errors.BROKER_NOT_AVAILABLE),
+        (EventFailure.UnknownBroker, Errors.UNKNOWN_SERVER_ERROR),
+        (EventFailure.IllegalState, Errors.UNKNOWN_SERVER_ERROR),
+        (Code.SESSIONEXPIRED, Errors.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_what_failed_is_answered_by_its_code(answer: EventFailure | Code, error: Errors) -> None:
+    """What the protocol has none for is unknown to the broker, as an exception of Kafka's own is."""
+    assert controlled_shutdown_response(answer) == ControlledShutdownResponse(error)
+
+
+def asked(cluster: EventCluster, request: ControlledShutdownRequest) -> ControlledShutdownResponse:
+    """The controller is asked."""
+    answer = cluster.process("process_controlled_shutdown", request.brokerId, request.brokerEpoch).answer
+    return controlled_shutdown_response(answer)
+
+
+@pytest.mark.parametrize("release", ["2.1", "2.8", "3.9"])
+def test_a_broker_and_its_controller(release: str) -> None:
+    """It leads what no other has in sync; a follower catches up, and it is let go."""
+    cluster = EventCluster(design=control_design_of(release))
+    cluster.zookeeper.create(None, CONTROLLER, 2)
+    cluster.create_topic("t", (1, 2, 3), (2, 1))
+    cluster.take_over()
+    cluster.leader_writes(T0, (1,))
+    leaving = Leaving(release=release, epoch=cluster.context.state.live_broker_epochs[1])
+    answers = []
+    while not isinstance(leaving.step, Stopped):
+        match leaving.step:
+            case FindController() as finding:
+                requests = leaving.server.requests(finding)
+                responses = retry_requests_until_connected(cluster.zookeeper, None, requests)
+                leaving.step = leaving.server.found(finding, responses)
+            case AskController() as asking:
+                assert asking.controller == 2
+                answers.append(asked(cluster, asking.request))
+                leaving.answered(answers[-1])
+            case Backoff():
+                cluster.leader_writes(T0, (1, 3))
+                leaving.waits()
+    assert answers == [REMAINS, LET_GO]
+    assert leaving.step == CLEAN
+    assert [cluster.state(each).leader for each in (T0, T1)] == [3, 2]
+
+
+def test_one_that_was_bounced_is_refused_until_it_knows_its_registration() -> None:
+    """The controller has seen its new registration before the broker itself has."""
+    cluster = EventCluster()
+    cluster.create_topic("t", (1, 2))
+    cluster.take_over()
+    registered = cluster.context.state.live_broker_epochs[1]
+    leaving = Leaving(epoch=registered - 1)
+    refusal = asked(cluster, ControlledShutdownRequest(1, leaving.asks()[1]))
+    assert refusal.errorCode is Errors.STALE_BROKER_EPOCH
+    leaving.answered(refusal)
+    leaving.epoch = registered
+    leaving.waits()
+    assert leaving.answered(asked(cluster, ControlledShutdownRequest(1, leaving.asks()[1]))) == CLEAN

@@ -1,0 +1,175 @@
+"""The pictures of a controller's life show every move, under Kafka's names, and nothing else."""
+
+import os
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from spec.life import moves
+from statemachines.agenda import IDLE, STOPPED, Agenda, Do
+from statemachines.drawing import controller_diagram
+from statemachines.drawing.controller_diagram import FORMATS, At, Move, Picture, mermaid, svg
+from tests.generations import each_generation
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+_IDLE, _ELECT, _WATCH = At(IDLE), At(Agenda((Do.Elect,))), At(Agenda((Do.WatchController, Do.Elect)))
+FEW = (
+    Move(At(STOPPED), "the process is started", _WATCH),
+    Move(_WATCH, "it is there", _ELECT),
+    Move(_WATCH, "it is not there", _ELECT),
+    Move(_IDLE, "nothing to do", _IDLE),
+    Move(_ELECT, "it is another broker", _IDLE),
+)
+
+
+@cache
+def picture(release: str) -> Picture:
+    """What is drawn of all moves of a release."""
+    return controller_diagram.picture_of(release, moves(release))
+
+
+def said_of(shown: Picture, move: Move) -> list[str]:
+    """What the arrows say that may show a move: of an event also what has happened then."""
+    return [words for arrow in shown.arrows for words in arrow.said if words.startswith(move.said)]
+
+
+@each_generation
+def test_every_move_is_shown(release: str) -> None:
+    """But for an event that changes nothing."""
+    shown = picture(release)
+    for move in moves(release):
+        changes = move.source != move.target or move.source.doing != IDLE or move.source.beside
+        if changes and move.said:
+            plain = move.said.removesuffix(": it resigns")
+            assert said_of(shown, move._replace(said=plain)), move
+    ends = {each.name for each in shown.boxes} | set(shown.frames)
+    assert {name for arrow in shown.arrows for name in (arrow.source, arrow.target)} <= ends
+
+
+@each_generation
+def test_every_request_is_a_box_of_its_own(release: str) -> None:
+    """Boxes have names of their own, and each place is one of them."""
+    shown = picture(release)
+    names = [each.name for each in shown.boxes]
+    assert len(names) == len(set(names))
+    found = moves(release)
+    places = {at for move in found for at in (move.source, move.target)}
+    assert len(places) == len([each for each in shown.boxes if each.name != "any"])
+
+
+@pytest.mark.parametrize(
+    ("release", "frames"),
+    [
+        pytest.param(
+            "0.10.2",
+            "Startup elect onControllerFailover Healthcheck SessionExpirationListener SessionExpireListener "
+            "LeaderChangeListener BrokerChangeListener IsrChangeNotification resign",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "1.0",
+            "ZkEventThread Startup elect onControllerFailover Healthcheck SessionExpireListener Reelect BrokerChange "
+            "IsrChangeNotification triggerControllerMove",
+            marks=pytest.mark.long,
+        ),
+        (
+            "3.9",
+            "Startup RegisterBrokerAndReelect elect onControllerFailover maybeResign Reelect BrokerChange "
+            "IsrChangeNotification triggerControllerMove",
+        ),
+    ],
+)
+def test_rows_have_kafkas_names(release: str, frames: str) -> None:
+    """A frame for each row, besides the thread that waits."""
+    assert [name for name in picture(release).frames if " " not in name] == frames.split()
+
+
+def test_what_holds_everywhere_is_one_arrow() -> None:
+    """Whatever the request, a session that has ended leads to one place."""
+    lost = [arrow for arrow in picture("3.9").arrows if "SESSIONEXPIRED: it resigns" in arrow.said]
+    assert [(arrow.source, arrow.target) for arrow in lost] == [("any", "RegisterBrokerAndReelect_Connect")]
+
+
+def test_what_elect_catches_has_an_arrow_for_each_request() -> None:
+    """Not for the write of a state: what fails there moves no controller."""
+    fails = [arrow for arrow in picture("3.9").arrows if "another error" in arrow.said]
+    assert {arrow.target for arrow in fails} == {"triggerControllerMove_MoveController"}
+    assert [arrow.source.removeprefix("onControllerFailover_") for arrow in fails] == [
+        "ReadBrokers",
+        "ReadStates",
+        "ReadPartitionState",
+        "DeletePreferredElection",
+    ]
+
+
+@each_generation
+def test_formats_show_the_same(release: str) -> None:
+    """Each box, and each arrow with what is said, in each format."""
+    shown = picture(release)
+    assert len(re.findall(r"-->", mermaid(shown))) == len(shown.arrows)
+    assert len(re.findall(r'" -> "', FORMATS["dot"](shown))) == len(shown.arrows)
+    image = ElementTree.fromstring(svg(shown))
+    words = " ".join("".join(text.itertext()) for text in image.iter(f"{SVG}text"))
+    assert all(f"{each.words} {each.title}".strip() in words for each in shown.boxes)
+    assert all(frame in words for frame in shown.frames)
+    assert all(" ".join(said.split()) in words for arrow in shown.arrows for said in arrow.said)
+
+
+@each_generation
+def test_a_page_fits_on_a_sheet(release: str) -> None:
+    """On A4 in landscape, 842 points wide, its letters are no smaller than in a footnote."""
+    image = ElementTree.fromstring(svg(picture(release)))
+    width, height, size = (float(image.get(name, "nan")) for name in ("width", "height", "font-size"))
+    assert size * 842 / max(width, height * 297 / 210) >= 5.3
+
+
+@each_generation
+def test_nothing_on_a_page_overlaps(release: str) -> None:
+    """Each line ends before the next begins, and in its panel: a wide face takes 6.5 points for a letter."""
+    image = ElementTree.fromstring(svg(picture(release)))
+    panels = [each for each in image.iter(f"{SVG}g") if each.get("class") == "node"]
+    assert len(panels) == len(picture(release).frames)
+    for panel in panels:
+        border = list(panel.iter(f"{SVG}path"))[-1].get("d", "")
+        right = max(float(x) for x in re.findall(r"(-?[\d.]+),", border))
+        lines = defaultdict(list)
+        for text in panel.iter(f"{SVG}text"):
+            lines[text.get("y")].append((float(text.get("x", "nan")), len("".join(text.itertext()))))
+        for along in lines.values():
+            assert all(x + 6.5 * letters <= next_x for (x, letters), (next_x, _) in pairwise([*along, (right, 0)]))
+
+
+def test_a_page_is_drawn_without_fonts(tmp_path: Path) -> None:
+    """None is looked for, so it is the same bytes with whatever fonts a machine has."""
+    no_fonts = tmp_path / "fonts.conf"
+    no_fonts.write_text('<?xml version="1.0"?><fontconfig></fontconfig>')
+    page = f"from {__name__} import *; print(svg(controller_diagram.picture_of('3.9', FEW)), end='')"
+    environment = os.environ | {"PYTHONHASHSEED": "1", "FONTCONFIG_FILE": str(no_fonts)}
+    done = subprocess.run([sys.executable, "-c", page], env=environment, check=True, capture_output=True, text=True)
+    assert done.stderr == "", "fonts were consulted"
+    assert done.stdout == svg(controller_diagram.picture_of("3.9", FEW))
+
+
+def test_only_what_is_handed_in_is_drawn() -> None:
+    """A box for each place, an arrow for each way with all that leads along it, and none for what changes nothing."""
+    shown = controller_diagram.picture_of("3.9", FEW)
+    assert [each.words for each in shown.boxes] == [
+        "stopped",
+        "not controller",
+        "WatchController",
+        "Elect",
+    ]
+    assert [(arrow.source, arrow.target, arrow.said) for arrow in shown.arrows] == [
+        ("Stopped", "Startup_WatchController", ("the process is started",)),
+        ("Startup_WatchController", "elect_Elect", ("it is not there", "it is there")),
+        ("elect_Elect", "NotController", ("it is another broker",)),
+    ]
+    assert mermaid(controller_diagram.picture_of("3.9", FEW[:-1])) != mermaid(shown)

@@ -1,0 +1,38 @@
+"""The codes of Kafka's protocol."""
+
+from __future__ import annotations
+
+from statemachines.messages.errors import Errors
+
+
+def test_errors_have_the_codes_of_the_protocol() -> None:
+    """As Errors.java has them."""
+    assert {error.name: error.value for error in Errors} == {
+        "UNKNOWN_SERVER_ERROR": -1,
+        "NONE": 0,
+        "OFFSET_OUT_OF_RANGE": 1,
+        "UNKNOWN_TOPIC_OR_PARTITION": 3,
+        "NOT_LEADER_OR_FOLLOWER": 6,
+        "BROKER_NOT_AVAILABLE": 8,
+        "STALE_CONTROLLER_EPOCH": 11,
+        "INVALID_TOPIC_EXCEPTION": 17,
+        "INVALID_REPLICA_ASSIGNMENT": 39,
+        "NOT_CONTROLLER": 41,
+        "INVALID_REQUEST": 42,
+        "OPERATION_NOT_ATTEMPTED": 55,
+        "KAFKA_STORAGE_ERROR": 56,
+        "FENCED_LEADER_EPOCH": 74,
+        "UNKNOWN_LEADER_EPOCH": 75,
+        "STALE_BROKER_EPOCH": 77,
+        "PREFERRED_LEADER_NOT_AVAILABLE": 80,
+        "ELIGIBLE_LEADERS_NOT_AVAILABLE": 83,
+        "ELECTION_NOT_NEEDED": 84,
+        "NO_REASSIGNMENT_IN_PROGRESS": 85,
+        "INVALID_UPDATE_VERSION": 95,
+        "INELIGIBLE_REPLICA": 107,
+    }
+
+
+def test_they_are_shown_by_name() -> None:
+    """In messages and in traces."""
+    assert str(Errors.STALE_BROKER_EPOCH) == "STALE_BROKER_EPOCH"

@@ -1,0 +1,48 @@
+"""Which brokers keep a partition while it moves."""
+
+from __future__ import annotations
+
+import doctest
+from itertools import permutations
+
+import pytest
+
+from election.brokers import InvalidBrokers
+from statemachines.messages import replica_assignment
+from statemachines.messages.replica_assignment import ReplicaAssignment
+
+
+def test_the_examples_in_the_docstrings() -> None:
+    """They are as they say."""
+    assert doctest.testmod(replica_assignment).failed == 0
+
+
+def test_a_reassignment_has_both_ends() -> None:
+    """Whatever moves where: it begins with the origin and ends with the target, which is preferred in its order."""
+    sets = [brokers for size in range(4) for brokers in permutations(range(4), size)]
+    for origin in sets:
+        for target in sets:
+            moving = ReplicaAssignment(origin).reassign_to(target)
+            assert moving.target_replicas == target
+            assert set(moving.origin_replicas) == set(origin)
+            assert moving.replicas[: len(target)] == target
+            assert moving.is_being_reassigned == (set(origin) != set(target))
+
+
+def test_a_second_reassignment_starts_from_the_same_origin() -> None:
+    """What the first one added is given up unless it is wanted again [KIP-455]."""
+    moving = ReplicaAssignment((1, 2)).reassign_to((3, 4)).reassign_to((4, 5))
+    assert moving == ReplicaAssignment((4, 5, 1, 2), (4, 5), (1, 2))
+
+
+def test_a_replica_leaves_all_three() -> None:
+    """It is kept, added and removed no longer."""
+    moving = ReplicaAssignment((3, 1, 2), (3,), (2,))
+    assert moving.remove_replica(3) == ReplicaAssignment((1, 2), (), (2,))
+    assert moving.remove_replica(2) == ReplicaAssignment((3, 1), (3,), ())
+
+
+def test_a_target_that_names_a_broker_twice_is_refused() -> None:
+    """It is named."""
+    with pytest.raises(InvalidBrokers, match="target: broker 3 stands twice"):
+        ReplicaAssignment((1, 2)).reassign_to((3, 3))
