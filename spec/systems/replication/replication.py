@@ -1,10 +1,10 @@
-"""Leaders write, followers truncate and fetch: can a committed record be lost, or differ between replicas?"""
+"""What all versions of the protocol have in common, and their properties."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from election import leader_for_preferred_replica
 from election.ids import BrokerId, LeaderEpoch
@@ -12,14 +12,11 @@ from spec.language import (
     Cells,
     Grid,
     Look,
-    Partial,
     Size,
     Specification,
-    State,
     Step,
     Tag,
     Tags,
-    Total,
     action,
     assumption,
     at_most,
@@ -35,94 +32,17 @@ from spec.language import (
     sometimes,
     switch,
     transition_invariant,
-    variable,
     view,
     where,
 )
 from spec.releases import ByRelease
+from spec.systems.replication.replicas import Committed, Leadership, Replicas
 from statemachines.broker import in_sync_replicas
 from statemachines.broker.hosted_partition import goes_by
 from statemachines.broker.in_sync_replicas import UNKNOWN_OFFSET
-from statemachines.broker.log import truncation
-from statemachines.broker.log.leader_epochs import EpochEndOffset, LeaderEpochs, Offset
+from statemachines.broker.log.leader_epochs import Offset
 from statemachines.broker.log.replica_log import Record, RecordId, ReplicaLog
-from statemachines.changes.receiving import TRUNCATE_EVERY_EPOCH
-from statemachines.changes.truncating import (
-    FENCE_FETCH,
-    FENCE_HIGH_WATERMARK,
-    FENCE_JOIN,
-    FENCE_TRUNCATION,
-    JOIN_AT_EPOCH_START,
-    MATCH_FETCH_EPOCH,
-    PERSIST_EPOCH_ON_LEAD,
-    REFUSE_SAME_EPOCH,
-    SKIP_DIVERGING_FETCH,
-    TRUNCATION,
-)
-from statemachines.messages.errors import Errors
-
-
-class Leadership(NamedTuple):
-    """Which broker leads, under which leader epoch, and which are in sync: in ZooKeeper or as a broker was told.
-
-    As published: the order of an ISR is left out, and the version of what ZooKeeper holds. Kafka's own record, with
-    both, is `statemachines.messages.leader_and_isr.LeaderAndIsr`.
-    """
-
-    leader_epoch: Literal[-1] | LeaderEpoch = -1
-    """-1 before the first election, whose epoch is 0."""
-    leader: BrokerId | None = None
-    isr: frozenset[BrokerId] = frozenset()
-
-
-class Committed(NamedTuple):
-    """A record that lay below the high watermark of a leader once, and where."""
-
-    offset: Offset
-    record: Record
-
-    def __str__(self) -> str:
-        return f"{self.record} at {self.offset}"
-
-
-class Fetch(NamedTuple):
-    """Who fetches, and from whom."""
-
-    follower: BrokerId
-    leader: BrokerId
-
-
-class Diverging(NamedTuple):
-    """The answer that the logs part: to a fetch at this offset."""
-
-    fetch_offset: Offset
-    answer: EpochEndOffset
-
-
-class Replicas(State):
-    """One partition: its replicas, ZooKeeper, the requests."""
-
-    log: Total[BrokerId, ReplicaLog] = variable("The log of each replica, with its high watermark.")
-    replica: Total[BrokerId, Leadership] = variable(
-        "What each broker goes by: the last LeaderAndIsr request that it accepted, and as leader its ISR since."
-    )
-    partition_state: Leadership = variable(
-        "The partition's state node in ZooKeeper. Left out: its version; a writer has read it in that step."
-    )
-    leader_and_isr: Partial[LeaderEpoch, Leadership] = variable(
-        "The LeaderAndIsr request of each epoch, from when it is sent on: each is delivered late, twice or never.",
-        of=lambda self, epoch: self.domain_of(Leadership, leader_epoch=[epoch]),
-    )
-    next_record_id: RecordId = variable("What the next record is called, so that no two are the same.")
-    committed: frozenset[Committed] = variable(
-        "What lay below the high watermark of a broker that presumed leadership: a history, which no broker has.",
-        when=lambda self: self.history,
-    )
-    late_answers: Partial[Fetch, Diverging] = variable(
-        "The last answer to a follower that the logs part, which arrives some time or never. Left out: that other "
-        "answers may be late as well.",
-        when=lambda self: self.answers_may_be_late,
-    )
+from statemachines.changes.truncating import MATCH_FETCH_EPOCH, REFUSE_SAME_EPOCH, SKIP_DIVERGING_FETCH, TRUNCATION
 
 
 def of_release(release: str) -> Mapping[str, str | bool]:
@@ -165,7 +85,8 @@ class Replication(Specification[Replicas]):
     (`a_new_leader_exposes_less`), and the high watermark of a follower goes back (`a_high_watermark_goes_back`).
     docs/findings.md has a table by release.
 
-    Here stands what all versions have in common. A version is a class below, and `truncation` names it.
+    Here stands what all versions have in common. A version is a class in a file beside this one, and `truncation`
+    names it.
     """
 
     name = "replication"
@@ -203,7 +124,7 @@ class Replication(Specification[Replicas]):
     @assumption
     def is_a_version(self) -> bool:
         """Replication itself is only what the versions share: `Replication.of(truncation=...)` is one of them."""
-        return self.__class__ not in (Replication, UnderOneEpoch)
+        return type(self) is not Replication
 
     def sizes(self) -> Mapping[Any, Size]:
         """Offsets and ids of records as far as there are records."""
@@ -621,298 +542,3 @@ def listed(brokers: Collection[BrokerId]) -> str:
     """
     *most, last = [str(each) for each in sorted(brokers)] or ["empty"]
     return f"{', '.join(most)} and {last}" if most else last
-
-
-class TruncateToHighWatermark(Replication, truncation="truncate-to-high-watermark"):
-    """Up to 0.10: a follower truncates to its own high watermark. [ReplicaManager.makeFollowers, 0.10.2]
-
-    It may be behind the leader's, so that committed records go, and come back only if the leader lives. T1, T2.
-    """
-
-    def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
-        """The follower's own high watermark."""
-        return truncation.to_high_watermark(s.log[follower])
-
-
-class Kip101(TruncateToHighWatermark, truncation="kip-101"):
-    """0.11 to 1.1: a follower asks where the epoch of its last record ends at the leader. [KIP-101]
-
-    If the leader never had that epoch, the answer is the start of a later one, and that may lie beyond the point
-    where the logs part. T3.
-    """
-
-    answers: str = switch(
-        "published",
-        "To where a follower truncates: as the published models compute it, or as Kafka's leader answers.",
-        among=["published", "kafka"],
-    )
-
-    def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
-        """Where the follower's latest epoch ends at the leader."""
-        log, its = s.log[follower], s.log[leader]
-        if self.answers == "published":
-            return truncation.published_kip_101(log, its)
-        latest = log.epochs.latest_epoch
-        return truncation.kip_101(log, its.epochs.end_offset_for_kip_101(latest, its.end_offset))
-
-
-class Kip279(Kip101, truncation="kip-279"):
-    """2.0: the answer names the epoch that it is about, and a follower asks until both have that. [KIP-279]
-
-    A broker that is asked answers, even if leader and follower go by different leader epochs. T4, T5.
-    """
-
-    def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
-        """Where the latest epoch that both have ends, all rounds in one step."""
-        log, its = s.log[follower], s.log[leader]
-        if self.answers == "published":
-            return truncation.published_kip_279(log, its)
-        return truncation.in_rounds(log, lambda epoch: self.end_offset_for(s, leader, epoch)).end_offset
-
-    def end_offset_for(self, s: Replicas, leader: BrokerId, epoch: LeaderEpoch) -> EpochEndOffset:
-        """What a leader answers to the question where an epoch ends."""
-        its = s.log[leader]
-        return its.epochs.end_offset_for_kip_279(epoch, its.end_offset)
-
-
-def answers_late(self: Replication) -> bool:
-    """Whether logs may part, and it makes a difference when a follower hears so."""
-    return several_epochs(self) and self.answers_may_be_late
-
-
-def has_committed_in_its_epoch(s: Replicas, leader: BrokerId) -> bool:
-    """Whether the leader's high watermark has come to the first record of its epoch, or to the end of its log."""
-    log = s.log[leader]
-    here = log.at(log.high_watermark)
-    return here is None or here.leader_epoch == s.replica[leader].leader_epoch
-
-
-class Kip320FirstTry(Kip279, truncation="kip-320-first-try"):
-    """How KIP-320 was designed first: what is compared are the epochs of single records. It was not released.
-
-    A follower no longer truncates when it becomes one, but when its last record has another epoch than the leader's
-    there; and a fetch tells the leader the epoch of the last record. A record's epoch does not say which leader its
-    follower goes by now: strong_isr breaks at three brokers and three epochs.
-    """
-
-    def agrees(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
-        """Whether both have a record of one epoch before an offset."""
-        if offset == 0:
-            return True
-        mine, its = s.log[follower].at(offset - 1), s.log[leader].at(offset - 1)
-        return mine is not None and its is not None and mine.leader_epoch == its.leader_epoch
-
-    def known_end_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> Offset:
-        """An offset before which both have a record of one epoch is acknowledged; of another nothing is known."""
-        return offset if self.agrees(s, follower, leader, offset) else UNKNOWN_OFFSET
-
-    def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Only if the follower's last record has the epoch of the leader's there."""
-        end_offset = s.log[follower].end_offset
-        return super().may_fetch(s, follower, leader) and self.agrees(s, follower, leader, end_offset)
-
-    def may_join(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Only when something of the leader's epoch can be compared."""
-        return super().may_join(s, follower, leader) and has_committed_in_its_epoch(s, leader)
-
-    def truncate(self, s: Replicas, follower: BrokerId, request: Leadership) -> None:
-        """Not yet."""
-
-    @action(when=several_epochs, receiver="leader")
-    def follower_truncate(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
-        """A follower whose last record has another epoch than the leader's there truncates its log."""
-        require(self.follows(s, follower, leader) and self.presumes_leadership(s, leader))
-        log, its = s.log[follower], s.log[leader]
-        require(log.records)
-        there = its.at(log.end_offset - 1)
-        require(there is None or there.leader_epoch != log.latest_epoch)
-        s.log[follower] = log.truncate_to(self.truncation_offset(s, follower, leader))
-
-
-class UnderOneEpoch(Replication):
-    """What versions since 2.1 share: leader and follower deal with each other only under the same leader epoch.
-
-    In Kafka each fetch, and each question where an epoch ends, carries the asker's leader epoch, and the leader
-    refuses what is not its own [KIP-320; Partition.checkCurrentLeaderEpoch, 2.1]. Here what a leader makes of a
-    fetch, a high watermark or an ISR, is a step of its own later on, and so each has its fence.
-    """
-
-    name = Replication.name
-
-    fence_fetch: bool = switch(FENCE_FETCH.now, str(FENCE_FETCH))
-    fence_high_watermark: bool = switch(FENCE_HIGH_WATERMARK.now, str(FENCE_HIGH_WATERMARK))
-    fence_join: bool = switch(FENCE_JOIN.now, str(FENCE_JOIN))
-    join_at_epoch_start: bool = switch(JOIN_AT_EPOCH_START.now, str(JOIN_AT_EPOCH_START))
-    persist_epoch_on_lead: bool = switch(PERSIST_EPOCH_ON_LEAD.now, str(PERSIST_EPOCH_ON_LEAD))
-
-    def same_epoch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Whether both go by one leader epoch, of which this broker is the leader."""
-        return self.may_ask(s, s.replica[follower], leader)
-
-    def may_ask(self, s: Replicas, mine: Leadership, leader: BrokerId) -> bool:
-        """Whether this broker leads, and under the very leader epoch that the asker goes by."""
-        its = s.replica[leader]
-        if its.leader != leader:
-            return False
-        return truncation.check_leader_epoch(mine.leader_epoch, its.leader_epoch) is None
-
-    def epochs_of(self, s: Replicas, leader: BrokerId) -> LeaderEpochs:
-        """The leader-epoch cache of a leader, which may know where its own epoch began before it has written."""
-        epochs = s.log[leader].epochs
-        if self.persist_epoch_on_lead and self.presumes_leadership(s, leader):
-            return epochs.assign(s.replica[leader].leader_epoch, s.log[leader].end_offset)
-        return epochs
-
-    def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Only under the leader's own epoch."""
-        fenced_off = self.fence_fetch and not self.same_epoch(s, follower, leader)
-        return not fenced_off and super().may_fetch(s, follower, leader)
-
-    def must_leave(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """A member that goes by another epoch than the leader's own counts as behind."""
-        return not self.same_epoch(s, follower, leader) or super().must_leave(s, follower, leader)
-
-    def acknowledged_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> Offset:
-        """Only under the leader's own epoch."""
-        if self.fence_high_watermark and not self.same_epoch(s, follower, leader):
-            return UNKNOWN_OFFSET
-        return super().acknowledged_offset(s, follower, leader, offset)
-
-    def may_join(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Only under the leader's own epoch, and not before that epoch can be told from the records.
-
-        As published: the leader's high watermark has come to the start of its epoch. Kafka asks that of the
-        follower's LEO, which is less, see `in_sync_replicas.may_join`.
-        """
-        if self.fence_join and not self.same_epoch(s, follower, leader):
-            return False
-        if self.join_at_epoch_start and not has_committed_in_its_epoch(s, leader):
-            return False
-        return super().may_join(s, follower, leader)
-
-
-class Kip320(UnderOneEpoch, Kip279, truncation="kip-320"):
-    """2.1 to 2.7: the question where an epoch ends is fenced as a fetch is. [KIP-320]"""
-
-    fence_truncation: bool = switch(FENCE_TRUNCATION.now, str(FENCE_TRUNCATION))
-    truncate_every_epoch: bool = switch(TRUNCATE_EVERY_EPOCH.now, str(TRUNCATE_EVERY_EPOCH))
-
-    def truncate(self, s: Replicas, follower: BrokerId, request: Leadership) -> None:
-        """Only when the leader has accepted the same request."""
-        leader = request.leader
-        if self.fence_truncation:
-            assert leader is not None
-            require(self.may_ask(s, request, leader))
-        if self.truncate_every_epoch or s.replica[follower].leader != leader:
-            super().truncate(s, follower, request)
-
-    def end_offset_for(self, s: Replicas, leader: BrokerId, epoch: LeaderEpoch) -> EpochEndOffset:
-        """The answer of a leader that knows where its own epoch began."""
-        return self.epochs_of(s, leader).end_offset_for(epoch, s.log[leader].end_offset)
-
-
-class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"):
-    """2.8 and later: a follower asks nothing, since the answer to its fetch says where the logs part. [KAFKA-10554]
-
-    It fetches at the end of its log, and names the epoch of its last record. If the leader's log does not go on from
-    there, it answers with an epoch and an offset in place of records. The follower truncates and fetches again, round
-    by round. Until the last round its log may be anything, so the leader must not count it (KAFKA-13141).
-
-    An answer holds in the leader epoch of its fetch, whenever it arrives. Until 3.9.0 it is obeyed in a later one as
-    well, if that leader leads again and the follower's log ends where it did (KAFKA-18991).
-
-    Left out: an epoch that a former leader noted and never wrote in, which costs one more round; and that until 3.4.0
-    a follower takes the leader's high watermark before it truncates, which only its own consumers see (KAFKA-14704).
-
-    `Replication` is a base once more so that `of` finds this version: it passes over classes that fix nothing.
-    """
-
-    skip_diverging_fetch: bool = switch(SKIP_DIVERGING_FETCH.now, str(SKIP_DIVERGING_FETCH))
-    match_fetch_epoch: bool = switch(MATCH_FETCH_EPOCH.now, str(MATCH_FETCH_EPOCH))
-
-    @property
-    def answers_may_be_late(self) -> bool:
-        """Until 3.9.0."""
-        return not self.match_fetch_epoch
-
-    def answer(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> EpochEndOffset | Errors | None:
-        """What the leader says to a fetch at the end of the follower's log; None if the logs do not part before."""
-        log = s.log[follower]
-        if log.latest_epoch is None:
-            return None
-        epochs, end_offset = self.epochs_of(s, leader), s.log[leader].end_offset
-        return truncation.diverging_epoch(epochs, end_offset, log.end_offset, log.latest_epoch)
-
-    def truncate(self, s: Replicas, follower: BrokerId, request: Leadership) -> None:
-        """Not yet."""
-
-    def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
-        """One round. A leader that cannot tell refuses the fetch, and the follower asks for its log end instead.
-
-        [AbstractFetcherThread.truncateOnFetchResponse, fetchOffsetAndTruncate, 2.8 to 3.9]
-        """
-        log, answer = s.log[follower], self.answer(s, follower, leader)
-        if answer is None:
-            return log.end_offset
-        if isinstance(answer, Errors):
-            return min(log.end_offset, s.log[leader].end_offset)
-        return truncation.kip_279(log, answer).offset
-
-    def may_ask_again(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Whether a fetch may be made: one thread makes them one by one, for all that a broker follows another in."""
-        waits = self.answers_may_be_late and Fetch(follower, leader) in s.late_answers
-        return not waits and super().may_fetch(s, follower, leader)
-
-    def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Only from where the logs do not part."""
-        return self.may_ask_again(s, follower, leader) and self.answer(s, follower, leader) is None
-
-    def known_end_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> Offset:
-        """Nothing from a fetch that is refused; nor, since KAFKA-13141, from one that finds that the logs part."""
-        answer = self.answer(s, follower, leader)
-        if isinstance(answer, Errors) or (answer is not None and self.skip_diverging_fetch):
-            return UNKNOWN_OFFSET
-        if not self.may_ask_again(s, follower, leader):
-            return UNKNOWN_OFFSET
-        return super().known_end_offset(s, follower, leader, offset)
-
-    @action(when=several_epochs, receiver="leader")
-    def follower_truncate(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
-        """A follower fetches, is told that the logs part before the end of its own, and truncates its log."""
-        require(follower != leader and self.may_ask_again(s, follower, leader))
-        offset = self.truncation_offset(s, follower, leader)
-        require(offset < s.log[follower].end_offset)
-        s.log[follower] = s.log[follower].truncate_to(offset)
-
-    @action(when=answers_late, receiver="follower")
-    def leader_answer(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
-        """A leader answers a fetch of a follower that their logs part; the follower does not hear it yet."""
-        require(follower != leader and self.may_ask_again(s, follower, leader))
-        answer = self.answer(s, follower, leader)
-        require(isinstance(answer, EpochEndOffset))
-        assert isinstance(answer, EpochEndOffset)
-        s.late_answers[Fetch(follower, leader)] = Diverging(s.log[follower].end_offset, answer)
-
-    @action(when=answers_late)
-    def follower_hear(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
-        """The answer arrives. A follower truncates its log if it goes by that leader, in whichever leader epoch.
-
-        [AbstractFetcherThread.processFetchRequest, 2.8 to 3.9.0]
-        """
-        late, log = s.late_answers.get(Fetch(follower, leader)), s.log[follower]
-        require(late is not None)
-        assert late is not None
-        del s.late_answers[Fetch(follower, leader)]
-        if not self.follows(s, follower, leader) or late.fetch_offset != log.end_offset:
-            say("it is passed over")
-            return
-        s.log[follower] = log.truncate_to(truncation.kip_279(log, late.answer).offset)
-
-    @view(when=answers_late)
-    def answered(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> str:
-        """An answer that a follower has not heard yet."""
-        late = s.late_answers.get(Fetch(follower, leader))
-        where(late is not None)
-        assert late is not None
-        end, at = late.answer.end_offset, late.fetch_offset
-        return f"broker {follower} is yet to hear from broker {leader} that the logs part at {end}; it asked at {at}"

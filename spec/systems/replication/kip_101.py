@@ -1,0 +1,32 @@
+"""0.11 to 1.1: a follower asks where the epoch of its last record ends."""
+
+from __future__ import annotations
+
+from election.ids import BrokerId
+from spec.language import switch
+from spec.systems.replication.replicas import Replicas
+from spec.systems.replication.truncate_to_high_watermark import TruncateToHighWatermark
+from statemachines.broker.log import truncation
+from statemachines.broker.log.leader_epochs import Offset
+
+
+class Kip101(TruncateToHighWatermark, truncation="kip-101"):
+    """0.11 to 1.1: a follower asks where the epoch of its last record ends at the leader. [KIP-101]
+
+    If the leader never had that epoch, the answer is the start of a later one, and that may lie beyond the point
+    where the logs part. T3.
+    """
+
+    answers: str = switch(
+        "published",
+        "To where a follower truncates: as the published models compute it, or as Kafka's leader answers.",
+        among=["published", "kafka"],
+    )
+
+    def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
+        """Where the follower's latest epoch ends at the leader."""
+        log, its = s.log[follower], s.log[leader]
+        if self.answers == "published":
+            return truncation.published_kip_101(log, its)
+        latest = log.epochs.latest_epoch
+        return truncation.kip_101(log, its.epochs.end_offset_for_kip_101(latest, its.end_offset))

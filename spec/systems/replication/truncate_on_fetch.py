@@ -1,0 +1,121 @@
+"""Since 2.8: the answer to a fetch says where the logs part."""
+
+from __future__ import annotations
+
+from election.ids import BrokerId
+from spec.language import action, require, say, switch, view, where
+from spec.systems.replication.replicas import Diverging, Fetch, Leadership, Replicas
+from spec.systems.replication.replication import Replication, several_epochs
+from spec.systems.replication.under_one_epoch import UnderOneEpoch, answers_late
+from statemachines.broker.in_sync_replicas import UNKNOWN_OFFSET
+from statemachines.broker.log import truncation
+from statemachines.broker.log.leader_epochs import EpochEndOffset, Offset
+from statemachines.changes.truncating import MATCH_FETCH_EPOCH, SKIP_DIVERGING_FETCH
+from statemachines.messages.errors import Errors
+
+
+class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"):
+    """2.8 and later: a follower asks nothing, since the answer to its fetch says where the logs part. [KAFKA-10554]
+
+    It fetches at the end of its log, and names the epoch of its last record. If the leader's log does not go on from
+    there, it answers with an epoch and an offset in place of records. The follower truncates and fetches again, round
+    by round. Until the last round its log may be anything, so the leader must not count it (KAFKA-13141).
+
+    An answer holds in the leader epoch of its fetch, whenever it arrives. Until 3.9.0 it is obeyed in a later one as
+    well, if that leader leads again and the follower's log ends where it did (KAFKA-18991).
+
+    Left out: an epoch that a former leader noted and never wrote in, which costs one more round; and that until 3.4.0
+    a follower takes the leader's high watermark before it truncates, which only its own consumers see (KAFKA-14704).
+
+    `Replication` is a base once more so that `of` finds this version: it passes over classes that fix nothing.
+    """
+
+    skip_diverging_fetch: bool = switch(SKIP_DIVERGING_FETCH.now, str(SKIP_DIVERGING_FETCH))
+    match_fetch_epoch: bool = switch(MATCH_FETCH_EPOCH.now, str(MATCH_FETCH_EPOCH))
+
+    @property
+    def answers_may_be_late(self) -> bool:
+        """Until 3.9.0."""
+        return not self.match_fetch_epoch
+
+    def answer(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> EpochEndOffset | Errors | None:
+        """What the leader says to a fetch at the end of the follower's log; None if the logs do not part before."""
+        log = s.log[follower]
+        if log.latest_epoch is None:
+            return None
+        epochs, end_offset = self.epochs_of(s, leader), s.log[leader].end_offset
+        return truncation.diverging_epoch(epochs, end_offset, log.end_offset, log.latest_epoch)
+
+    def truncate(self, s: Replicas, follower: BrokerId, request: Leadership) -> None:
+        """Not yet."""
+
+    def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
+        """One round. A leader that cannot tell refuses the fetch, and the follower asks for its log end instead.
+
+        [AbstractFetcherThread.truncateOnFetchResponse, fetchOffsetAndTruncate, 2.8 to 3.9]
+        """
+        log, answer = s.log[follower], self.answer(s, follower, leader)
+        if answer is None:
+            return log.end_offset
+        if isinstance(answer, Errors):
+            return min(log.end_offset, s.log[leader].end_offset)
+        return truncation.kip_279(log, answer).offset
+
+    def may_ask_again(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
+        """Whether a fetch may be made: one thread makes them one by one, for all that a broker follows another in."""
+        waits = self.answers_may_be_late and Fetch(follower, leader) in s.late_answers
+        return not waits and super().may_fetch(s, follower, leader)
+
+    def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
+        """Only from where the logs do not part."""
+        return self.may_ask_again(s, follower, leader) and self.answer(s, follower, leader) is None
+
+    def known_end_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> Offset:
+        """Nothing from a fetch that is refused; nor, since KAFKA-13141, from one that finds that the logs part."""
+        answer = self.answer(s, follower, leader)
+        if isinstance(answer, Errors) or (answer is not None and self.skip_diverging_fetch):
+            return UNKNOWN_OFFSET
+        if not self.may_ask_again(s, follower, leader):
+            return UNKNOWN_OFFSET
+        return super().known_end_offset(s, follower, leader, offset)
+
+    @action(when=several_epochs, receiver="leader")
+    def follower_truncate(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
+        """A follower fetches, is told that the logs part before the end of its own, and truncates its log."""
+        require(follower != leader and self.may_ask_again(s, follower, leader))
+        offset = self.truncation_offset(s, follower, leader)
+        require(offset < s.log[follower].end_offset)
+        s.log[follower] = s.log[follower].truncate_to(offset)
+
+    @action(when=answers_late, receiver="follower")
+    def leader_answer(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
+        """A leader answers a fetch of a follower that their logs part; the follower does not hear it yet."""
+        require(follower != leader and self.may_ask_again(s, follower, leader))
+        answer = self.answer(s, follower, leader)
+        require(isinstance(answer, EpochEndOffset))
+        assert isinstance(answer, EpochEndOffset)
+        s.late_answers[Fetch(follower, leader)] = Diverging(s.log[follower].end_offset, answer)
+
+    @action(when=answers_late)
+    def follower_hear(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
+        """The answer arrives. A follower truncates its log if it goes by that leader, in whichever leader epoch.
+
+        [AbstractFetcherThread.processFetchRequest, 2.8 to 3.9.0]
+        """
+        late, log = s.late_answers.get(Fetch(follower, leader)), s.log[follower]
+        require(late is not None)
+        assert late is not None
+        del s.late_answers[Fetch(follower, leader)]
+        if not self.follows(s, follower, leader) or late.fetch_offset != log.end_offset:
+            say("it is passed over")
+            return
+        s.log[follower] = log.truncate_to(truncation.kip_279(log, late.answer).offset)
+
+    @view(when=answers_late)
+    def answered(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> str:
+        """An answer that a follower has not heard yet."""
+        late = s.late_answers.get(Fetch(follower, leader))
+        where(late is not None)
+        assert late is not None
+        end, at = late.answer.end_offset, late.fetch_offset
+        return f"broker {follower} is yet to hear from broker {leader} that the logs part at {end}; it asked at {at}"

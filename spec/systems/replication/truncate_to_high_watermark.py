@@ -1,0 +1,20 @@
+"""Until 0.10: a follower truncates to its own high watermark."""
+
+from __future__ import annotations
+
+from election.ids import BrokerId
+from spec.systems.replication.replicas import Replicas
+from spec.systems.replication.replication import Replication
+from statemachines.broker.log import truncation
+from statemachines.broker.log.leader_epochs import Offset
+
+
+class TruncateToHighWatermark(Replication, truncation="truncate-to-high-watermark"):
+    """Up to 0.10: a follower truncates to its own high watermark. [ReplicaManager.makeFollowers, 0.10.2]
+
+    It may be behind the leader's, so that committed records go, and come back only if the leader lives. T1, T2.
+    """
+
+    def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
+        """The follower's own high watermark."""
+        return truncation.to_high_watermark(s.log[follower])
