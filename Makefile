@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PARTS := long-kafka long-instances long-engines long-reliability long-spark long-systems long-zookeeper long-mutants long-pictures
 
 # What each dependency does for us, once: README's commands, the wheel, Spark's jobs, a run that is resumed.
-CLAIMED := tests/test_packaging.py tests/test_readme.py::test_commands_print_what_is_shown \
+CLAIMED := tests/test_packaging.py tests/test_tutorial.py::test_a_document_is_true \
 	$(addprefix tests/spec/,checking/spark/test_engine.py::test_jobs_agree_with_the_reference checking/spark/test_resume.py::test_a_killed_run_is_resumed \
 	checking/traces/test_itf.py checking/graph/test_state_space.py checking/traces/test_tabular.py testing/test_machine.py reports what_if/test_live_zookeeper.py)
 

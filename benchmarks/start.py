@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tests.tutorial import TUTORIAL, Reader
+from tests.tutorial import TUTORIAL, Reader, blocks
 
 HOME: Final = Path(__file__).parents[1]
 PACKAGES: Final = ("election", "statemachines", "spec")
@@ -57,7 +57,7 @@ def copied(place: Path) -> None:
     """The packages, with nothing compiled, and the tutorial's file."""
     for package in PACKAGES:
         shutil.copytree(HOME / package, place / package, ignore=shutil.ignore_patterns("__pycache__"))
-    next(Reader(place, Path(sys.executable).parent).follow(TUTORIAL.read_text()))
+    blocks(TUTORIAL, Reader(place))[0].evaluate()
 
 
 def start(command: str, place: Path) -> Start:

@@ -47,7 +47,7 @@ LONGEST = (
     "tests/spec/cli/test_command.py",
     "tests/spec/checking/local/test_resume.py",
     "tests/test_packaging.py",
-    "tests/test_readme.py",
+    "tests/test_tutorial.py",
     "tests/spec/checking/local/",
 )
 """What begins first, so that no worker is left with one of them at the end while the other has nothing to do."""

@@ -1,4 +1,4 @@
-"""Every block of code in the documents is run by a test, or says why it cannot be; and then it is one that could be.
+"""Every block of code in the documents is run (`tests/test_tutorial.py`), or says why not; and then it could be.
 
 A fence says it after its language: ```console not run: why. What is quoted (a log, a drawing) is `text`. Links and
 citations lead to what there is.
@@ -14,56 +14,24 @@ from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 import pytest
 from click.testing import CliRunner
 from markdown_it import MarkdownIt
+from sybil import Example
 
 from spec.atlas.anomalies import anomaly_named
 from spec.cli.command import kafkaspec
 from tests.rows import rows
-from tests.test_readme import SHOWING
-from tests.tutorial import PAGES
+from tests.tutorial import DOCUMENTS, ROOT, blocks
 
-ROOT = Path(__file__).parents[1]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")])
-FENCE = re.compile(r"^```(?P<language>\w*)(?: (?P<note>[^\n]+))?\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 NOT_RUN = re.compile(r"not run: \w.{9,}")
-RUN_BY_ANOTHER = {page: {"python", "console"} for page in SHOWING}
-"""By `tests/test_readme.py`."""
 CONCEPTS = ROOT / "docs" / "concepts.md"
 COMMAND = re.compile(r"`((?:kafkaspec|python) [^`]+)`")
 
 
-class Block(NamedTuple):
-    """A block of code."""
-
-    document: Path
-    language: str
-    note: str
-    body: str
-
-    @property
-    def is_run(self) -> bool:
-        """Whether a test runs it."""
-        others = RUN_BY_ANOTHER.get(self.document, set[str]())
-        return not self.note and (self.document in PAGES or self.language in others)
-
-    @property
-    def commands(self) -> list[str]:
-        """What a person types: behind a prompt, or all of it where there is none."""
-        lines = self.body.splitlines()
-        return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")] or lines
-
-
-BLOCKS = [
-    Block(document, block["language"], block["note"] or "", block["body"])
-    for document in DOCUMENTS
-    for block in FENCE.finditer(document.read_text(encoding="utf-8"))
-]
-NAMED = {f"{each.document.name}: {each.body.splitlines()[0]}": each for each in BLOCKS}
+BLOCKS = {f"{page.relative_to(ROOT)}:{block.line}": block for page in DOCUMENTS for block in blocks(page)}
 
 
 def test_blocks_are_found() -> None:
@@ -72,41 +40,42 @@ def test_blocks_are_found() -> None:
     assert 2 * len(BLOCKS) == fences > 100
 
 
-@rows("block", NAMED)
-def test_a_block_is_run_or_says_why_not(block: Block) -> None:
-    """A quotation has nothing in it to be run."""
-    assert block.language
-    if block.language == "text":
-        assert not re.search(r"^(\$ |kafkaspec |make |\S*python )", block.body, re.MULTILINE)
-    elif not block.is_run:
-        assert NOT_RUN.fullmatch(block.note)
+@rows("block", {name: block for name, block in BLOCKS.items() if not block.region.evaluator})
+def test_a_block_is_run_or_says_why_not(block: Example) -> None:
+    """What is not run could be: each of its commands exists, with its options. A quotation has nothing to be run."""
+    note, lines = block.region.lexemes["note"], block.parsed.splitlines()
+    if not note:
+        assert not re.search(r"^(\$ |kafkaspec |make |\S*python )", block.parsed, re.MULTILINE)
+        return
+    assert NOT_RUN.fullmatch(note)
+    for command in [line.removeprefix("$ ") for line in lines if line.startswith("$ ")] or lines:
+        could_be_given(command)
 
 
-@rows("block", {name: block for name, block in NAMED.items() if block.note})
-def test_what_is_not_run_could_be(block: Block) -> None:
-    """Each of its commands exists, with each of its options."""
-    assert block.commands
-    for command in block.commands:
-        program, *words = shlex.split(command, comments=True)
-        if program == "kafkaspec":
-            asked = kafkaspec.commands[words[0]]
-            asked.make_parser(click.Context(asked)).parse_args(words[1:])
-        elif program == "make":
-            assert re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-        elif program != "kafka-topics.sh":  # which is Kafka's own
-            assert (program, words[0]) == (".venv/bin/python", "-m")
-            assert find_spec(words[1])
+def could_be_given(command: str) -> None:
+    """It exists, with each of its options."""
+    program, *words = shlex.split(command, comments=True)
+    if program == "kafkaspec":
+        asked = kafkaspec.commands[words[0]]
+        asked.make_parser(click.Context(asked)).parse_args(words[1:])
+    elif program == "make":
+        assert re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    elif program != "kafka-topics.sh":  # which is Kafka's own
+        assert (program, words[0]) == (".venv/bin/python", "-m")
+        assert find_spec(words[1])
 
 
 @rows(
     "command",
-    {each: each for each in COMMAND.findall((ROOT / "docs" / "command-line.md").read_text(encoding="utf-8"))},
+    {
+        each: each
+        for page in (ROOT / "README.md", ROOT / "docs" / "command-line.md")
+        for each in re.findall(r"`((?:kafkaspec|make) [^`]+)`", page.read_text(encoding="utf-8"))
+    },
 )
-def test_a_command_of_the_reference_could_be_given(command: str) -> None:
-    """It exists, with each of its options."""
-    _, name, *words = shlex.split(command)
-    asked = kafkaspec.commands[name]
-    asked.make_parser(click.Context(asked)).parse_args(words)
+def test_a_command_that_is_named_could_be_given(command: str) -> None:
+    """In README and in the pages of reference."""
+    could_be_given(command)
 
 
 # Links.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tutorial import TUTORIAL, Reader, without_times
+from tests.tutorial import TUTORIAL, Reader
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("election", "statemachines", "spec")
@@ -116,6 +116,4 @@ def test_the_installed_command_works(programs: Path, elsewhere: Path, arguments:
 @pytest.mark.long
 def test_the_tutorial_can_be_followed_anywhere(programs: Path, elsewhere: Path) -> None:
     """A reader who installed the wheel sees what the tutorial prints, once the kernels are compiled there, too."""
-    tried = list(Reader(elsewhere, programs).follow(TUTORIAL.read_text()))
-    said = [(each.command, without_times(each.expected)) for each in tried]
-    assert said == [(each.command, without_times(each.printed)) for each in tried]
+    Reader(elsewhere, programs).follow(TUTORIAL)

@@ -1,8 +1,13 @@
-"""A reader of a tutorial who does what it says: types the code, runs the commands, and looks whether it is so.
+"""A reader of the documents who does what they say: types the code, runs the commands, and looks whether it is so.
 
-A block of Python goes where the sentence before it says; a block of commands is run, in a directory with nothing but
-our `examples`.
-`python -m tests.tutorial` writes into these pages what is printed today: read the difference before you keep it.
+All blocks of a document are tried in their order, in a directory with nothing but our `examples`:
+
+- what the sentence before it says where to put (`Begin a file`, `Add below`) goes there, in whatever language;
+- other Python ends with a comment, the value of its last expression;
+- commands print what stands below them, where a line of three dots stands for any lines.
+
+A text that goes nowhere is a quotation. A fence that says `not run: ` and why is left alone.
+`python -m tests.tutorial` writes into the documents what is printed today: read the difference before you keep it.
 """
 
 from __future__ import annotations
@@ -13,63 +18,53 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+
+from sybil import Document, Example, Region, Sybil
+from sybil.example import SybilFailure
+from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
+from sybil.typing import Evaluator
 
 ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs"
-TUTORIAL = DOCS / "tutorial.md"
-NAMES = ("tutorial-2", "parts", "pictures", "traces", "explorer", "reports", "gallery", "what-if")
-PAGES = (TUTORIAL, *(DOCS / f"{name}.md" for name in NAMES))
-"""What a block there begins with `not run: ` and why stays as it is; `tests/test_documents.py` looks at it."""
+TUTORIAL = ROOT / "docs" / "tutorial.md"
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")])
+PROGRAMS = Path(sys.executable).parent
 
-_BLOCK = re.compile(r"(?:^(?P<before>[^\n]+)\n\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCES = RawFencedCodeBlockLexer(re.compile(r"(?P<language>\w*) ?(?P<note>.*)\n"))
+"""Blocks with their language, and what else the fence says."""
 _COMMAND = re.compile(r"^\$ (?P<command>.*)\n(?P<printed>(?:(?!\$ ).*\n)*)", re.MULTILINE)
-_WHERE = re.compile(r"(?P<verb>Begin a file|Add to the end of|Add below|Replace) `(?P<what>[\w.]+)`:$")
+_WHERE = re.compile(r"(?P<verb>Begin a file|Add to the end of|Add below|Replace) `(?P<what>[\w.]+)`:\n\n\Z")
 _PROGRESS = re.compile(r"^(?:depth \d+|[\d.]+(?: [kM])? of [\d.]+(?: [kM])? runs), .*\n", re.MULTILINE)
 _TIMES = re.compile(r"in \d+\.\d s \([\d,]+ states/s\)")
 _LINES = re.compile(r"(?<=\.py, line )\d+")
 
 
-class Tried(NamedTuple):
-    """A command of the text, tried out."""
-
-    command: str
-    expected: str
-    """What the text says that it prints."""
-    printed: str
-    span: tuple[int, int]
-    """Where in the text the expectation stands."""
-
-
 class Reader:
-    """Follows a tutorial in a directory, with the programs of an installation."""
+    """Follows a document in a directory, with the programs of an installation."""
 
-    def __init__(self, directory: Path, programs: Path):
+    def __init__(self, directory: Path, programs: Path = PROGRAMS):
         self.directory, self.programs = directory, programs
         self.file = directory / "not_begun_yet"
         self.last_exit_code = 0
+        self.unlike: list[tuple[slice, str]] = []
+        """Where in the document stands what is not printed, and what is."""
         examples = directory / "examples"
         if not examples.exists():
             examples.symlink_to(ROOT / "examples")
 
-    def follow(self, text: str) -> Iterator[Tried]:
-        """Do what the text says; every command that it has."""
-        for block in _BLOCK.finditer(text):
-            if block["kind"] in ("python", "toml", "text"):
-                self.write(block["before"] or "", block["body"])
-            elif block["kind"] == "console":
-                for each in _COMMAND.finditer(text, block.start("body"), block.end("body")):
-                    yield Tried(each["command"], each["printed"], self.run(each["command"]), each.span("printed"))
-            else:
-                raise ValueError(f"the reader cannot do anything with {block['kind']}")
+    def follow(self, page: Path) -> None:
+        """Do what a document says.
 
-    def write(self, instruction: str, code: str) -> None:
-        """Put code where the instruction says."""
-        where = _WHERE.search(instruction)
-        if where is None:
-            raise ValueError(f"it does not say where the code goes: {instruction!r}")
+        Raises:
+            SybilFailure: something is not so.
+        """
+        for block in blocks(page, self):
+            block.evaluate()
+
+    def write(self, where: re.Match[str], code: str) -> None:
+        """Put code where the sentence before it says."""
         if where["verb"] == "Begin a file":
             self.file = self.directory / where["what"]
             self.file.write_text(code)
@@ -100,6 +95,68 @@ class Reader:
         return _PROGRESS.sub("", run.stdout)
 
 
+def blocks(page: Path, reader: Reader | None = None) -> list[Example]:
+    """The blocks of a document; `evaluate` has the reader do what one says.
+
+    Raises:
+        ValueError: it is not clear what a block is there for.
+    """
+    document = Sybil([_parse]).parse(page)
+    document.namespace["reader"] = reader
+    return [*document.examples()]
+
+
+def _parse(document: Document) -> Iterable[Region]:
+    for region in FENCES(document):
+        first = document.text.index("\n", region.start) + 1
+        region.parsed = document.text[first : document.text.rindex("```", first, region.end)]  # Sybil's is dedented
+        region.evaluator = _evaluator(region, _WHERE.search(document.text, 0, region.start))
+        yield region
+
+
+def _evaluator(block: Region, where: re.Match[str] | None) -> Evaluator | None:
+    """What tries a block; none of one that is not to be tried."""
+    language = block.lexemes["language"]
+    if block.lexemes["note"] or (language == "text" and not where):
+        return None
+    if where:
+        return partial(typed, where)
+    if language not in ("python", "console"):
+        raise ValueError(f"it does not say where {language} goes: {block.parsed}")
+    return run if language == "console" else evaluated
+
+
+def typed(where: re.Match[str], block: Example) -> None:
+    """Put a block where the sentence before it says."""
+    block.namespace["reader"].write(where, block.parsed)
+
+
+def run(block: Example) -> str:
+    """Run each command of a block; those that print something else than it says, with what they print."""
+    reader, wrong = block.namespace["reader"], []
+    commands = [*_COMMAND.finditer(block.document.text, block.start, block.end)]
+    if not commands:
+        return "it has no command after `$ `"
+    for each in commands:
+        printed = reader.run(each["command"])
+        if not as_shown(printed, each["printed"]):
+            reader.unlike.append((slice(*each.span("printed")), printed))
+            wrong.append(f"$ {each['command']}\n{printed}")
+    return "".join(wrong)
+
+
+def evaluated(block: Example) -> str:
+    """Run Python by itself; what its last expression gives, unless its last line says so."""
+    code = ast.parse(block.parsed)
+    last = code.body.pop()
+    if not isinstance(last, ast.Expr):
+        return "it neither says where it goes nor ends with an expression"
+    names: dict[str, object] = {}
+    exec(compile(code, block.path, "exec"), names)
+    found = f"# {eval(compile(ast.Expression(last.value), block.path, 'eval'), names)!r}"
+    return "" if block.parsed.rstrip().splitlines()[-1] == found else found
+
+
 def lines_of(name: str, source: str) -> tuple[int, int]:
     """From which line up to which a member of the only class in a source is written."""
     for node in ast.walk(ast.parse(source)):
@@ -109,6 +166,13 @@ def lines_of(name: str, source: str) -> tuple[int, int]:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
             return node.lineno - 1, node.end_lineno or 0
     raise ValueError(f"there is no {name} in the file")
+
+
+def as_shown(printed: str, shown: str) -> bool:
+    """Whether what is printed is what a document shows, where a line of dots stands for any lines."""
+    parts = re.split(r"^ *\.\.\.\n", without_times(shown), flags=re.MULTILINE)
+    pattern = r"(?:.*\n)*?".join(map(re.escape, parts))
+    return re.fullmatch(pattern, without_times(printed)) is not None
 
 
 def without_times(text: str) -> str:
@@ -121,16 +185,19 @@ def without_times(text: str) -> str:
 
 
 def main() -> None:
-    """Write into each page what is printed today."""
-    for page in PAGES:
-        text = page.read_text()
+    """Write into each document what is printed today."""
+    for document in DOCUMENTS:
         with tempfile.TemporaryDirectory() as directory:
-            tried = list(Reader(Path(directory), Path(sys.executable).parent).follow(text))
-        for each in reversed(tried):
-            if without_times(each.expected) != without_times(each.printed):
-                first, last = each.span
-                text = text[:first] + each.printed + text[last:]
-        page.write_text(text)
+            reader = Reader(Path(directory))
+            for block in blocks(document, reader):
+                try:
+                    block.evaluate()
+                except SybilFailure as unlike:
+                    print(unlike)
+        text = document.read_text(encoding="utf-8")
+        for place, printed in reversed(reader.unlike):
+            text = text[: place.start] + printed + text[place.stop :]
+        document.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
