@@ -54,7 +54,7 @@ public final class Followers implements Call {
     private void does(ReceivingBroker broker, AnsweredFetchers fetchers, JsonNode command) {
         String does = Json.field(command, "do").asText();
         switch (does) {
-            case "receive" -> apis.handle(ControlRequests.of(command));
+            case "receive" -> apis.handle(ControlRequests.builder(command));
             case "append" -> Led.append(led(broker, command), Json.field(command, "count").asInt());
             case "fetch" -> fetchers.fetch(
                 command, () -> Json.field(command, "meanwhile").forEach(each -> does(broker, fetchers, each)));

@@ -67,7 +67,8 @@ public final class Leaders implements Call {
         ObjectNode answered = Json.object();
         String does = Json.field(command, "do").asText();
         switch (does) {
-            case "receive" -> answered.put("error", Receivers.error(apis.handle(ControlRequests.of(command))).name());
+            case "receive" -> answered.put(
+                "error", Responses.error(apis.handle(ControlRequests.builder(command))).name());
             case "append" -> Led.append(led(broker, command), Json.field(command, "count").asInt());
             case "start_at" -> Led.startAt(led(broker, command), Json.field(command, "offset").asLong());
             case "fetch" -> Led.fetch(broker, led(broker, command), command, answered);
