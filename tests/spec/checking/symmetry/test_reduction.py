@@ -413,7 +413,9 @@ def test_findings_are_paths_of_the_system(society: Society) -> None:
 )
 def test_replication_has_as_many_states_as_orbits(brokers: int, states: int, orbits: int) -> None:
     """As orbits are counted when all states are known, and none has been merged before."""
-    specification = Replication.of(brokers=brokers, log_size=1, max_records=1, max_leader_epoch=0)
+    specification = Replication.of(
+        truncation="kip-320", brokers=brokers, log_size=1, max_records=1, max_leader_epoch=0
+    )
     model = Model(specification)
     reached = set[Values]()
     level = [state for state, _ in model.initial_states() if state is not None]
