@@ -30,8 +30,8 @@ def names() -> Iterator[str]:
     yield from PACKAGES
     for package in MODULE_BY_MODULE:
         yield package
-        for each in pkgutil.iter_modules(importlib.import_module(package).__path__):
-            yield f"{package}.{each.name}"
+        for each in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+            yield each.name
 
 
 def documented(name: str) -> doc.Module:
