@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
-from spec.checking import watchdog
 from spec.language import (
     Specification,
     State,
@@ -298,19 +295,6 @@ class Talking(Countdown):
         """It is not enabled."""
         if s.number == self.fatal:
             print("in the driver" if os.getpid() == self.driver else "in a worker")
-        require(False)
-
-
-class Waiting(Countdown):
-    """A worker that expands a certain state waits until its flag is there, under an impatient watchdog."""
-
-    @action
-    def wait(self, s: CountdownState) -> None:
-        """It is not enabled."""
-        if s.number == self.fatal and os.getpid() != self.driver and not Path(self.flag).exists():
-            with patch.object(watchdog, "LONG", 0.5):
-                while not Path(self.flag).exists():
-                    time.sleep(0.01)
         require(False)
 
 

@@ -35,7 +35,6 @@ from spec.checking.runs.level_discoveries import STEP, failed
 from spec.checking.runs.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.spark.allotment import CLIENT, MemoryQuota, allotted
 from spec.checking.spark.jobs import LARGEST_SHARE, expand_level, find_predecessors, shares
-from spec.checking.spark.long_evaluations import LongEvaluations
 from spec.checking.spark.report import Report
 from spec.checking.spark.session import SparkCluster, SparkFailed, cores, require_java
 from spec.checking.spark.stages import Job
@@ -185,7 +184,6 @@ class _Search:
         self.checkpoint: Checkpoint = BEFORE_FIRST
         self.complete: list[Statistics] = []
         """Of each level, see `Exploration.levels`."""
-        self.long_evaluations = LongEvaluations(directory.path)
         self.began = time.perf_counter()
 
     def run(self, commits: list[Commit], initial: list[bytes]) -> Exploration:
@@ -320,10 +318,7 @@ class _Search:
     # What Spark is asked for.
 
     def run_job(self, job: Callable[[SparkSession], T]) -> T:
-        try:
-            return self.cluster.run(job, lambda: self.on_progress(self.under_way()))
-        finally:
-            self.long_evaluations.forget()
+        return self.cluster.run(job, lambda: self.on_progress(self.under_way()))
 
     def job(self, level: int, decided: frozenset[int]) -> Job:
         asked = time.perf_counter()
@@ -377,8 +372,7 @@ class _Search:
 
     def under_way(self) -> Statistics:
         """Statistics of the last level that is complete, while a job makes the next one."""
-        seconds, long = time.perf_counter() - self.began, self.long_evaluations.now()
-        return self.checkpoint.statistics._replace(seconds=seconds, evaluating=long)
+        return self.checkpoint.statistics._replace(seconds=time.perf_counter() - self.began)
 
     def report(self, why: str) -> Exploration:
         found = with_paths(self.model, self.checkpoint.discoveries, self.predecessors, self.work.symmetry)

@@ -33,7 +33,6 @@ from spec.checking.runs.level_discoveries import STEP, LocatedFailure
 from spec.checking.runs.rundir import RunDirectory
 from spec.checking.spark.allotment import CODE, WORK, MemoryQuota
 from spec.checking.spark.exchange import ByBucket
-from spec.checking.spark.long_evaluations import announced
 from spec.checking.spark.report import Report
 from spec.checking.spark.session import cores
 from spec.checking.spark.worker_state import BucketRange, WorkerState, work_on
@@ -156,8 +155,7 @@ def _worker_for(job: Job) -> Iterator[WorkerState]:
         model.seen_through.update(job.seen_through)
         worker = WorkerState(job.directory, work_on(model, job.properties, quota, by_orbits=job.by_orbits), quota)
     try:
-        with announced(worker.work.model, job.directory.path):
-            yield worker
+        yield worker
     except BaseException:
         _worker = None
         raise

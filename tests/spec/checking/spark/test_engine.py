@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 import signal
 import sys
 import textwrap
@@ -12,7 +11,6 @@ from collections.abc import Callable, Iterator
 from functools import partialmethod
 from itertools import count
 from pathlib import Path
-from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.dataset
@@ -44,7 +42,6 @@ from tests.spec.toys import (
     RaisingAction,
     RaisingProperty,
     Talking,
-    Waiting,
     Walkers,
     WrongStart,
 )
@@ -268,28 +265,6 @@ def test_what_a_worker_prints_is_printed_by_the_driver(by_jobs: Explore, capsys:
     """As if it had been evaluated there."""
     explored(by_jobs(), Talking(top=3, driver=os.getpid()), max_depth=3)
     assert set(capsys.readouterr().out.splitlines()) == {"in a worker"}
-
-
-@pytest.mark.long
-@pytest.mark.spark
-def test_an_evaluation_that_takes_long_in_a_worker_is_told_of_by_the_driver(by_jobs: Explore, tmp_path: Path) -> None:
-    """With its name, the state and the seconds, while it takes; and nothing of that is left."""
-    flag, run, told = tmp_path / "told", tmp_path / "run", list[str]()
-
-    def on_progress(statistics: Statistics) -> None:
-        if statistics.evaluating:
-            told.append(statistics.evaluating)
-            flag.touch()
-
-    toy = Waiting(top=3, driver=os.getpid(), flag=str(flag))
-    impatient = Timer(60, flag.touch)
-    impatient.start()
-    try:
-        check(toy, engine=by_jobs(run), max_depth=3, on_progress=on_progress)
-    finally:
-        impatient.cancel()
-    assert re.fullmatch(r"\d+ s: wait\(\) in the state number = 2", told[0])
-    assert not [*run.glob("_evaluating*")]
 
 
 @pytest.mark.spark
