@@ -19,9 +19,10 @@ from spec.checking.code.hidden_state import HiddenState
 from spec.checking.goal import Goal
 from spec.checking.values.spelling import Spelling, spelling_of
 from spec.checking.values.text import encoded, jsonable, show
+from spec.language.cells import Misplaced
 from spec.language.errors import Bounded, Disabled, NothingToSay, SpecificationError, represented, shown, told
 from spec.language.rules import Action, Instance, Property, within
-from spec.language.state import Layout, Misplaced, State, Values, Window
+from spec.language.state import Layout, State, Values, Window
 from spec.language.words import Step
 
 T = TypeVar("T")

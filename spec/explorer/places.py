@@ -16,9 +16,10 @@ from spec.checking.traces.pictures import captions, drawings
 from spec.checking.traces.views import sentences
 from spec.checking.values.spelling import PLAIN, Spelling
 from spec.checking.values.text import fields_of, show
+from spec.language.cells import Misplaced
 from spec.language.domains import LEFT_OUT
 from spec.language.specification import Specification
-from spec.language.state import Misplaced, Values
+from spec.language.state import Values
 from spec.language.words import listening, without_bounds
 
 __all__ = ["Exit", "Territory", "pictured", "territory_of_trace", "whole_system"]

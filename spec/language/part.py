@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial, wraps
 from itertools import product
-from types import SimpleNamespace
 from typing import Any, ClassVar, Final, Generic, NoReturn, Self, get_args, get_origin, overload
 
 from typing_extensions import TypeVar
@@ -40,7 +39,8 @@ from spec.language.domains import (
 from spec.language.errors import NotThere, OutOfDomain, SpecificationError, shown
 from spec.language.members import Members, MembersOfMapping, MembersOfSome
 from spec.language.rules import Action, Instance, Property, View, sort_of
-from spec.language.sizes import AtMost, Size, Sizes, name_of, types_in, types_of_fields
+from spec.language.signatures import check_parameters, parameters_of, type_of
+from spec.language.sizes import AtMost, Size, Sizes, name_of, types_of_fields
 from spec.language.state import State
 from spec.language.words import MARK, Body, Declaration, Declared, Each, Mark, OfState, Step, kind_of
 
@@ -109,7 +109,7 @@ class Part(Generic[S], metaclass=Body):
                 raise SpecificationError(f"{cls.__name__}.sizes: a method that gives the size of each type")
         cls.states = _states_of(cls)
         for name, (function, mark) in cls._marked().items():
-            _check_parameters(cls.__name__, name, function, mark, cls._where_marked(name).__annotations__)
+            check_parameters(cls.__name__, name, function, mark, cls._where_marked(name).__annotations__)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -170,7 +170,7 @@ class Part(Generic[S], metaclass=Body):
     def _domains(self, name: str, mark: Mark) -> dict[str, Domain[Any]]:
         """Of each parameter: what it ranges over, or else its type."""
         method = self._where_marked(name)
-        parameters = () if mark.of else _parameters_of(method, mark)
+        parameters = () if mark.of else parameters_of(method, mark)
         domains = {}
         for parameter in mark.parameters if {*parameters} <= {*mark.parameters} else parameters:
             if parameter == mark.family:
@@ -183,10 +183,10 @@ class Part(Generic[S], metaclass=Body):
 
     def _domain_of_parameter(self, method: Callable[..., Any], parameter: str, mark: Mark) -> Domain[Any]:
         if parameter not in mark.parameters:
-            return self.domain_of(_type_of(method, parameter))
+            return self.domain_of(type_of(method, parameter))
         given = mark.parameters[parameter]
         if isinstance(given, OfState):
-            return self._members(given) or self.domain_of(_type_of(method, parameter))
+            return self._members(given) or self.domain_of(type_of(method, parameter))
         ranged: Any = given(self) if callable(given) and not isinstance(given, type) else given
         return as_domain(ranged)
 
@@ -275,7 +275,7 @@ class Part(Generic[S], metaclass=Body):
 
     def _of_their_steps(self, name: str, mark: Mark, method: Callable[..., Any]) -> Callable[..., Any]:
         """A property that has something to say only of the steps of some actions."""
-        asked, actions = _parameters_of(self._where_marked(name), mark), self._actions_of(name, mark)
+        asked, actions = parameters_of(self._where_marked(name), mark), self._actions_of(name, mark)
         for action in actions:
             for each in asked:
                 if each not in action.domains:
@@ -519,18 +519,6 @@ def sentence_of(function: Callable[..., Any]) -> str:
     return " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
 
 
-_GIVEN = {
-    "assumption": (("self",),),
-    "initial": (("self", "s"),),
-    "action": (("self", "s"),),
-    "invariant": (("self", "s"),),
-    "transition_invariant": (("self", "before", "step", "after"),),
-    "sometimes": (("self", "s"), ("self", "before", "step", "after")),
-    "view": (("self", "s"),),
-    "picture": (("self", "s"),),
-}
-
-
 PROPERTIES: Final = ("invariant", "transition_invariant", "sometimes")
 """The kinds of properties."""
 SILENT: Final = {"invariant": True, "transition_invariant": True, "sometimes": False, "view": "", "picture": None}
@@ -546,31 +534,6 @@ def _is_in(value: Any, held: Any, parameter: str) -> bool:
         raise SpecificationError(f"{parameter}= gives {shown(held)}, in which nothing can be") from None
 
 
-def _given(mark: Mark) -> tuple[tuple[str, ...], ...]:
-    """What a method with this mark is given, in each form that it can have."""
-    if mark.of:
-        return (("self", "before", "after"),)
-    return (("self", "s"),) if mark.where is not None else _GIVEN[mark.kind]
-
-
-def _parameters_of(function: Callable[..., Any], mark: Mark) -> tuple[str, ...]:
-    """The parameters behind those that the word gives."""
-    asked = tuple(inspect.signature(function).parameters)
-    return next(asked[len(given) :] for given in _given(mark) if asked[: len(given)] == given)
-
-
-def _type_of(function: Callable[..., Any], parameter: str) -> Any:
-    """What a parameter is annotated with."""
-    names = getattr(inspect.unwrap(function), "__globals__", {})
-    if parameter not in function.__annotations__:
-        raise SpecificationError("it ranges over part of the state: annotate it with its type, which has a size")
-    alone = SimpleNamespace(
-        __annotations__={parameter: function.__annotations__[parameter]}, __qualname__=function.__qualname__
-    )
-    found = function.__annotations__[parameter] = types_in(alone, names)[parameter]
-    return found
-
-
 def _states_of(cls: type[Part[Any]]) -> type[State]:
     """The class of states that a class names, `Specification[Leases]`, or its bases do."""
     for base in vars(cls).get("__orig_bases__", ()):
@@ -584,31 +547,3 @@ def _states_of(cls: type[Part[Any]]) -> type[State]:
                     f"class {cls.__name__}({of.__name__}[{name_of(named)}]): it is no class of states"
                 )
     return cls.states
-
-
-def _check_parameters(
-    cls: str, name: str, function: Callable[..., Any], mark: Mark, types: Mapping[str, Any]
-) -> None:
-    """A method's parameters are what its word gives it, and then those that have a range or a type."""
-    asked = tuple(inspect.signature(function).parameters)
-    for given in _given(mark):
-        if asked[: len(given)] == given:
-            rest = asked[len(given) :]
-            break
-    else:
-        forms = " or ".join(f"({', '.join(given)}, ...)" for given in _given(mark))
-        raise SpecificationError(f"{mark.kind} {cls}.{name}: it must begin {forms}")
-    for parameter in mark.parameters if mark.of else ():
-        raise SpecificationError(
-            f"{mark.kind} {cls}.{name}: with of= its parameters, {parameter} too, are the step's"
-        )
-    for parameter in () if mark.of else rest:
-        if parameter not in mark.parameters and parameter not in types:
-            raise SpecificationError(f"{mark.kind} {cls}.{name}: parameter {parameter} has no domain")
-    for parameter, ranged in mark.parameters.items():
-        if parameter not in rest:
-            raise SpecificationError(f"{mark.kind} {cls}.{name}: it does not take {parameter}, which has a domain")
-        if isinstance(ranged, OfState) and (mark.kind == "initial" or "before" in asked):
-            raise SpecificationError(
-                f"{mark.kind} {cls}.{name}: {parameter} ranges over a state, and there is not one state"
-            )

@@ -7,146 +7,33 @@ each key. `State` is a window on such a tuple. Assigning through it changes a wo
 A state is also a row of 64-bit words, and as such one integer: the slots of its cells, in order, from the most
 significant bit of the first word downwards. None lies across the border of two words; what that leaves free is
 0. Integers are ordered as the tuples of codes are, and compiled code can read words slot by slot.
-
-Each cell remembers the values that it has seen, so that checking a value against its domain, and finding its
-canonical form and its bits, is one look into a dictionary but for the first time.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
-from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, get_origin
 
-from spec.language.domains import ABSENT, Domain, MappingDomain, Slot
-from spec.language.errors import OutOfDomain, SpecificationError, shown
-from spec.language.escapes import escaped
-from spec.language.identity import same
+from spec.language.cells import (
+    WORD,
+    Cell,
+    CellRow,
+    SlotPlace,
+    Variable,
+    key_in_brackets,
+    mapping_of,
+)
+from spec.language.domains import Domain, MappingDomain
+from spec.language.errors import SpecificationError, shown
 from spec.language.listing import counted, within
 from spec.language.sizes import name_of, types_in
 from spec.language.words import Body, Declared
 
 Values = tuple[Any, ...]
 """A state: the value of every cell, in the order of the layout."""
-
-WORD: Final = 64
-"""Bits of a word of a packed state."""
-
-
-class Misplaced(OutOfDomain):
-    """A value that the domain of its cell does not hold."""
-
-    def __init__(self, cell: str, wrong: OutOfDomain):
-        super().__init__(wrong.value, wrong.allowed)
-        self.cell = cell
-
-    def __str__(self) -> str:
-        return f"{self.cell}: {super().__str__()}"
-
-
-class SlotPlace(NamedTuple):
-    """Where a slot lies in a packed state."""
-
-    cell: int
-    """The index of its cell."""
-    slot: Slot
-    word: int
-    """The index of its word; the first is the most significant."""
-    shift: int
-    """Bits of the word that lie below it."""
-    name: str
-    """The part of the state that the slot holds: `price[fig]`, `basket{pear}`."""
-
-    @property
-    def width(self) -> int:
-        """Bits of the slot."""
-        return self.slot.width
-
-
-class Cell:
-    """One cell of the state: a plain variable, or a mapping's value for one key."""
-
-    def __init__(self, name: str, domain: Domain[Any], places: Iterable[SlotPlace], words: int):
-        if not domain.size:
-            raise SpecificationError(f"variable {name}: its domain holds nothing")
-        self.name, self.domain, self.width = name, domain, domain.width
-        self.places = tuple(places)
-        """The places of the slots of its domain."""
-        # Where they lie in the integer: how far each is shifted, and the mask of its codes.
-        self._slots = [
-            ((words - 1 - place.word) * WORD + place.shift, (1 << place.width) - 1) for place in self.places
-        ]
-        self.mask = sum(mask << shift for shift, mask in self._slots)
-        """Which bits of the integer are its own."""
-        # By type first: 1, True and 1.0 are equal, and so are a NamedTuple and a tuple. Then by value, each with
-        # the very value that was met, for their parts may be equal and not the same.
-        self._met: dict[type, dict[Any, tuple[Any, int, Any]]] = {}
-        self._values: dict[int, Any] = {}
-
-    def _meet(self, value: Any) -> tuple[Any, int, Any]:
-        of_its_type = self._met.get(type(value))
-        if of_its_type is None:
-            of_its_type = self._met[type(value)] = {}
-        try:
-            met = of_its_type.get(value)
-        except TypeError:
-            raise SpecificationError(
-                f"{self.name} = {shown(value)}: it can be changed in place, and a value of the state must not"
-            ) from None
-        if met is not None and (met[2] is value or same(value, met[2])):
-            return met
-        try:
-            codes = self.domain.codes(value)
-        except OutOfDomain as wrong:
-            raise Misplaced(self.name, wrong) from None
-        bits = sum(code << shift for code, (shift, _) in zip(codes, self._slots, strict=True))
-        canonical = self.unpack(bits)
-        met = of_its_type[value] = canonical, bits, canonical if same(value, canonical) else value
-        return met
-
-    def admit(self, value: Any) -> Any:
-        """The canonical form of a value.
-
-        Raises:
-            Misplaced: the domain does not hold it.
-        """
-        try:
-            canonical, _, met = self._met[type(value)][value]
-        except (KeyError, TypeError):
-            return self._meet(value)[0]
-        if met is value or same(value, met):  # mostly so, hence without a further call
-            return canonical
-        return self._meet(value)[0]
-
-    def pack(self, value: Any) -> int:
-        """The bits of a value, as they lie in the packed state."""
-        return self._meet(value)[1]
-
-    def unpack(self, packed: int) -> Any:
-        """The value that a packed state has here; always the same object for the same value."""
-        bits = packed & self.mask
-        try:
-            return self._values[bits]
-        except KeyError:
-            codes = [bits >> shift & mask for shift, mask in self._slots]
-            value = self._values[bits] = self.domain.value(codes)
-            return value
-
-
-class Variable(NamedTuple):
-    """Where a variable lies: the index of its cell, or of each key's cell."""
-
-    name: str
-    doc: str
-    at: int | dict[Any, int]
-    partial: bool
-    keys: Mapping[Any, Any] = {}
-    """Each key of a mapping by itself: what is equal to a key need not be the same."""
-    names: Mapping[Any, str] = {}
-    """Each key of a mapping as it stands in the name of its cell."""
 
 
 class Layout:
@@ -225,11 +112,6 @@ def _placed(cells: Collection[tuple[str, Domain[Any]]]) -> Iterator[SlotPlace]:
             yield SlotPlace(at, slot, word, free, name)
 
 
-def key_in_brackets(key: object) -> str:
-    """A key as it stands in the name of a cell: `broker[0]`, `nodes[/controller]`, `votes[1, 0]`."""
-    return escaped(", ".join(map(str, key)) if type(key) is tuple and key else str(key))
-
-
 def told_apart(values: Sequence[Any], plainly: Callable[[Any], str], in_full: Callable[[Any], str]) -> list[str]:
     """These values as texts: plainly, or in full where another would be the same text.
 
@@ -245,35 +127,6 @@ def told_apart(values: Sequence[Any], plainly: Callable[[Any], str], in_full: Ca
         full |= alike
         for at in alike:
             texts[at] = in_full(values[at])
-
-
-class CellRow:
-    """The working copy that a State and its mappings share: the values of the cells, and which were assigned.
-
-    An engine that records what is read (symbolic execution) gives `values` a form of its own.
-    """
-
-    __slots__ = ("dirty", "looked_at", "values", "writer")
-
-    def __init__(self) -> None:
-        self.values: Any = []
-        self.dirty: list[int] = []
-        self.writer: str | None = None  # the action that may write just now
-        self.looked_at: set[int] | None = None
-
-    def kept(self) -> CellRow:
-        """A row of its own with what stands in the cells now; what is assigned to it is lost."""
-        row = type(self)()
-        row.values, row.looked_at, row.writer = self.values.copy(), self.looked_at, self.writer
-        return row
-
-    def write(self, at: int, value: Any, name: str) -> None:
-        """Assign to a cell, of the variable with this name."""
-        if self.writer is None:
-            raise SpecificationError(f"it assigns {name}: only actions and `initial` may change the state")
-        if self.values[at] is not value:
-            self.values[at] = value
-            self.dirty.append(at)
 
 
 class State(metaclass=Body):
@@ -316,7 +169,7 @@ class State(metaclass=Body):
         self.__dict__.update(_layout=layout, _row=row, _own=own)
         for name, variable in own.items():
             if isinstance(variable.at, dict):
-                self.__dict__[name] = _mapping(variable, row)
+                self.__dict__[name] = mapping_of(variable, row)
         for name, states in cls.members().items():
             if not isinstance(states, Declared):
                 self.__dict__[name] = states(layout, row, f"{prefix}{name}.")
@@ -352,7 +205,7 @@ class State(metaclass=Body):
             # Who has the mapping that it was goes on seeing that one: `s.a, s.b = s.b, s.a`.
             values, row = dict(value), self._row
             self.__dict__[name].detach(row.kept())
-            self.__dict__[name] = _mapping(variable, row)
+            self.__dict__[name] = mapping_of(variable, row)
             self.__dict__[name].assign_all(values)
 
     def _unknown(self, name: str) -> str:
@@ -479,140 +332,3 @@ def _missing(name: str) -> property:
         raise SpecificationError(self._unknown(name))
 
     return property(get)
-
-
-class _TotalMapping(MutableMapping[Any, Any]):
-    """A mapping whose keys are fixed and always there."""
-
-    __slots__ = ("_at", "_keys", "_name", "_row")
-
-    def __init__(self, variable: Variable, row: CellRow):
-        assert isinstance(variable.at, dict)
-        self._name, self._at, self._keys, self._row = variable.name, variable.at, variable.keys, row
-
-    def detach(self, row: CellRow) -> None:
-        """Be a mapping of this row from now on."""
-        self._row = row
-
-    def _place(self, key: Any) -> int:
-        try:
-            return self._at[key]
-        except (KeyError, TypeError):
-            raise Misplaced(self._name, OutOfDomain(key, "a key of it")) from None
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """The value at a key, or the default where there is no such key."""
-        return self[key] if key in self._at else default
-
-    def __getitem__(self, key: Any) -> Any:
-        row = self._row
-        try:
-            at = self._at[key]
-        except (KeyError, TypeError):
-            at = self._place(key)
-        if row.looked_at is not None:
-            row.looked_at.add(at)
-        return row.values[at]
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        if value is ABSENT:
-            raise SpecificationError(f"{self._name}[{key_in_brackets(key)}] = absent: delete it instead")
-        self._row.write(self._place(key), value, self._name)
-
-    def __delitem__(self, key: Any) -> None:
-        raise SpecificationError(f"del {self._name}[{key_in_brackets(key)}]: its keys are always there")
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._at)
-
-    def __len__(self) -> int:
-        return len(self._at)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._at
-
-    def assign_all(self, values: Mapping[Any, Any]) -> None:
-        """Become this mapping."""
-        for key in [key for key in self if key not in values]:
-            del self[key]
-        for key, value in values.items():
-            self._own(key)
-            _TotalMapping.__setitem__(self, key, value)
-
-    def _own(self, key: Any) -> None:
-        """Require that this becomes a key: in Python a key that is there already stays as it is."""
-        if not same(key, self._keys.get(key, self)):
-            raise Misplaced(self._name, OutOfDomain(key, "a key of it"))
-
-    @recursive_repr("{...}")
-    def __repr__(self) -> str:
-        return repr(dict(self))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """A copy is a dict of its own, and so is what is unpickled: the state is not copied with it."""
-        return dict, (dict(self),)
-
-
-def _mapping(variable: Variable, row: CellRow) -> _TotalMapping:
-    """The mapping that a variable is."""
-    return (_PartialMapping if variable.partial else _TotalMapping)(variable, row)
-
-
-class _PartialMapping(_TotalMapping):
-    """A mapping whose keys are drawn from fixed ones; each is there or not."""
-
-    __slots__ = ()
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """The value at a key, or the default where there is none."""
-        at = self._at.get(key)
-        if at is None:
-            return default
-        row = self._row
-        if row.looked_at is not None:
-            row.looked_at.add(at)
-        value = row.values[at]
-        return default if value is ABSENT else value
-
-    def __getitem__(self, key: Any) -> Any:
-        at, row = self._at.get(key), self._row
-        if at is None:
-            raise KeyError(key)
-        if row.looked_at is not None:
-            row.looked_at.add(at)
-        value = row.values[at]
-        if value is ABSENT:
-            raise KeyError(key)
-        return value
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__(key, value)
-        if key is not self._keys[key]:
-            self._own(key)
-
-    def __delitem__(self, key: Any) -> None:
-        if key not in self:
-            raise KeyError(key)
-        self._row.write(self._at[key], ABSENT, self._name)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (key for key in self._at if key in self)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def __bool__(self) -> bool:
-        return any(key in self for key in self._at)
-
-    def clear(self) -> None:
-        """No key is there any more."""
-        for at in self._at.values():
-            self._row.write(at, ABSENT, self._name)
-
-    def __contains__(self, key: object) -> bool:
-        at, row = self._at.get(key), self._row
-        if at is None:
-            return False
-        if row.looked_at is not None:
-            row.looked_at.add(at)
-        return row.values[at] is not ABSENT

@@ -12,8 +12,9 @@ from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from spec.checking.arguments import Given
+from spec.language.cells import key_in_brackets
 from spec.language.domains import ABSENT
-from spec.language.state import State, Values, key_in_brackets
+from spec.language.state import State, Values
 from spec.language.words import Step
 from spec.testing.machine import SpecificationMachine, machine_class
 from spec.testing.recipe import Recipe

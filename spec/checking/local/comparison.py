@@ -17,7 +17,7 @@ from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.lenses import Lens
 from spec.checking.local.outcomes import ENABLED, FAILED
 from spec.checking.model import Model
-from spec.language.state import WORD, Cell, CellRow
+from spec.language.cells import WORD, Cell, CellRow
 from spec.language.words import Step
 
 OTHERS, OF_MANY_PARTS = 8, 3

@@ -7,9 +7,9 @@ from typing import Any
 
 from spec.checking.local.outcomes import CLOSED, ENABLED, FAILED, FOUND, LEFT, USUAL
 from spec.checking.model import Model
+from spec.language.cells import CellRow, Misplaced
 from spec.language.errors import Bounded, Disabled, NothingToSay, SpecificationError
 from spec.language.rules import Action, Instance
-from spec.language.state import CellRow, Misplaced
 
 
 class NoStep(BaseException):

@@ -11,6 +11,8 @@ done again on plain values (`recording`): C code that takes nothing but tuples, 
 Beyond that there are three things that Python does not let a class imitate, and a specification must not ask for:
 the very `type(value)` (`isinstance` and `value.__class__` are fine), whether two values are one object, and
 `"%s" % value`.
+
+The module is long because each kind of value has a method for each of Python's operations.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ import numpy as np
 
 from spec.checking.local.arrays import LOOKUPS, LookupPiece
 from spec.checking.local.following import clear
-from spec.language.state import SlotPlace
+from spec.language.cells import SlotPlace
 
 GROUP = 9
 """Bits of a group at most, if a single slot is not wider."""

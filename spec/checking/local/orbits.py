@@ -18,7 +18,8 @@ from spec.checking.symmetry.facts import Facts
 from spec.checking.symmetry.images import Image
 from spec.checking.symmetry.least import Least
 from spec.checking.symmetry.reduction import Symmetry
-from spec.language.state import Layout, SlotPlace
+from spec.language.cells import SlotPlace
+from spec.language.state import Layout
 
 WIDEST = ((6, 8), (24, 6))
 """With so many permutations, so many bits of a window, if a single slot is not wider; tables stay small."""

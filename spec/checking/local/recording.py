@@ -29,9 +29,10 @@ from spec.checking.local.outcomes import ENABLED, LEFT
 from spec.checking.local.transparency import opaque
 from spec.checking.model import EvaluationFailed, Model, SeenThrough
 from spec.checking.states.packed_state import PackedState, number_of
+from spec.language.cells import Cell, CellRow
 from spec.language.errors import OutOfDomain, told
 from spec.language.rules import Action, Instance
-from spec.language.state import Cell, CellRow, Values
+from spec.language.state import Values
 from spec.language.words import Step
 
 

@@ -3,6 +3,8 @@
 They take the very steps that `spec.checking.random.walks` would take. A walk that comes to something unknown is put
 aside, others go on, and when enough of them wait it is learned for all; then each goes on where it was. So it does
 not matter for any run what was learned before, or for which run.
+
+The module is long because the compiled loop and the arrays that it works on stand side by side.
 """
 
 from __future__ import annotations

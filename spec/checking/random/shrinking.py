@@ -13,8 +13,9 @@ from typing import Final
 
 from spec.checking.exploration import Engine, Options
 from spec.checking.model import DEADLOCK, TYPE_OK, Choice, EvaluationFailed, Model, Path
+from spec.language.cells import Misplaced
 from spec.language.errors import Disabled, UsageError
-from spec.language.state import Misplaced, Values
+from spec.language.state import Values
 
 ATTEMPTS: Final = 2_000_000
 """Steps that are done at most to find out what can be left out: some seconds."""

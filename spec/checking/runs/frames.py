@@ -32,6 +32,7 @@ from spec.checking.states.splitmix import MASK
 from spec.checking.traces.tabular import kind, plain
 from spec.checking.values.spelling import PLAIN, Spelling
 from spec.checking.values.text import show
+from spec.language.cells import Cell
 from spec.language.domains import (
     ABSENT,
     Domain,
@@ -45,7 +46,6 @@ from spec.language.domains import (
     TupleDomain,
 )
 from spec.language.extras import require
-from spec.language.state import Cell
 
 if TYPE_CHECKING:
     import pandas

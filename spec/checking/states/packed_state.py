@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from spec.language.state import WORD, Layout, Values
+from spec.language.cells import WORD
+from spec.language.state import Layout, Values
 
 BYTES = WORD // 8
 """In a word."""

@@ -24,7 +24,8 @@ from collections.abc import Sequence
 
 from spec.checking.states.splitmix import MASK, mixed
 from spec.checking.symmetry.facts import Facts
-from spec.language.state import WORD, Layout
+from spec.language.cells import WORD
+from spec.language.state import Layout
 
 
 class Canonical:

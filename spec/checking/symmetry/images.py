@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from spec.checking.model import Model
+from spec.language.cells import WORD
 from spec.language.domains import Domain, MappingDomain
 from spec.language.errors import OutOfDomain, UsageError
 from spec.language.permutations import Permutation
-from spec.language.state import WORD, Layout
+from spec.language.state import Layout
 
 
 class Image(NamedTuple):

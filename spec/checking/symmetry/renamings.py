@@ -30,9 +30,9 @@ from spec.checking.model import Model
 from spec.checking.symmetry.group import described, sorts_in
 from spec.checking.symmetry.images import Permuted
 from spec.language.anonymous import Anonymous, ToldApart, anonymity, with_article
+from spec.language.cells import Misplaced
 from spec.language.errors import Bounded, Disabled, NothingToSay, OutOfDomain, SpecificationError, UsageError, told
 from spec.language.permutations import Permutation, Sorts
-from spec.language.state import Misplaced
 
 REMEDY: Final = "compare values of the state with each other and with no constant, or do without --symmetry"
 """What an author may do."""

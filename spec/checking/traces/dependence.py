@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from spec.checking.model import Model, Path
-from spec.language.state import Misplaced
+from spec.language.cells import Misplaced
 from spec.language.words import without_bounds
 
 __all__ = ["Access", "accesses", "communicating", "needed"]

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Path
 from spec.checking.traces.trace import Trace, TraceStep
 from spec.checking.traces.views import news, sentences
+from spec.language.cells import Misplaced
 from spec.language.domains import ABSENT, LEFT_OUT
 from spec.language.errors import Disabled, NothingToSay
 from spec.language.identity import same
 from spec.language.rules import Instance
-from spec.language.state import Misplaced, Values
+from spec.language.state import Values
 from spec.language.words import Step, listening
 
 

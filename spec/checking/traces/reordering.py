@@ -16,8 +16,9 @@ from typing import Final
 
 from spec.checking.model import Choice, Model, Path
 from spec.checking.traces.lanes import owner
+from spec.language.cells import Misplaced
 from spec.language.errors import Disabled
-from spec.language.state import Misplaced, Values
+from spec.language.state import Values
 from spec.language.words import without_bounds
 
 __all__ = ["actor_of", "changes_of_actor", "fewest_changes_of_actor"]

@@ -17,10 +17,11 @@ from types import NoneType
 from typing import Any, Final
 
 from spec.checking.values.literals import literal
+from spec.language.cells import key_in_brackets
 from spec.language.domains import ABSENT, LEFT_OUT, Domain, EnumerationDomain, OptionalDomain, PossiblyDomain
 from spec.language.errors import printed
 from spec.language.identity import identity
-from spec.language.state import Layout, key_in_brackets, told_apart
+from spec.language.state import Layout, told_apart
 
 __all__ = ["PLAIN", "Spelling", "name_of_key", "name_of_member", "spelling_of"]
 

@@ -23,8 +23,9 @@ from spec.language import (
     sequence_of,
     subset_of,
 )
+from spec.language.cells import WORD, Misplaced
 from spec.language.domains import Domain, MappingDomain, Subset
-from spec.language.state import WORD, Layout, Misplaced, Values, Window
+from spec.language.state import Layout, Values, Window
 from tests.rows import rows
 from tests.spec.language.trees import Pair, Tree, exact, trees
 

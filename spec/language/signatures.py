@@ -1,0 +1,74 @@
+"""Signatures of marked methods: what a word gives a method, and the parameters behind that."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from spec.language.errors import SpecificationError
+from spec.language.sizes import types_in
+from spec.language.words import Mark, OfState
+
+_GIVEN = {
+    "assumption": (("self",),),
+    "initial": (("self", "s"),),
+    "action": (("self", "s"),),
+    "invariant": (("self", "s"),),
+    "transition_invariant": (("self", "before", "step", "after"),),
+    "sometimes": (("self", "s"), ("self", "before", "step", "after")),
+    "view": (("self", "s"),),
+    "picture": (("self", "s"),),
+}
+
+
+def check_parameters(cls: str, name: str, function: Callable[..., Any], mark: Mark, types: Mapping[str, Any]) -> None:
+    """A method's parameters are what its word gives it, and then those that have a range or a type."""
+    asked = tuple(inspect.signature(function).parameters)
+    for given in _given(mark):
+        if asked[: len(given)] == given:
+            rest = asked[len(given) :]
+            break
+    else:
+        forms = " or ".join(f"({', '.join(given)}, ...)" for given in _given(mark))
+        raise SpecificationError(f"{mark.kind} {cls}.{name}: it must begin {forms}")
+    for parameter in mark.parameters if mark.of else ():
+        raise SpecificationError(
+            f"{mark.kind} {cls}.{name}: with of= its parameters, {parameter} too, are the step's"
+        )
+    for parameter in () if mark.of else rest:
+        if parameter not in mark.parameters and parameter not in types:
+            raise SpecificationError(f"{mark.kind} {cls}.{name}: parameter {parameter} has no domain")
+    for parameter, ranged in mark.parameters.items():
+        if parameter not in rest:
+            raise SpecificationError(f"{mark.kind} {cls}.{name}: it does not take {parameter}, which has a domain")
+        if isinstance(ranged, OfState) and (mark.kind == "initial" or "before" in asked):
+            raise SpecificationError(
+                f"{mark.kind} {cls}.{name}: {parameter} ranges over a state, and there is not one state"
+            )
+
+
+def _given(mark: Mark) -> tuple[tuple[str, ...], ...]:
+    """What a method with this mark is given, in each form that it can have."""
+    if mark.of:
+        return (("self", "before", "after"),)
+    return (("self", "s"),) if mark.where is not None else _GIVEN[mark.kind]
+
+
+def parameters_of(function: Callable[..., Any], mark: Mark) -> tuple[str, ...]:
+    """The parameters behind those that the word gives."""
+    asked = tuple(inspect.signature(function).parameters)
+    return next(asked[len(given) :] for given in _given(mark) if asked[: len(given)] == given)
+
+
+def type_of(function: Callable[..., Any], parameter: str) -> Any:
+    """What a parameter is annotated with."""
+    names = getattr(inspect.unwrap(function), "__globals__", {})
+    if parameter not in function.__annotations__:
+        raise SpecificationError("it ranges over part of the state: annotate it with its type, which has a size")
+    alone = SimpleNamespace(
+        __annotations__={parameter: function.__annotations__[parameter]}, __qualname__=function.__qualname__
+    )
+    found = function.__annotations__[parameter] = types_in(alone, names)[parameter]
+    return found
