@@ -227,6 +227,7 @@ class _Search:
         for commit in commits:
             checkpoint = checkpoint_of(self.model, commit)
             self.checkpoints.append(checkpoint)
+            self.before = checkpoint.compared
             self.on_progress(checkpoint.statistics)
             if why := ended(self.model, self.options, checkpoint.discoveries, checkpoint.statistics):
                 return why
@@ -301,7 +302,7 @@ class _Search:
             self.pool.new_states[action] = coverage.new_states
         self.depth, self.discoveries = checkpoint.statistics.depth, dict(checkpoint.discoveries)
         self.generated = checkpoint.statistics.generated - int(output.taken.sum())
-        self.jobs, self.before = checkpoint.jobs, checkpoint.compared
+        self.jobs = checkpoint.jobs
         self.started = time.perf_counter() - checkpoint.statistics.seconds
         self.judged(self.sweep(acting=False))  # what holds is handed on only by who knows what was looked at for it
 

@@ -275,6 +275,9 @@ def test_a_resumed_run_says_what_was_compared_before(tmp_path: Path) -> None:
     check(Labelled(far=2), engine=LocalEngine(run_dir=tmp_path / "run"), symmetry=True, max_depth=3)
     again = check(Labelled(far=2), engine=SparkEngine(tmp_path / "run", resume=True), symmetry=True)
     assert again.compared == whole.compared
+    for engine in (LocalEngine, SparkEngine):  # of a run that is over nothing is evaluated any more
+        over = check(Labelled(far=2), engine=engine(run_dir=tmp_path / "run", resume=True), symmetry=True)
+        assert over.compared == whole.compared
 
 
 @contextmanager
