@@ -5,7 +5,7 @@ In rooms:
 tables     what a transition table is, and those of partitions and replicas
 zookeeper  ZooKeeper in memory, over dicts or over a specification's variables
 messages   the requests to brokers, states and assignments of partitions, Kafka's error codes
-broker     who obeys a controller: kafka_apis, replica_manager, metadata_cache; who changes its ISRs, and stops
+broker     obeys a controller (kafka_apis, replica_manager, metadata_cache), changes its ISRs, shuts down
 broker.log a replica's log with its leader epochs, and how much of it a follower gives up, by the rule of each release
 changes    what releases did otherwise, one record each, and on what that rests; `releases` has Kafka's releases
 drawing    pictures of the tables, and of a controller's life

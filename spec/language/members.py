@@ -1,6 +1,7 @@
-"""A state of which is known only what its sets, tuples and mappings may hold.
+"""Stand-ins for a state whose sets, tuples and mappings say only what they may hold.
 
-A parameter that ranges over part of a state is asked of such a one: what it gives is the parameter's domain.
+A parameter may range over part of a state. The function that names the part runs on such a stand-in, and returns
+the parameter's domain.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Signatures of marked methods: what a word gives a method, and the parameters behind that."""
+"""Signatures of marked methods: the arguments that their decorator passes, and the parameters after these."""
 
 from __future__ import annotations
 

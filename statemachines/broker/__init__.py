@@ -1,1 +1,1 @@
-"""A broker: how it obeys controllers, keeps its ISRs and stops; its log is in `log`."""
+"""A broker: it obeys controllers, changes the ISRs that it leads, and shuts down. Its log is in `log`."""

@@ -1,1 +1,1 @@
-"""ZooKeeper in memory: its tree, the server, and what specifications keep in place of zxids."""
+"""ZooKeeper in memory: the tree, the server, and the counters that specifications keep in place of zxids."""

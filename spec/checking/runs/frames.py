@@ -1,4 +1,4 @@
-"""A run that is kept, as tables: its states with a column for each variable, its levels, what was done in each.
+"""Tables of a kept run: its states with a column for each variable, its levels, and the actions in each level.
 
 A row of states has `level`, the number of states on the shortest path to it, and a column for each place, called as a
 trace calls it: a plain variable, a key of a mapping, a field of a record in these, such as `replica[0].leader_epoch`.
@@ -25,6 +25,7 @@ from spec.checking.arguments import Directory, Given
 from spec.checking.code.source import pickled, unpickled
 from spec.checking.exploration import Options
 from spec.checking.model import Model
+from spec.checking.result import LevelResult
 from spec.checking.runs.run_identity import identity_of
 from spec.checking.runs.rundir import Commit, RunDirectory
 from spec.checking.states.packed import Words, from_column
@@ -120,13 +121,7 @@ def levels_of_run(run_dir: Directory) -> pandas.DataFrame:
         UsageError: it holds no run, or damaged files; or pandas is missing.
     """
     return _frame(
-        {
-            "level": each.level,
-            "states": each.rows,
-            "distinct_states": each.distinct,
-            "generated_states": each.generated,
-            "seconds": each.seconds,
-        }
+        vars(LevelResult(each.level, each.rows, each.distinct, each.generated, each.seconds))
         for each in _commits(run_dir)
         if each.rows
     )

@@ -1,1 +1,1 @@
-"""Traces: made of paths, written, read, followed again, explained, put in brief."""
+"""Traces: building them from paths, writing, reading, replaying, explaining and shortening them."""

@@ -1,4 +1,4 @@
-"""A report as lines, each of which knows what kind of line it is.
+"""A report as lines, each with its kind: a step, a verdict, a value.
 
 Files and pipes have the text of the lines. A terminal has a look for each kind, and wraps the words of a line
 (`spec.cli.terminal`).

@@ -1,1 +1,1 @@
-"""Values of a state outside it: as text and JSON, as the Python that makes them, as constants on a command line."""
+"""How values are written: as text, JSON and Python, and as constants on the command line."""

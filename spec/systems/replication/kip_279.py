@@ -1,4 +1,4 @@
-"""2.0: the answer names the epoch that it is about."""
+"""2.0: the leader's answer also names the epoch that it describes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The variables of `Replication`: the replicas of one partition, with their logs, and what is on its way to them."""
+"""The variables of `Replication`: the replicas of one partition, their logs, and the requests on the way to them."""
 
 from __future__ import annotations
 
