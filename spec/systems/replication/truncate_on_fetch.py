@@ -61,10 +61,13 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
             return min(log.end_offset, s.log[leader].end_offset)
         return truncation.kip_279(log, answer).offset
 
+    def awaits_answer(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
+        """Whether a follower has fetched and not heard the answer. One thread makes its fetches, one by one."""
+        return self.answers_may_be_late and Fetch(follower, leader) in s.late_answers
+
     def may_ask_again(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Whether a fetch may be made: one thread makes them one by one, for all that a broker follows another in."""
-        waits = self.answers_may_be_late and Fetch(follower, leader) in s.late_answers
-        return not waits and super().may_fetch(s, follower, leader)
+        """Whether a follower may fetch."""
+        return not self.awaits_answer(s, follower, leader) and super().may_fetch(s, follower, leader)
 
     def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Only from where the logs do not part."""
@@ -75,7 +78,7 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
         answer = self.answer(s, follower, leader)
         if isinstance(answer, Errors) or (answer is not None and self.skip_diverging_fetch):
             return UNKNOWN_OFFSET
-        if not self.may_ask_again(s, follower, leader):
+        if self.awaits_answer(s, follower, leader):
             return UNKNOWN_OFFSET
         return super().known_end_offset(s, follower, leader, offset)
 

@@ -113,6 +113,21 @@ def test_a_late_answer_is_obeyed_until_3_9_0() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("fence", "lengths"),
+    [
+        ("fence_fetch", {"weak_isr": 12}),
+        ("fence_high_watermark", {"weak_isr": 14, "strong_isr": 14}),
+        ("fence_join", {"weak_isr": 16, "strong_isr": 16}),
+        ("join_at_epoch_start", {"weak_isr": 14, "strong_isr": 12}),
+    ],
+)
+def test_truncation_on_fetch_needs_each_fence(fence: str, lengths: dict[str, int]) -> None:
+    """Beside the others, which might do its work."""
+    subject = Replication.of(truncation="truncate-on-fetch", **bounds("3-1-2-2"), **{fence: False})
+    assert broken(check(subject, engine="local", keep_going=True)) == lengths
+
+
 @pytest.mark.parametrize("shared", [Replication, UnderOneEpoch])
 def test_what_the_versions_share_is_no_version(shared: type[Replication]) -> None:
     """The base class alone would be a system in which followers do not know where to truncate."""
