@@ -24,11 +24,11 @@ from spec.checking.graph.abstraction import Abstraction, Edge, edges
 from spec.language import Step
 from spec.releases import RELEASES, valuation
 from spec.systems.controller import ControllerLife
-from statemachines.agenda import IDLE, STOPPED, Agenda
+from statemachines.agenda import IDLE, METHODS, STOPPED, Agenda
 from statemachines.controller import NO_BROKER, Threads, agendas, listening
+from statemachines.controller_election import REGISTERS
 from statemachines.controller_process import ControllerProcess
 from statemachines.drawing.controller_diagram import At, Move
-from statemachines.kafka_controller import REGISTERS, STEPS
 
 HAPPENS: Final = (
     "crashes",
@@ -93,7 +93,7 @@ SAID: Final = {
     "fail": "another error",
 }
 """What leads on and is no answer, by action."""
-BESIDE: Final = {"listen", *(STEPS[do].__name__ for do in REGISTERS)}
+BESIDE: Final = {"listen", *(METHODS[do] for do in REGISTERS)}
 """The actions of ZkEventThread, where that is another thread than the controller's."""
 
 _known: dict[str, tuple[Move, ...]] = {}

@@ -3,10 +3,11 @@
 Between two of them anything may happen elsewhere, so a row is as fine as what there is to be seen of it.
 """
 
+import re
 from enum import Enum
 from typing import Final
 
-__all__ = ["IDLE", "STOPPED", "Agenda", "Do"]
+__all__ = ["IDLE", "METHODS", "NO_REQUESTS", "STOPPED", "WRITES", "Agenda", "Do"]
 
 
 class Do(Enum):
@@ -23,16 +24,17 @@ class Do(Enum):
     Elect = "get /controller: is there a controller already?"
     CreateController = "create /controller"
     ReadEpoch = "get /controller_epoch"
-    IncrementEpoch = "set /controller_epoch, if it is still at the version that was read"
     RegisterController = "create /controller and increment /controller_epoch, in one multi"
     CheckController = "get /controller: was it this broker's multi that created it?"
     CheckEpoch = "get /controller_epoch: was it this broker's multi that incremented it?"
+    IncrementEpoch = "set /controller_epoch, if it is still at the version that was read"
     WatchBrokers = "children of /brokers/ids, with a watch: from now on changes are heard of"
     ReadBrokers = "children of /brokers/ids, with a watch since 1.1: who is alive?"
     ReadStates = "get the state of every partition"
     ReadPartitionState = "get the state of a partition, to elect its leader"
     UpdateLeaderAndIsr = "set the state of a partition, if it is still at the version that was read"
     DeletePreferredElection = "delete /admin/preferred_replica_election, if /controller_epoch has not changed"
+    FailOver = "onControllerFailover, call by call"
     Started = "nothing more: the failover is done"
     Serve = "nothing more: the broker is up"
     MoveController = "get /controller: triggerControllerMove begins"
@@ -61,3 +63,16 @@ STOPPED: Final = Agenda((Do.Start,))
 """The process is not running."""
 IDLE: Final = Agenda()
 """It waits for an event."""
+
+WRITES: Final = frozenset(
+    {
+        *(Do.RegisterBroker, Do.DeleteRegistration),
+        *(Do.CreateController, Do.RegisterController, Do.IncrementEpoch, Do.DeleteController),
+        Do.UpdateLeaderAndIsr,
+    }
+)
+"""The requests that change something: the answer to one may be lost after it had its effect."""
+NO_REQUESTS: Final = frozenset({Do.Start, Do.Connect, Do.FailOver, Do.Started, Do.Serve})
+"""What a process does that asks ZooKeeper for nothing: no step makes it."""
+METHODS: Final = {do: re.sub("(?<!^)([A-Z])", r"_\1", do.name).lower() for do in Do}
+"""The name of the method that does it: `register_broker` for `RegisterBroker`."""

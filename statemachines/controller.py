@@ -3,7 +3,7 @@
 What a broker is told to do is a row of requests, which it makes in order if nothing comes between: `STARTUP`,
 `EXPIRED`, `ELECTION`, what events lead to (`statemachines.controller_event`), a failover (`statemachines.failover`).
 What is left of a row is the agenda of a `statemachines.controller_process`. The steps are
-`statemachines.kafka_controller`: every answer either goes on with what is left, or puts another row in its place.
+`statemachines.controller_election`: every answer either goes on with what is left, or puts another row in its place.
 Between two requests anything may happen elsewhere: that is where the bugs live.
 
 What elects a controller is an ephemeral node, /controller, and what fences an old one is a counter beside it,

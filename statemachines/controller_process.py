@@ -4,7 +4,7 @@ In Kafka a `KafkaController` has its queue, its session, whether it is active an
 knows of the cluster is in its `ControllerContext`, which has an end of its own: a resignation resets it, and a broker
 that only reads that it is no longer controller keeps it. What Kafka has on stacks stands here as well: agendas in
 place of a program counter, and what one request has read for the next (`state_version`, `found`). Such a value goes
-into each step of `statemachines.kafka_controller`, and another comes out of it.
+into each step of `statemachines.controller_election`, and another comes out of it.
 """
 
 from collections.abc import Collection, Iterator, Mapping

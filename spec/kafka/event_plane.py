@@ -45,8 +45,8 @@ from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, r
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
 from statemachines.controller_calls import Call, EventFailure, Processing, ReleaseChannels, call
 from statemachines.controller_context import ControllerContext, InMemoryContext
+from statemachines.controller_election import FIRST_EPOCH, FIRST_EPOCH_ZK_VERSION, INITIAL_EPOCH
 from statemachines.controller_event_processor import ControllerEventProcessor, event_of
-from statemachines.kafka_controller import FIRST_EPOCH, FIRST_EPOCH_ZK_VERSION, INITIAL_EPOCH
 from statemachines.kafka_zk_client import Exists, GetChildren, GetData, RequestFailed, ZkRequest, ZkResponse
 from statemachines.messages.control_requests import (
     UNKNOWN_BROKER_EPOCH,

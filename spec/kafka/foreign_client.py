@@ -22,8 +22,8 @@ from spec.parts.zookeeper import Znodes, ZooKeeperPart
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.agenda import Do
 from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH, Design, registration
+from statemachines.controller_election import requests_of
 from statemachines.controller_process import OnePartitionContext
-from statemachines.kafka_controller import requests_of
 from statemachines.zookeeper.tree import ZkPath, ZkVersion
 
 __all__ = ["LifeBesideForeignClient", "node_text"]

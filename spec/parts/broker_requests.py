@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from spec.language import each
-from statemachines.agenda import Do
+from statemachines.agenda import METHODS, Do
 from statemachines.controller import Threads
-from statemachines.kafka_controller import REGISTERS, STEPS
+from statemachines.controller_election import REGISTERS
+from statemachines.one_partition import OnePartitionController
 
 __all__ = ["THE_CONTROLLER", "ZK_EVENT_THREAD", "each_request"]
 
@@ -34,7 +35,7 @@ def each_request(among: Callable[[Do], bool] = lambda do: True) -> Any:
     """
     return each(
         lambda self: [do for do in self.steps if among(do)],
-        like=STEPS.__getitem__,
+        like=lambda do: getattr(OnePartitionController, METHODS[do]),
         actor=lambda self, do: made_by(do, self.design.threads),
     )
 

@@ -35,7 +35,7 @@ from spec.parts.receiver import Receiver, ReceiverPart
 from spec.parts.zookeeper import ZooKeeperPart
 from spec.releases import ByRelease
 from spec.systems.controller_election import Cluster, ControllerElection, is_contested
-from statemachines.agenda import IDLE, Do
+from statemachines.agenda import IDLE, WRITES, Do
 from statemachines.controller import (
     BROKER_IDS,
     CONTROLLER,
@@ -48,9 +48,9 @@ from statemachines.controller import (
     failover_of,
     registration,
 )
+from statemachines.controller_election import CHECKS, NEW_SESSION, Answer, is_repeated, of_thread
 from statemachines.controller_event import EVENTS, HANDLING, LISTENERS, ControllerEvent, Queued
 from statemachines.controller_process import ControllerProcess, LiveBroker, OnePartitionContext
-from statemachines.kafka_controller import CHECKS, NEW_SESSION, WRITES, Answer, is_repeated, of_thread
 from statemachines.zookeeper.tree import name_of
 
 LOSABLE = WRITES - {Do.DeleteRegistration}

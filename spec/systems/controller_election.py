@@ -53,9 +53,10 @@ from statemachines.controller import (
     least_failover,
     registration,
 )
+from statemachines.controller_election import Answer, Failover, of_thread, requests_of
 from statemachines.controller_event import ControllerEvent
 from statemachines.controller_process import ControllerProcess, OnePartitionContext, values_of
-from statemachines.kafka_controller import Answer, Failover, KafkaController, of_thread, requests_of
+from statemachines.one_partition import OnePartitionController
 from statemachines.zookeeper.tree import Node, SessionId, ZkVersion
 
 
@@ -103,7 +104,7 @@ def is_contested(self: ControllerElection[Any]) -> bool:
 class ControllerElection(Specification[C]):
     """Brokers with ZooKeeper sessions compete for /controller, one ZooKeeper request at a time.
 
-    The ZooKeeper is `spec.parts.zookeeper`, and a broker's steps are those of `statemachines.kafka_controller`.
+    The ZooKeeper is `spec.parts.zookeeper`, and a broker's steps are those of `statemachines.one_partition`.
     Between two requests of one broker anything may happen: requests of another, the end of a session (the servers
     decide, the client hears of it later), a crash, a restart, an operator who deletes /controller, an event that
     arrives late.
@@ -139,7 +140,7 @@ class ControllerElection(Specification[C]):
 
     registrations: int = 0
     """How often brokers' own nodes are created, as far as one is told from the next."""
-    kafka_controller: ClassVar[type[KafkaController]] = KafkaController
+    one_partition_controller: ClassVar[type[OnePartitionController]] = OnePartitionController
 
     @cached_property
     def design(self) -> Design:
@@ -196,9 +197,9 @@ class ControllerElection(Specification[C]):
 
     # A broker's process and its session.
 
-    def controller(self, s: C, broker: BrokerId) -> KafkaController:
+    def controller(self, s: C, broker: BrokerId) -> OnePartitionController:
         """A broker's controller, over this state."""
-        return self.kafka_controller(self.design, self.zk.servers(s.zk), broker)
+        return self.one_partition_controller(self.design, self.zk.servers(s.zk), broker)
 
     def becomes(self, s: C, broker: BrokerId, me: ControllerProcess) -> None:
         """What a broker knows from now on, as long as there is room for what waits."""

@@ -22,8 +22,9 @@ from spec.kafka.harness import Harness, Observation
 from spec.kafka.mappings.controller import DRIVEN, ControllerMapping, edge_class
 from spec.language import sometimes
 from spec.systems.controller import ClusterAtWork, ControllerLife
+from statemachines.controller_election import Answer
 from statemachines.controller_process import ControllerProcess
-from statemachines.kafka_controller import Answer, KafkaController
+from statemachines.one_partition import OnePartitionController
 from statemachines.releases import line_of
 from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
 from statemachines.zookeeper.server import WatchTable
@@ -82,18 +83,18 @@ class Unarmed(ZooKeeperWithoutZxids):
             super()._arm(table, path, session)
 
 
-class HeardLate(KafkaController):
+class HeardLate(OnePartitionController):
     """Events come after the reply to the request that was under way."""
 
     def hear(self, me: ControllerProcess, listens: bool) -> ControllerProcess:
         return me if me.doing else super().hear(me, listens)
 
 
-class HandlersLate(KafkaController):
+class HandlersLate(OnePartitionController):
     """Handlers of a controller are registered when the brokers have been read."""
 
     def register_controller(self, me: ControllerProcess) -> Answer:
-        answer = KafkaController.register_controller(self, me)
+        answer = OnePartitionController.register_controller(self, me)
         return answer._replace(controller=answer.controller._replace(listens=False))
 
 
@@ -119,13 +120,13 @@ class Sessionless(LifeOnServers):
 class Late(ControllerLife):
     """Events that overtake nothing."""
 
-    kafka_controller = HeardLate
+    one_partition_controller = HeardLate
 
 
 class LateHandlers(ControllerLife):
     """Events that are not for it yet."""
 
-    kafka_controller = HandlersLate
+    one_partition_controller = HandlersLate
 
 
 @pytest.mark.parametrize(
@@ -311,17 +312,17 @@ def test_what_controllers_send(kafka: Harness) -> None:
     assert not result.known
 
 
-class Silent(KafkaController):
+class Silent(OnePartitionController):
     """What it has elected it tells no broker."""
 
     def update_leader_and_isr(self, me: ControllerProcess) -> Answer:
-        return KafkaController.update_leader_and_isr(self, me)._replace(sends=False)
+        return OnePartitionController.update_leader_and_isr(self, me)._replace(sends=False)
 
 
 class SilentControllers(ControllerLife):
     """Controllers that keep for themselves whom they elected."""
 
-    kafka_controller = Silent
+    one_partition_controller = Silent
 
 
 def test_a_controller_that_sends_too_little(kafka: Harness) -> None:

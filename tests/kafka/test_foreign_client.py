@@ -18,8 +18,9 @@ from spec.kafka.harness import Harness, driven_releases
 from spec.kafka.mappings.controller import DRIVEN
 from statemachines.agenda import Do
 from statemachines.controller import CONTROLLER_EPOCH, Threads
+from statemachines.controller_election import Answer, Refused
 from statemachines.controller_process import ControllerProcess
-from statemachines.kafka_controller import Answer, KafkaController, Refused
+from statemachines.one_partition import OnePartitionController
 from statemachines.zookeeper.tree import Code
 from tests.kafka.conftest import RELEASE, running
 
@@ -42,26 +43,26 @@ def alone(node: str) -> Mapping[str, Any]:
 def compared(
     kafka: Harness,
     states: int,
-    controller: type[KafkaController] = KafkaController,
+    controller: type[OnePartitionController] = OnePartitionController,
     **constants: Any,
 ) -> Conformance:
     """A specification beside Kafka, under these constants, by the switches of its release."""
 
     class Beside(LifeBesideForeignClient):
-        kafka_controller = controller
+        one_partition_controller = controller
 
     switches = LifeBesideForeignClient.releases[kafka.release]
     return conform(Beside(**{**DRIVEN, **switches, **constants}), kafka, max_states=states)
 
 
-class TakesItForItsOwn(KafkaController):
+class TakesItForItsOwn(OnePartitionController):
     """A process that never registered takes a registration without owner for one of an older session."""
 
     def check_registration(self, me: ControllerProcess) -> Answer:
         node = self.zookeeper.state.nodes.get(self.registration)
         if me.registration is None and node is not None and node.owner is None:
             return Answer(me.to(Do.DeleteRegistration, Do.RegisterBroker, *me.doing[1:]), "taken for its own")
-        return KafkaController.check_registration(self, me)
+        return OnePartitionController.check_registration(self, me)
 
 
 def test_it_conforms(kafka: Harness) -> None:
@@ -91,7 +92,7 @@ def test_engines_agree() -> None:
 # Mistakes.
 
 
-class TakesItForAMove(KafkaController):
+class TakesItForAMove(OnePartitionController):
     """A fence, or an increment, that finds no /controller_epoch is taken for the sign of another controller."""
 
     mistaken: Do
@@ -120,30 +121,30 @@ class OfTheEnd(TakesItForAMove):
     mistaken = Do.DeletePreferredElection
 
 
-class FailsWithoutEpoch(KafkaController):
+class FailsWithoutEpoch(OnePartitionController):
     """An election that reads no /controller_epoch fails, and does not create it."""
 
     def read_epoch(self, me: ControllerProcess) -> Answer:
         if CONTROLLER_EPOCH not in self.zookeeper.state.nodes:
             return self._fails_by(me, "it is gone")
-        return KafkaController.read_epoch(self, me)
+        return OnePartitionController.read_epoch(self, me)
 
 
-class CountsOn(KafkaController):
+class CountsOn(OnePartitionController):
     """The version of an epoch that is its own is one more than before."""
 
     def check_epoch(self, me: ControllerProcess) -> Answer:
-        answer = KafkaController.check_epoch(self, me)
+        answer = OnePartitionController.check_epoch(self, me)
         counted = answer.controller.knows(epoch_zk_version=me.context.epoch_zk_version + 1)
         return answer._replace(controller=counted) if answer.failover else answer
 
 
-class ReadsNone(KafkaController):
+class ReadsNone(OnePartitionController):
     """What names no broker is as good as no node, in every release."""
 
     def _controller_id(self, me: ControllerProcess) -> Any:
         barrier = self.design._replace(threads=Threads.barrier)
-        return KafkaController(barrier, self.zookeeper, self.broker)._controller_id(me)
+        return OnePartitionController(barrier, self.zookeeper, self.broker)._controller_id(me)
 
 
 @pytest.mark.long
@@ -159,7 +160,9 @@ class ReadsNone(KafkaController):
         (ReadsNone, "1.0.2", {**NOTHING_FAILS, **ONCE, **alone("controller")}),
     ],
 )
-def test_a_mistake_is_contradicted(mutant: type[KafkaController], release: str, constants: Mapping[str, Any]) -> None:
+def test_a_mistake_is_contradicted(
+    mutant: type[OnePartitionController], release: str, constants: Mapping[str, Any]
+) -> None:
     """By Kafka, of the release that has the rule."""
     with running(release) as kafka:
         result = compared(kafka, 4_000, mutant, **constants)

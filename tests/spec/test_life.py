@@ -12,10 +12,11 @@ from spec.releases import RELEASES
 from spec.systems.controller import ControllerLife
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.controller import STARTUP, Threads, agendas, design_of, listening
+from statemachines.controller_election import Answer
 from statemachines.controller_event import HANDLING, MAYBE_RESIGN, ControllerEvent
 from statemachines.controller_process import ControllerProcess
 from statemachines.drawing.controller_diagram import At, Move
-from statemachines.kafka_controller import Answer, KafkaController
+from statemachines.one_partition import OnePartitionController
 from tests.generations import each_generation
 from tests.rows import rows
 
@@ -145,11 +146,11 @@ def test_another_table_has_other_moves(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_another_step_has_other_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step that is changed changes what leads to what, and nothing else."""
 
-    def whoever_it_is(self: KafkaController, me: ControllerProcess) -> Answer:
+    def whoever_it_is(self: OnePartitionController, me: ControllerProcess) -> Answer:
         return Answer(me.to(Do.DeleteController), "whoever it is")
 
     before = set(moves("3.9"))
-    monkeypatch.setattr(KafkaController, "move_controller", whoever_it_is)
+    monkeypatch.setattr(OnePartitionController, "move_controller", whoever_it_is)
     after, move = set(moves_with({})), At(Agenda((Do.MoveController,)))
     assert {each.said for each in after - before} == {"whoever it is"}
     assert before - after

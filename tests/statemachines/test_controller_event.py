@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from statemachines.agenda import Agenda, Do
+from statemachines.controller_election import HEALTHCHECK, NEW_SESSION
 from statemachines.controller_event import (
     BROKER_CHANGE,
     EVENTS,
@@ -17,7 +18,6 @@ from statemachines.controller_event import (
     Queued,
     Threads,
 )
-from statemachines.kafka_controller import HEALTHCHECK, NEW_SESSION
 from statemachines.zookeeper.tree import EventType
 from tests.rows import rows
 

@@ -21,7 +21,7 @@ from spec.language import Step
 from spec.language.state import Values
 from spec.parts.zookeeper import Session
 from spec.systems.controller import ClusterAtWork, ControllerLife
-from statemachines.agenda import Do
+from statemachines.agenda import WRITES, Do
 from statemachines.controller import (
     BROKER_IDS,
     CONTROLLER,
@@ -31,7 +31,6 @@ from statemachines.controller import (
     registration,
 )
 from statemachines.controller_process import ControllerProcess, LiveBroker
-from statemachines.kafka_controller import WRITES
 from statemachines.zookeeper.server import Check, Create, Delete, Node, Operation, SetData
 
 __all__ = ["DRIVEN", "ControllerMapping", "EdgeClass", "edge_class"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.systems.controller import ControllerLife
-from statemachines.agenda import Do
-from statemachines.kafka_controller import STEPS
+from statemachines.agenda import METHODS, Do
 
 PROCESS, CONTROLLER, THREAD = "broker", "controller of broker {broker}", "ZkEventThread of broker {broker}"
 
@@ -15,6 +14,5 @@ PROCESS, CONTROLLER, THREAD = "broker", "controller of broker {broker}", "ZkEven
 def test_a_broker_registers_itself_and_its_controller_does_the_rest(release: str, registers: str) -> None:
     """In 0.11 and 1.0 ZkEventThread does it, beside the controller's thread."""
     lanes = {each.name: each.actor for each in ControllerLife.of(**ControllerLife.releases[release]).actions}
-    names = {do: STEPS[do].__name__ for do in STEPS}
-    assert lanes[names[Do.RegisterBroker]] == lanes[names[Do.CheckRegistration]] == registers
-    assert {lanes[names[do]] for do in (Do.Elect, Do.ReadEpoch, Do.UpdateLeaderAndIsr)} == {CONTROLLER}
+    assert lanes[METHODS[Do.RegisterBroker]] == lanes[METHODS[Do.CheckRegistration]] == registers
+    assert {lanes[METHODS[do]] for do in (Do.Elect, Do.ReadEpoch, Do.UpdateLeaderAndIsr)} == {CONTROLLER}

@@ -13,7 +13,7 @@ from spec.systems.controller_election import ControllerElection
 from statemachines.agenda import Do
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_process import ControllerProcess
-from statemachines.kafka_controller import KafkaController
+from statemachines.one_partition import OnePartitionController
 from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
 from statemachines.zookeeper.server import WatchTable
 from statemachines.zookeeper.tree import Operation, SetData, Stat, Transaction
@@ -54,7 +54,7 @@ class Unchecked(ZooKeeperWithoutZxids):
             """Passes whatever the version is."""
 
 
-class StartingAgain(KafkaController):
+class StartingAgain(OnePartitionController):
     """Every second controller puts the epoch back to where it began."""
 
     def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
@@ -64,7 +64,7 @@ class StartingAgain(KafkaController):
         return (asked[0], SetData(CONTROLLER_EPOCH, (me.epoch + 1) % 2, me.context.epoch_zk_version))
 
 
-class DeletingUnfenced(KafkaController):
+class DeletingUnfenced(OnePartitionController):
     """Writes are fenced, and the deletion of /controller is not."""
 
     def _fence(self, me: ControllerProcess) -> Iterator[Operation]:

@@ -19,8 +19,9 @@ from spec.parts.receiver import Receiver, ReceiverPart
 from spec.releases import RELEASES
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller import CONTROLLER, IDLE, Design, Do
+from statemachines.controller_election import Answer
 from statemachines.controller_process import ControllerProcess
-from statemachines.kafka_controller import Answer, KafkaController
+from statemachines.one_partition import OnePartitionController
 from statemachines.zookeeper.counters import CountingTransaction, ZooKeeperWithoutZxids
 from statemachines.zookeeper.server import WatchTable
 from statemachines.zookeeper.tree import Created, Operation, Transaction, stat_of
@@ -333,7 +334,7 @@ def of_a_term(me: ControllerProcess) -> dict[str, Any]:
 class EpochStartsAgain(ControllerLife):
     """Every second controller puts the epoch back to where it began."""
 
-    kafka_controller = StartingAgain
+    one_partition_controller = StartingAgain
 
 
 class DoesNotLookAgain(ControllerLife):
@@ -347,7 +348,7 @@ class DoesNotLookAgain(ControllerLife):
 class TakesItForItsOwn(ControllerLife):
     """A broker that is refused takes it for its own doing, whichever is controller."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
+    class one_partition_controller(OnePartitionController):  # noqa: N801
         def check_controller(self, me: ControllerProcess) -> Answer:
             super().check_controller(me)
             return Answer(self.deliver(me.on()), "")
@@ -356,13 +357,13 @@ class TakesItForItsOwn(ControllerLife):
 class UnfencedDelete(ControllerLife):
     """Writes are fenced, and the deletion of /controller is not."""
 
-    kafka_controller = DeletingUnfenced
+    one_partition_controller = DeletingUnfenced
 
 
 class TakesOverAnyState(ControllerLife):
     """A controller elects a leader even if a newer controller wrote the state."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
+    class one_partition_controller(OnePartitionController):  # noqa: N801
         def read_partition_state(self, me: ControllerProcess) -> Answer:
             answer = super().read_partition_state(me.knows(epoch=ANY_EPOCH))
             return changed(answer, epoch=me.epoch)
@@ -371,19 +372,19 @@ class TakesOverAnyState(ControllerLife):
 class AnswersOvertake(ControllerLife):
     """What a watch has to tell may arrive after the answer to a later request."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
+    class one_partition_controller(OnePartitionController):  # noqa: N801
         def hear(self, me: ControllerProcess, listens: bool) -> ControllerProcess:
             return me
 
     def hears(self, s: ClusterAtWork, broker: int) -> ControllerProcess:
         me = s.controllers[broker]
-        return KafkaController.hear(self.controller(s, broker), me, me.listens)
+        return OnePartitionController.hear(self.controller(s, broker), me, me.listens)
 
 
 class NeverResigns(ControllerLife):
     """Who was controller, and reads that another is, goes on."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
+    class one_partition_controller(OnePartitionController):  # noqa: N801
         def maybe_resign(self, me: ControllerProcess) -> Answer:
             answer = super().maybe_resign(me)
             known = {"active": True, "listens": me.listens, "started": me.started, "context": me.context}
@@ -393,7 +394,7 @@ class NeverResigns(ControllerLife):
 class WatchesOnce(ControllerLife):
     """A controller that hears of /controller does not watch it again."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
+    class one_partition_controller(OnePartitionController):  # noqa: N801
         def watch_controller(self, me: ControllerProcess) -> Answer:
             return Answer(me.on(), "") if me.active else super().watch_controller(me)
 
@@ -407,7 +408,7 @@ class WatchesOnce(ControllerLife):
 class KeepsItsContext(ControllerLife):
     """maybeResign takes nothing down."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
+    class one_partition_controller(OnePartitionController):  # noqa: N801
         def maybe_resign(self, me: ControllerProcess) -> Answer:
             return changed(super().maybe_resign(me), **of_a_term(me))
 
@@ -415,7 +416,7 @@ class KeepsItsContext(ControllerLife):
 class HandlesAnyway(ControllerLife):
     """A BrokerChange that is handled after a resignation is handled as before it."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
+    class one_partition_controller(OnePartitionController):  # noqa: N801
         def handle(self, me: ControllerProcess) -> Answer:
             answer = super().handle(me._replace(active=True))
             return changed(answer, active=me.active)
@@ -424,7 +425,7 @@ class HandlesAnyway(ControllerLife):
 class ReadsBrokersOnce(ControllerLife):
     """A controller does not read again which brokers are alive."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
+    class one_partition_controller(OnePartitionController):  # noqa: N801
         def read_brokers(self, me: ControllerProcess) -> Answer:
             answer = super().read_brokers(me)
             return answer if me.in_elect else changed(answer, doing=IDLE, live=me.context.live)
@@ -433,15 +434,15 @@ class ReadsBrokersOnce(ControllerLife):
 class ForgetsTheVersion(ControllerLife):
     """Who resigns to move the controller forgets the version that the deletion of /controller checks."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
-        def _to_move(self, me: ControllerProcess) -> ControllerProcess:
-            return super()._to_move(me).knows(epoch_zk_version=0)
+    class one_partition_controller(OnePartitionController):  # noqa: N801
+        def _to_move(self, me: ControllerProcess, *then: Do) -> ControllerProcess:
+            return super()._to_move(me, *then).knows(epoch_zk_version=0)
 
 
 class FailsQuietly(ControllerLife):
     """A failover that fails is logged, and that is all."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
+    class one_partition_controller(OnePartitionController):  # noqa: N801
         def fail(self, me: ControllerProcess) -> Answer:
             return Answer(me.to()._replace(state_version=0), "")
 
@@ -449,7 +450,7 @@ class FailsQuietly(ControllerLife):
 class RegistersOnce(ControllerLife):
     """In its new session a broker elects, and does not register."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
+    class one_partition_controller(OnePartitionController):  # noqa: N801
         def register_broker(self, me: ControllerProcess) -> Answer:
             return Answer(me.on(), "") if Do.MaybeResign in me.doing else super().register_broker(me)
 
@@ -457,7 +458,7 @@ class RegistersOnce(ControllerLife):
 class CachesNothingOfItsOwn(ControllerLife):
     """A controller's cache has what it read, and not what it wrote."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
+    class one_partition_controller(OnePartitionController):  # noqa: N801
         def update_leader_and_isr(self, me: ControllerProcess) -> Answer:
             answer = super().update_leader_and_isr(me)
             return changed(answer, cached=me.context.cached)
@@ -466,7 +467,7 @@ class CachesNothingOfItsOwn(ControllerLife):
 class CachesTooEarly(ControllerLife):
     """A controller's cache has what it is about to write."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
+    class one_partition_controller(OnePartitionController):  # noqa: N801
         def read_partition_state(self, me: ControllerProcess) -> Answer:
             answer = super().read_partition_state(me)
             writes = answer.controller.about_to(Do.UpdateLeaderAndIsr)
@@ -515,7 +516,7 @@ class ChildrenUnwatched(LifeOnServers):
 class TellsBrokersByName(ControllerLife):
     """A controller that finds the names that it knew takes them for the brokers that it knew."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
+    class one_partition_controller(OnePartitionController):  # noqa: N801
         def read_brokers(self, me: ControllerProcess) -> Answer:
             answer = super().read_brokers(me)
             found = answer.controller.found or answer.controller.context.live

@@ -91,7 +91,7 @@ def test_what_the_switch_prevents_does_not_happen_with_it() -> None:
 class EpochStartsAgain(ControllerElection):
     """Every second controller puts the epoch back to where it began."""
 
-    kafka_controller = StartingAgain
+    one_partition_controller = StartingAgain
 
 
 class EphemeralsOutlive(ElectionOnServers):
@@ -121,7 +121,7 @@ class ChecksPass(ElectionOnServers):
 class UnfencedDelete(ControllerElection):
     """Writes are fenced, and the deletion of /controller is not."""
 
-    kafka_controller = DeletingUnfenced
+    one_partition_controller = DeletingUnfenced
 
 
 MUTANTS: list[tuple[Specification, str]] = [

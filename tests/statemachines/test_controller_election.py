@@ -31,19 +31,19 @@ from statemachines.controller import (
     least_failover,
     listening,
 )
-from statemachines.controller_event import BROKER_CHANGE, HANDLING, TOLD, ControllerEvent, Queued
-from statemachines.controller_process import ControllerProcess
-from statemachines.failover import failover, requests
-from statemachines.kafka_controller import (
+from statemachines.controller_election import (
     CREATES,
     REGISTERS,
     Answer,
     Failover,
-    KafkaController,
     Request,
     is_repeated,
     of_thread,
 )
+from statemachines.controller_event import BROKER_CHANGE, HANDLING, TOLD, ControllerEvent, Queued
+from statemachines.controller_process import ControllerProcess
+from statemachines.failover import failover, requests
+from statemachines.one_partition import OnePartitionController
 from statemachines.releases import RELEASES
 from statemachines.zookeeper.server import Event, EventType, ZooKeeper
 from tests.statemachines.controllers import at, without_fixes_of_2_2
@@ -106,16 +106,16 @@ def zookeeper() -> ZooKeeper:
     return zookeeper
 
 
-def whole(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> KafkaController:
+def whole(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> OnePartitionController:
     """The controller of a broker that looks again, and whose failover is a whole one."""
     design = RELEASE[release]._replace(failover=requests(failover(release)), looks_again=True)
-    return KafkaController(design._replace(**changes), zookeeper, broker)
+    return OnePartitionController(design._replace(**changes), zookeeper, broker)
 
 
-def short(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> KafkaController:
+def short(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> OnePartitionController:
     """The controller of a broker that never doubts an answer, and whose failover is one write."""
     design = RELEASE[release]._replace(failover=least_failover(RELEASE[release]))
-    return KafkaController(design._replace(**changes), zookeeper, broker)
+    return OnePartitionController(design._replace(**changes), zookeeper, broker)
 
 
 def heard(release: str, *events: Queued) -> dict[str, Any]:
@@ -130,64 +130,64 @@ def told(release: str, *kinds: EventType) -> dict[str, Any]:
 
 CREATED, DELETED, CHILDREN = EventType.NodeCreated, EventType.NodeDeleted, EventType.NodeChildrenChanged
 
-STEPS: dict[Do, Request] = {
-    Do.RegisterBroker: KafkaController.register_broker,
-    Do.CheckRegistration: KafkaController.check_registration,
-    Do.DeleteRegistration: KafkaController.delete_registration,
-    Do.WatchController: KafkaController.watch_controller,
-    Do.MaybeResign: KafkaController.maybe_resign,
-    Do.GetControllerId: KafkaController.get_controller_id,
-    Do.Elect: KafkaController.elect,
-    Do.CreateController: KafkaController.create_controller,
-    Do.ReadEpoch: KafkaController.read_epoch,
-    Do.IncrementEpoch: KafkaController.increment_epoch,
-    Do.RegisterController: KafkaController.register_controller,
-    Do.CheckController: KafkaController.check_controller,
-    Do.CheckEpoch: KafkaController.check_epoch,
-    Do.WatchBrokers: KafkaController.watch_brokers,
-    Do.ReadBrokers: KafkaController.read_brokers,
-    Do.ReadStates: KafkaController.read_states,
-    Do.ReadPartitionState: KafkaController.read_partition_state,
-    Do.UpdateLeaderAndIsr: KafkaController.update_leader_and_isr,
-    Do.DeletePreferredElection: KafkaController.delete_preferred_election,
-    Do.MoveController: KafkaController.move_controller,
-    Do.DeleteController: KafkaController.delete_controller,
+STEPS: dict[Do, Request[OnePartitionController]] = {
+    Do.RegisterBroker: OnePartitionController.register_broker,
+    Do.CheckRegistration: OnePartitionController.check_registration,
+    Do.DeleteRegistration: OnePartitionController.delete_registration,
+    Do.WatchController: OnePartitionController.watch_controller,
+    Do.MaybeResign: OnePartitionController.maybe_resign,
+    Do.GetControllerId: OnePartitionController.get_controller_id,
+    Do.Elect: OnePartitionController.elect,
+    Do.CreateController: OnePartitionController.create_controller,
+    Do.ReadEpoch: OnePartitionController.read_epoch,
+    Do.IncrementEpoch: OnePartitionController.increment_epoch,
+    Do.RegisterController: OnePartitionController.register_controller,
+    Do.CheckController: OnePartitionController.check_controller,
+    Do.CheckEpoch: OnePartitionController.check_epoch,
+    Do.WatchBrokers: OnePartitionController.watch_brokers,
+    Do.ReadBrokers: OnePartitionController.read_brokers,
+    Do.ReadStates: OnePartitionController.read_states,
+    Do.ReadPartitionState: OnePartitionController.read_partition_state,
+    Do.UpdateLeaderAndIsr: OnePartitionController.update_leader_and_isr,
+    Do.DeletePreferredElection: OnePartitionController.delete_preferred_election,
+    Do.MoveController: OnePartitionController.move_controller,
+    Do.DeleteController: OnePartitionController.delete_controller,
 }
 
 
-def next_of(controller: KafkaController, me: ControllerProcess) -> Answer:
+def next_of(controller: OnePartitionController, me: ControllerProcess) -> Answer:
     """It makes its next request."""
     return STEPS[me.doing[0]](controller, me)
 
 
-def beside(controller: KafkaController, me: ControllerProcess) -> ControllerProcess:
+def beside(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
     """ZkEventThread makes its next request."""
     after = next_of(controller, me.beside()).controller
     return after if after.session is None else after.beside()
 
 
-def until(do: Do, controller: KafkaController, me: ControllerProcess) -> ControllerProcess:
+def until(do: Do, controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
     """It makes its requests, until this is the next."""
     while me.doing and not me.about_to(do):
         me = next_of(controller, me).controller
     return me
 
 
-def run(controller: KafkaController, me: ControllerProcess) -> ControllerProcess:
+def run(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
     """It makes its requests, as long as there are any."""
     while me.doing and me.doing[0] in STEPS:
         me = next_of(controller, me).controller
     return me
 
 
-def hear(controller: KafkaController, me: ControllerProcess) -> ControllerProcess:
+def hear(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
     """ZkEventThread does what it has been told, until it has nothing left to do."""
     while me.posted or me.listening:
         me = beside(controller, me) if me.listening else controller.listen(me).controller
     return me
 
 
-def settle(controller: KafkaController, me: ControllerProcess) -> ControllerProcess:
+def settle(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
     """It does all that there is to do, the controller's thread before the other."""
     me = run(controller, me)
     while me.queue or me.posted or me.listening:
@@ -312,7 +312,7 @@ def test_since_1_1_a_broker_is_registered_before_it_is_elected(zookeeper: ZooKee
 @every_release
 @pytest.mark.parametrize("make", [short, whole])
 def test_a_start_fails_while_the_predecessors_registration_is_there(
-    zookeeper: ZooKeeper, release: str, make: Callable[..., KafkaController]
+    zookeeper: ZooKeeper, release: str, make: Callable[..., OnePartitionController]
 ) -> None:
     """The process stops, and closes the session that it had opened, with /controller if it was elected by then."""
     zookeeper.create(1, OWN, ephemeral=True)
@@ -1192,7 +1192,7 @@ def test_a_registration_made_by_hand_fails_a_start(zookeeper: ZooKeeper, release
     """In every release: a persistent node has no owner, which is no older session of a process that never had one."""
     zookeeper.create(None, OWN)
     design = design_of(release)
-    controller = KafkaController(design, zookeeper, 0)
+    controller = OnePartitionController(design, zookeeper, 0)
     registers: tuple[Do, ...] = STARTUP[Threads.barrier][1:]
     if design.threads is not Threads.barrier:
         registers = HANDLING[design.threads][HEALTHCHECK.event]
@@ -2066,7 +2066,7 @@ class Cluster:
             self.brokers[broker] = self.chance.choice(moves)()
 
     def does(self, broker: int) -> Iterator[Callable[[], ControllerProcess]]:
-        me, its = self.brokers[broker], KafkaController(self.design, self.zookeeper, broker)
+        me, its = self.brokers[broker], OnePartitionController(self.design, self.zookeeper, broker)
         lives, barrier = me.session in self.zookeeper.state.sessions, self.design.threads is Threads.barrier
         if me.about_to(Do.Start):
             yield its.start
@@ -2089,7 +2089,7 @@ class Cluster:
             yield lambda: its.listen(me).controller
 
     def happens(self, broker: int) -> Iterator[Callable[[], ControllerProcess]]:
-        me, its = self.brokers[broker], KafkaController(self.design, self.zookeeper, broker)
+        me, its = self.brokers[broker], OnePartitionController(self.design, self.zookeeper, broker)
         if me.session is None:
             return
         yield lambda: its.stop(me)
@@ -2119,7 +2119,7 @@ class Cluster:
             self.zookeeper.expire(session, seen=self.chance.choice([0, 1]))
         return me
 
-    def lose(self, its: KafkaController, me: ControllerProcess, swap: bool) -> ControllerProcess:
+    def lose(self, its: OnePartitionController, me: ControllerProcess, swap: bool) -> ControllerProcess:
         its.lose_reply(me)
         return me.beside() if swap else me
 
@@ -2217,7 +2217,7 @@ def test_only_its_epoch_tells_a_broker_that_came_again(zookeeper: ZooKeeper, epo
         assert answer.controller.context.live == frozenset()
 
 
-def with_turns(zookeeper: ZooKeeper) -> tuple[KafkaController, ControllerProcess]:
+def with_turns(zookeeper: ZooKeeper) -> tuple[OnePartitionController, ControllerProcess]:
     """A controller of 2.2 that knows brokers 0, 1 and 2, when 1 has come again, 2 has gone and 3 has come."""
     for broker in range(3):
         zookeeper.create(1, f"{BROKER_IDS}/{broker}", ephemeral=True)

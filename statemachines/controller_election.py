@@ -1,4 +1,9 @@
-"""The steps of a controller's life on one broker: each makes one ZooKeeper request and acts on the answer.
+"""How a broker registers, becomes controller and ceases to be it: steps of one ZooKeeper request each.
+
+The steps are `ElectingController`'s. What a controller does in its office is its subclasses': everything in
+`statemachines.kafka_controller`, and in `statemachines.one_partition` as little as the systems `controller` and
+`controller-election` need to see who may do it. A step gets what the broker knows (`ControllerProcess`), and gives
+what it knows then.
 
 What happens where an answer does not let the row go on:
 
@@ -31,10 +36,10 @@ names no broker, which ends the event that reads it.
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from election.ids import BrokerId, ControllerEpoch
-from statemachines.agenda import Agenda, Do
+from statemachines.agenda import METHODS, NO_REQUESTS, Agenda, Do
 from statemachines.controller import (
     BROKER_IDS,
     CONTROLLER,
@@ -46,14 +51,13 @@ from statemachines.controller import (
     STARTUP,
     Design,
     Election,
-    PartitionStateEpoch,
     Threads,
     agendas,
     listening,
     registration,
 )
-from statemachines.controller_event import HANDLING, LEADER_AND_ISR, TOLD, ControllerEvent, Queued
-from statemachines.controller_process import ControllerProcess, LiveBroker
+from statemachines.controller_event import HANDLING, TOLD, ControllerEvent, Queued
+from statemachines.controller_process import ControllerProcess
 from statemachines.zookeeper.server import (
     ANY_VERSION,
     Check,
@@ -61,6 +65,7 @@ from statemachines.zookeeper.server import (
     Create,
     Created,
     Delete,
+    NodeExists,
     NoNode,
     Operation,
     SessionExpired,
@@ -69,6 +74,7 @@ from statemachines.zookeeper.server import (
     Stat,
     ZooKeeper,
 )
+from statemachines.zookeeper.tree import ZkVersion
 
 __all__ = [
     "CHECKS",
@@ -79,11 +85,9 @@ __all__ = [
     "INITIAL_EPOCH",
     "NEW_SESSION",
     "REGISTERS",
-    "STEPS",
-    "WRITES",
     "Answer",
     "Failover",
-    "KafkaController",
+    "ElectingController",
     "Request",
     "is_repeated",
     "of_thread",
@@ -133,26 +137,20 @@ def named(owner: BrokerId | None) -> str:
     return "there is none" if owner is None else f"it is broker {owner}"
 
 
-Request: TypeAlias = Callable[["KafkaController", ControllerProcess], Answer]
+C = TypeVar("C", bound="ElectingController")
+Request: TypeAlias = Callable[[C, ControllerProcess], Answer]
 
 
-STEPS: Final[dict[Do, Request]] = {}
-"""What a broker does -> the step that does it, and acts on the answer."""
-
-WRITES: Final[set[Do]] = set()
-"""Those of its requests that change something; the answer to one may be lost after it had its effect."""
-
-
-def request(do: Do, writes: bool = False) -> Callable[[Request], Request]:
-    """The step that makes this request.
+def request(do: Do) -> Callable[[Request[C]], Request[C]]:
+    """The step that makes this request, which is the method of its name (`METHODS`).
 
     What holds for each: no answer overtakes an event, so that what comes with it meets the handlers that there were
     before; and a session that has ended is heard of.
     """
 
-    def made_by(step: Request) -> Request:
+    def made_by(step: Request[C]) -> Request[C]:
         @wraps(step)
-        def with_session(self: "KafkaController", me: ControllerProcess) -> Answer:
+        def with_session(self: C, me: ControllerProcess) -> Answer:
             try:
                 answer = step(self, me)
             except NamesNoBroker:
@@ -161,8 +159,8 @@ def request(do: Do, writes: bool = False) -> Callable[[Request], Request]:
                 return self.session_expired(me)
             return answer._replace(controller=self.hear(answer.controller, listens=me.listens))
 
-        STEPS[do] = with_session
-        WRITES.update([do] if writes else [])
+        if step.__name__ != METHODS[do]:
+            raise TypeError(f"{step.__name__} makes the request {do}: it is to be named {METHODS[do]}")
         return with_session
 
     return made_by
@@ -213,12 +211,12 @@ def is_repeated(design: Design, do: Do) -> bool:
 
 
 def requests_of(design: Design, told: Iterable[ControllerEvent]) -> list[Do]:
-    """The requests that brokers make: those on the agendas of their threads, in the order of `STEPS`."""
+    """The requests that brokers make: those on the agendas of their threads, in the order of `Do`."""
     made = {do for agenda in (*agendas(design, told), *listening(design)) for do in agenda}
-    return [do for do in STEPS if do in made]
+    return [do for do in Do if do in made - NO_REQUESTS]
 
 
-class KafkaController:
+class ElectingController:
     """The controller of one broker: what it knows comes in, and what it knows after a step goes out.
 
     Args:
@@ -232,7 +230,7 @@ class KafkaController:
 
     def step(self, do: Do) -> Callable[[ControllerProcess], Answer]:
         """The step that makes this request, as this controller makes it, and the thread whose request it is."""
-        step: Callable[[ControllerProcess], Answer] = getattr(self, STEPS[do].__name__)
+        step: Callable[[ControllerProcess], Answer] = getattr(self, METHODS[do])
 
         def of_its_thread(me: ControllerProcess) -> Answer:
             before = of_thread(self.design, do, me)
@@ -325,10 +323,6 @@ class KafkaController:
                 me = self._post(me, Queued(TOLD[self.design.threads][event.type]))
         return me
 
-    def isr_changes(self, me: ControllerProcess) -> ControllerProcess:
-        """It hears that the leader of a partition has changed its ISR. What it would read of it is left out."""
-        return me._replace(queue=(*me.queue, Queued(ControllerEvent.IsrChangeNotification)))
-
     def _post(self, me: ControllerProcess, *events: Queued) -> ControllerProcess:
         """Put behind what there is to handle, for the thread that is told first."""
         if self.design.threads is Threads.queue:
@@ -374,12 +368,16 @@ class KafkaController:
             return Answer(self._told(me, queued.controller), f"{queued}")
         row = HANDLING[self.design.threads][event]
         if event is ControllerEvent.SessionExpirationListener and not self.design.skip_if_self:
-            return Answer(me.resigned().to(*row[1:]), f"{event}: it resigns")
+            return Answer(self.resign(me).to(*row[1:]), f"{event}: it resigns")
         return Answer(me.to(*row), f"{event}")
 
     def is_active(self, me: ControllerProcess) -> bool:
         """isActive: in 0.10 that it has channels to the brokers, which it gets when it has read the states."""
-        return me.context.cached is not None if self.design.threads is Threads.lock else me.active
+        return self.has_channels(me) if self.design.threads is Threads.lock else me.active
+
+    def has_channels(self, me: ControllerProcess) -> bool:
+        """Whether its failover has come to where it opens channels to the brokers."""
+        return me.context.cached is not None
 
     def _still(self, event: ControllerEvent, me: ControllerProcess) -> bool:
         """Whether what an event is for is still there. Until 0.10.1 only some listeners asked. [KAFKA-4447]"""
@@ -390,7 +388,7 @@ class KafkaController:
         """What /controller named when the event was put says who is controller. [ControllerChange, 0.11, 1.0]"""
         if controller == self.broker:
             return me._replace(active=True)
-        return me.resigned() if me.active else me
+        return self.resign(me) if me.active else me
 
     # What it asks for.
 
@@ -407,13 +405,6 @@ class KafkaController:
                 return (self._increment(me),)
             case Do.RegisterController:
                 return (Create(CONTROLLER, self.broker, ephemeral=True), self._increment(me))
-            case Do.UpdateLeaderAndIsr:
-                return (
-                    *self._fence(me),
-                    SetData(self.design.state, PartitionStateEpoch(me.epoch), me.state_version),
-                )
-            case Do.DeletePreferredElection:  # whose node is not modelled, and is not there
-                return tuple(self._fence(me))
             case Do.DeleteController:
                 return (*self._fence(me), Delete(CONTROLLER))
         raise ValueError(f"{me.doing[0]} writes nothing")
@@ -434,6 +425,10 @@ class KafkaController:
         """
         return self._refused(me) is None
 
+    def _fencing_version(self, me: ControllerProcess) -> ZkVersion:
+        """The version of /controller_epoch by which its writes are fenced, as it knows it."""
+        return me.context.epoch_zk_version
+
     def _fence(self, me: ControllerProcess) -> Iterator[Operation]:
         if self.design.fence_zk:
             yield Check(CONTROLLER_EPOCH, me.context.epoch_zk_version)
@@ -453,7 +448,7 @@ class KafkaController:
         """The path of the broker's own node."""
         return registration(self.broker)
 
-    @request(Do.RegisterBroker, writes=True)
+    @request(Do.RegisterBroker)
     def register_broker(self, me: ControllerProcess) -> Answer:
         """Create the broker's own node. [checkedEphemeralCreate, 1.1; its zxid is the broker's epoch, 2.2]"""
         (created,) = self.zookeeper.multi(me.session, self.asks(me))
@@ -486,7 +481,7 @@ class KafkaController:
             return Answer(me.to(Do.DeleteRegistration, *again), "an older session of its own left it")
         return self._not_registered(me, "another session's")
 
-    @request(Do.DeleteRegistration, writes=True)
+    @request(Do.DeleteRegistration)
     def delete_registration(self, me: ControllerProcess) -> Answer:
         """Delete what an older session of its own left, and register again. [ZOOKEEPER-2985, KAFKA-7165, 2.2]"""
         gone = self._refused(me) is not None
@@ -535,7 +530,7 @@ class KafkaController:
         said = named(owner)
         if not me.active:
             return Answer(after, said)
-        return Answer(after.resigned(), f"{said}: it resigns")
+        return Answer(self.resign(after), f"{said}: it resigns")
 
     @request(Do.GetControllerId)
     def get_controller_id(self, me: ControllerProcess) -> Answer:
@@ -544,7 +539,7 @@ class KafkaController:
         if owner == self.broker:
             return Answer(me.to(), "it is this broker: the new session changes nothing")
         said = named(owner)
-        return Answer(me.on().resigned(), f"{said}: it resigns")
+        return Answer(self.resign(me.on()), f"{said}: it resigns")
 
     @request(Do.Elect)
     def elect(self, me: ControllerProcess) -> Answer:
@@ -557,11 +552,19 @@ class KafkaController:
             return Answer(me.to()._replace(active=True), "it is this broker")
         return Answer(self._deposed(me.to()), named(owner))
 
+    def resign(self, me: ControllerProcess) -> ControllerProcess:
+        """It forgets all that it knew as controller. [onControllerResignation]"""
+        return me.resigned()
+
+    def lose_office(self, me: ControllerProcess) -> ControllerProcess:
+        """It takes itself for controller no longer, and forgets nothing else. [activeControllerId]"""
+        return me.not_controller()
+
     def _deposed(self, me: ControllerProcess) -> ControllerProcess:
         """It reads that it is not controller, where Kafka only remembers who is: its context stays."""
         if self.design.threads is Threads.lock:  # and acts on: that is another predicate
             return me._replace(active=False)
-        return me.resigned() if me.active and self.design.resign_on_move else me.not_controller()
+        return self.resign(me) if me.active and self.design.resign_on_move else self.lose_office(me)
 
     def _controller_id(self, me: ControllerProcess) -> BrokerId | None:
         """The broker that /controller names; None: it is not there, or, since 1.1, holds no JSON.
@@ -582,7 +585,7 @@ class KafkaController:
 
     # Becoming controller.
 
-    @request(Do.CreateController, writes=True)
+    @request(Do.CreateController)
     def create_controller(self, me: ControllerProcess) -> Answer:
         """Until 2.0 the node alone decides who is controller. [ZookeeperLeaderElector.elect, 0.10.2]"""
         if self._refused(me) is None:
@@ -603,15 +606,29 @@ class KafkaController:
         except NoNode:
             if self.design.epoch_update is not Election.multi:
                 return Answer(me.on(), "NONODE: it knows no epoch")
+            return self._create_epoch(me)
+        return self._read_epoch(me, epoch, stat)
+
+    def _create_epoch(self, me: ControllerProcess) -> Answer:
+        """Create /controller_epoch; read it if another broker was faster. [maybeCreateControllerEpochZNode, 2.1]"""
+        try:
             self.zookeeper.create(me.session, CONTROLLER_EPOCH, INITIAL_EPOCH)
-            created = me.on().knows(epoch=INITIAL_EPOCH, epoch_zk_version=0)
-            return Answer(created, f"NONODE: created, as {INITIAL_EPOCH}")
+        except NodeExists:
+            try:
+                epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
+            except NoNode:
+                return self._fails_by(me, EPOCH_IS_GONE)
+            return self._read_epoch(me, epoch, stat)
+        created = me.on().knows(epoch=INITIAL_EPOCH, epoch_zk_version=0)
+        return Answer(created, f"NONODE: created, as {INITIAL_EPOCH}")
+
+    def _read_epoch(self, me: ControllerProcess, epoch: ControllerEpoch | None, stat: Stat) -> Answer:
         if epoch is None:
             return self._fails_by(me, "it is no number")
         known = me.on().knows(epoch=epoch, epoch_zk_version=stat.version)
         return Answer(known, f"it is {epoch}, at version {stat.version}")
 
-    @request(Do.RegisterController, writes=True)
+    @request(Do.RegisterController)
     def register_controller(self, me: ControllerProcess) -> Answer:
         """Node and epoch in one transaction. [registerControllerAndIncrementControllerEpoch, 2.1, KAFKA-6082]"""
         refused = self._refused(me)
@@ -661,7 +678,7 @@ class KafkaController:
         elected = self._elected(me).knows(epoch_zk_version=stat.version)
         return self._goes_through(elected, "its own: its failover runs")
 
-    @request(Do.IncrementEpoch, writes=True)
+    @request(Do.IncrementEpoch)
     def increment_epoch(self, me: ControllerProcess) -> Answer:
         """Increment the epoch by compare-and-set, in the failover. [incrementControllerEpoch, until 2.0]
 
@@ -672,7 +689,10 @@ class KafkaController:
         if refused is None:
             return self._goes_through(self._elected(me), "incremented: its failover runs")
         if refused.epoch_is_gone:
-            self.zookeeper.create(me.session, CONTROLLER_EPOCH, FIRST_EPOCH)
+            try:
+                self.zookeeper.create(me.session, CONTROLLER_EPOCH, FIRST_EPOCH)
+            except NodeExists:
+                return Answer(self._to_move(me), "NONODE, then NODEEXISTS: its failover fails")
             first = self._elected(me).knows(epoch=FIRST_EPOCH, epoch_zk_version=FIRST_EPOCH_ZK_VERSION)
             return self._goes_through(first, f"NONODE: created, as {FIRST_EPOCH}: its failover runs")
         if self.design.epoch_update is Election.cas_swallowed:
@@ -696,146 +716,16 @@ class KafkaController:
 
     def _listening(self, me: ControllerProcess) -> ControllerProcess:
         """It has its epoch; a failover that the model follows registers its handlers, or subscribes, next."""
-        return me._replace(listens=self._followed or me.listens)
+        return me._replace(listens=self.follows_failover or me.listens)
 
     @property
-    def _followed(self) -> bool:
+    def follows_failover(self) -> bool:
+        """Whether its failover is followed step by step, in which it registers the handlers of a controller."""
         return Do.ReadBrokers in self.design.failover
 
     def _moved(self, me: ControllerProcess, code: str) -> Answer:
         """ControllerMovedException, from a broker that is not controller yet."""
-        return Answer(me.to(*MAYBE_RESIGN).not_controller(), f"{code}: ControllerMoved")
-
-    # Being controller.
-
-    @request(Do.WatchBrokers)
-    def watch_brokers(self, me: ControllerProcess) -> Answer:
-        """Subscribe to what comes and goes; the listener is there before. [subscribeChildChanges, until 1.0]"""
-        self.zookeeper.children(me.session, BROKER_IDS, watch=True)
-        return Answer(me.on(), "it listens")
-
-    @request(Do.ReadBrokers)
-    def read_brokers(self, me: ControllerProcess) -> Answer:
-        """Read which brokers are alive, and watch. If they are those that it knew, there is nothing to do.
-
-        A controller of 1.0 that is one by an old ControllerChange alone has no channels, and fails at a change.
-        Since 2.2 with their epochs, so that one that went and came again is another. Kafka reads these one by one.
-        Outside a failover the context then has them in turns. Until 2.1 it has them at once, and what is left out is
-        that those that came and those that went are an election each: the second one finds nothing to do, or a state
-        that a newer controller wrote, as the first one did.
-        In a failover what is left of an earlier term is cleared then; not the channels of 0.10, for which `cached`
-        stands there. [clearPartitionLeadershipInfo in initializeControllerContext]
-        """
-        live: frozenset[Any]
-        live, _ = self.zookeeper.children(me.session, BROKER_IDS, watch=me.listens)
-        if self.design.broker_epoch:
-            stats = {name: self.zookeeper.exists(me.session, f"{BROKER_IDS}/{name}") for name in live}
-            live = frozenset(LiveBroker(name, stat.czxid) for name, stat in stats.items() if stat is not None)
-        if live == me.context.live and not me.in_elect:
-            return Answer(me.to(), "the same ones")
-        after = me.on().knows(live=live)
-        if me.in_elect:
-            cached = me.context.cached if self.design.threads is Threads.lock else None
-            return Answer(after.knows(cached=cached), "these are alive")
-        if self.design.threads is Threads.queue and not me.started:
-            return Answer(after.to(), "there are no channels: a NullPointerException")
-        if self.design.broker_epoch:
-            return self._turn(me._replace(found=live))
-        if live <= me.context.live:
-            return Answer(after, "these are alive")
-        return Answer(after, "these are alive, and one of them is new; UpdateMetadata is sent", sends=True)
-
-    def _turn(self, me: ControllerProcess) -> Answer:
-        """Of the brokers that it has found, its context has those of the next turn, and there is an election.
-
-        Those that came are first, then those that came again, which go before they are there again, and those that
-        went are last. [processBrokerChange, 2.2; until 2.1 its context has them all at once]
-        """
-        alive = me.context.live
-        known = {each.name: each for each in alive}
-        new = {each for each in me.found if each.name not in known}
-        bounced = {known[each.name] for each in me.found if known.get(each.name, each) != each}
-        live = alive | new if new else alive - bounced if bounced else me.found
-        after = me.to(*LEADER_AND_ISR)._replace(found=me.found if live != me.found else frozenset()).knows(live=live)
-        if new:
-            return Answer(after, "these are alive, and one of them is new; UpdateMetadata is sent", sends=True)
-        return Answer(after, "one is another one by now, and goes first" if bounced else "these are alive")
-
-    @request(Do.ReadStates)
-    def read_states(self, me: ControllerProcess) -> Answer:
-        """Read every partition's state into the cache, and tell the brokers.
-
-        A listener of 0.10.1 does so even after a resignation, has no channels, and moves the controller. [KAFKA-4447]
-        """
-        if not me.in_elect and not self.is_active(me):
-            return Answer(self._to_move(me), "there are no channels: it moves the controller")
-        _, stat = self.zookeeper.get(me.session, self.design.state)
-        return Answer(me.on().knows(cached=stat.version), "cached; UpdateMetadata is sent", sends=True)
-
-    def let_be(self, me: ControllerProcess) -> ControllerProcess:
-        """The partition's leader is alive: there is nothing to elect, and nothing is written."""
-        return self._done(me.on())
-
-    @request(Do.ReadPartitionState)
-    def read_partition_state(self, me: ControllerProcess) -> Answer:
-        """Read a partition's state, and let it be if a newer controller wrote it. [0.10 to 3.9]
-
-        Or if no broker is alive to lead it, as far as the controller knows: until 1.0 it may have read them before
-        its own had registered. Then it has no leader still, and is read again if there is another turn of brokers.
-        """
-        state, stat = self.zookeeper.get(me.session, self.design.state)
-        if state.controller_epoch > me.epoch:
-            return self._without_leader(me, "a newer controller wrote it: StateChangeFailed")
-        if self._followed and not me.context.live:
-            return self._without_leader(me, "no broker is alive: NoReplicaOnline")
-        return Answer(me.on()._replace(state_version=stat.version), "no newer controller wrote it")
-
-    def _without_leader(self, me: ControllerProcess, said: str) -> Answer:
-        """No leader was elected: there is another turn of brokers, or it goes on after the partition."""
-        if not me.found:
-            behind = me.on() if me.about_to(Do.ReadPartitionState) else me
-            return Answer(self._done(behind), said)
-        turn = self._turn(me._replace(state_version=0))
-        return turn._replace(said=f"{said}; then {turn.said}")
-
-    @request(Do.UpdateLeaderAndIsr, writes=True)
-    def update_leader_and_isr(self, me: ControllerProcess) -> Answer:
-        """Write a partition's state, at the version read, and since 2.1 fenced by the epoch's version.
-
-        If another write came in between, it is read again. If the fence fails, the controller has moved; but where
-        /controller_epoch is gone, no leader is elected, which Kafka logs. In further turns of brokers, if there are
-        any, nothing is left to elect.
-        [electLeaderForPartitions, 1.1; KAFKA-6082, 2.1]
-        """
-        refused = self._refused(me)
-        if refused is None:
-            cached = None if me.context.cached is None else me.state_version + 1
-            elected = me._replace(found=frozenset()).knows(cached=cached, live=me.found or me.context.live)
-            return Answer(self._done(elected), "written; LeaderAndIsr is sent", sends=True)
-        if refused.epoch_is_gone:
-            return self._without_leader(me, f"{EPOCH_IS_GONE}, no leader is elected")
-        me = me._replace(state_version=0)
-        if isinstance(refused.operation, SetData):
-            return Answer(me.to(Do.ReadPartitionState, *me.doing), "BADVERSION: another write came first")
-        return Answer(me.to(*MAYBE_RESIGN)._replace(found=frozenset()), "BADVERSION of the epoch: ControllerMoved")
-
-    @request(Do.DeletePreferredElection)
-    def delete_preferred_election(self, me: ControllerProcess) -> Answer:
-        """Delete what asks for preferred elections, whether it is there or not, fenced by the epoch's version.
-
-        [removePartitionsFromPreferredReplicaElection, 2.1; until 2.0 it is not fenced, and says nothing]
-        """
-        refused = self._refused(me)
-        if refused is None:
-            return Answer(self._done(me), "the failover is done")
-        if refused.epoch_is_gone:
-            return self._fails_by(me, EPOCH_IS_GONE)
-        return Answer(me.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
-
-    def _done(self, me: ControllerProcess) -> ControllerProcess:
-        """It goes on after a partition; behind the last one of a failover there is nothing more."""
-        after = me.on()._replace(state_version=0)
-        return after.on()._replace(started=True) if after.about_to(Do.Started) else after
+        return Answer(self.lose_office(me.to(*MAYBE_RESIGN)), f"{code}: ControllerMoved")
 
     # triggerControllerMove.
 
@@ -857,36 +747,23 @@ class KafkaController:
         failed = self.fail(me)
         return failed._replace(said=f"{why}: {failed.said}")
 
-    def fail_to_elect(self, me: ControllerProcess) -> Answer:
-        """A request of an election of leaders fails for a reason of its own: it is logged, and the failover goes on.
-
-        Until 1.0 a write that fails counts as a conflict [ZkUtils.conditionalUpdatePersistentPath].
-        What it then reads, and is fused with this, brings the events that are on their way.
-        [PartitionStateMachine: triggerOnlinePartitionStateChange, 0.10; handleStateChanges, 1.1]
-        """
-        if me.about_to(Do.UpdateLeaderAndIsr) and self.design.threads is not Threads.barrier:
-            again = me.to(Do.ReadPartitionState, *me.doing)._replace(state_version=0)
-            return Answer(again, "it counts as a conflict: once more")
-        behind = me.on() if me.about_to(Do.ReadPartitionState) else me
-        return Answer(self.deliver(self._done(behind)), "no leader is elected, and its failover goes on")
-
     @request(Do.MoveController)
     def move_controller(self, me: ControllerProcess) -> Answer:
         """Read whether there is a controller to be moved: it resigns if it is this broker. [2.1]"""
         owner = self._controller_id(me)
         if owner == self.broker:
-            return Answer(self._to_move(me), "it is this broker: it resigns")
+            return Answer(self._to_move(me, *me.doing[1:]), "it is this broker: it resigns")
         said = named(owner)
-        return Answer(self._deposed(me.to()), f"{said}: it leaves it at that")
+        return Answer(self._deposed(me.on()), f"{said}: it leaves it at that")
 
-    def _to_move(self, me: ControllerProcess) -> ControllerProcess:
+    def _to_move(self, me: ControllerProcess, *then: Do) -> ControllerProcess:
         """It has resigned, but for 0.10, and knows the version that a fenced deletion of /controller checks."""
-        me = me.to(Do.DeleteController)
+        me, version = me.to(Do.DeleteController, *then), self._fencing_version(me)
         if self.design.threads is Threads.lock:
             return me._replace(active=False, state_version=0)
-        return me.resigned().knows(epoch_zk_version=me.context.epoch_zk_version)
+        return self.resign(me).knows(epoch_zk_version=version)
 
-    @request(Do.DeleteController, writes=True)
+    @request(Do.DeleteController)
     def delete_controller(self, me: ControllerProcess) -> Answer:
         """Delete /controller, fenced by the epoch's version or not. [triggerControllerMove; resign, 0.10]"""
         refused = self._refused(me)
