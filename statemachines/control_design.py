@@ -9,9 +9,11 @@ for brokers that are not registered, too, and the channel manager dropped them [
 
 from typing import Annotated, NamedTuple
 
+from statemachines import failover as stages
 from statemachines.changes import control, elections, receiving
 from statemachines.changes.change import values_at
-from statemachines.releases import line_of
+from statemachines.failover import Stage
+from statemachines.releases import RELEASES, line_of
 from statemachines.tables.replica import REPLICA, ReplicaState
 from statemachines.tables.table import Table
 
@@ -107,6 +109,10 @@ class ControlDesign(NamedTuple):
     keep_leader: Annotated[bool, control.KEEP_LEADER] = control.KEEP_LEADER.now
     replica_table: Table[ReplicaState] = REPLICA
     """Which states of replicas may follow which; it changed in 2.3."""
+    failover: tuple[Stage, ...] = stages.failover(RELEASES[-1])
+    """What a controller does that takes over, step by step."""
+    resignation: tuple[Stage, ...] = stages.resignation(RELEASES[-1])
+    """What it does when it is controller no longer."""
 
 
 def control_design_of(release: str) -> ControlDesign:
@@ -119,4 +125,9 @@ def control_design_of(release: str) -> ControlDesign:
         ValueError: it is no release.
     """
     # A row has only ever come with a line: so designs of one line are equal unless something changed in it.
-    return ControlDesign(**values_at(ControlDesign, release), replica_table=REPLICA.at(line_of(release)))
+    return ControlDesign(
+        **values_at(ControlDesign, release),
+        replica_table=REPLICA.at(line_of(release)),
+        failover=stages.failover(release),
+        resignation=stages.resignation(release),
+    )

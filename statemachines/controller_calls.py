@@ -49,7 +49,7 @@ from statemachines.kafka_zk_client import (
     unwrapped,
 )
 from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
-from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.partition_state_machine import (
     PartitionLeaderElectionStrategy,
     PartitionStateChange,
@@ -59,13 +59,14 @@ from statemachines.replica_state_machine import ReplicaStateChange, ReplicaState
 from statemachines.state_change import Handled, Processed, StateMachine
 from statemachines.tables.partition import PartitionState
 from statemachines.tables.replica import ReplicaState
-from statemachines.zookeeper.tree import Code
+from statemachines.zookeeper.tree import Code, ZkPath
 
 __all__ = [
     "Await",
     "BrokerChannels",
     "Call",
     "Callback",
+    "ChangeHandlers",
     "Calls",
     "ControllerCalls",
     "EventFailed",
@@ -234,6 +235,56 @@ class NoChannels:
         """Nothing."""
 
 
+class ChangeHandlers(Protocol):
+    """What of ZooKeeper is an event to a controller, as far as it says so itself [ZNodeChangeHandler]."""
+
+    def register(self, path: ZkPath) -> object:
+        """Changes of the children of this node are events."""
+
+    def unregister(self, path: ZkPath) -> object:
+        """Neither these are, nor is the creation of the node."""
+
+    def unregister_partition_modifications(self) -> object:
+        """Changes of topics' nodes are no events."""
+
+    def unregister_isrs(self) -> object:
+        """Changes of partitions' states are no events."""
+
+    def mute_partition_modifications(self, topic: TopicName) -> object:
+        """Changes of this topic's node are no events any more: the topic is about to be deleted."""
+
+    def watch_isr(self, partition: TopicPartition) -> object:
+        """Until 2.6 changes of a partition's state are events while it moves."""
+
+    def unwatch_isr(self, partition: TopicPartition) -> object:
+        """They are no events any more."""
+
+
+class NoHandlers:
+    """Whoever drives the controller knows what is an event."""
+
+    def register(self, path: ZkPath) -> None:
+        """Nothing."""
+
+    def unregister(self, path: ZkPath) -> None:
+        """Nothing."""
+
+    def unregister_partition_modifications(self) -> None:
+        """Nothing."""
+
+    def unregister_isrs(self) -> None:
+        """Nothing."""
+
+    def mute_partition_modifications(self, topic: TopicName) -> None:
+        """Nothing."""
+
+    def watch_isr(self, partition: TopicPartition) -> None:
+        """Nothing."""
+
+    def unwatch_isr(self, partition: TopicPartition) -> None:
+        """Nothing."""
+
+
 class ReleaseChannels:
     """Channels to brokers as long as a release has them: since 2.3 always.
 
@@ -293,6 +344,7 @@ class ControllerCalls:
         put: what becomes of an event that is put into the queue: a `Call` of its handler [eventManager.put].
         delete_topic_enable: whether topics can be deleted [delete.topic.enable].
         reassignment_targets: what holds where partitions move to, until 2.3; else a dict. Kafka's is in the context.
+        handlers: what is told which nodes' changes are events.
     """
 
     change_by_change: bool = False
@@ -307,6 +359,7 @@ class ControllerCalls:
         put: Callable[[Call], object] = lambda event: None,
         delete_topic_enable: bool = True,
         reassignment_targets: MutableMapping[TopicPartition, tuple[BrokerId, ...]] | None = None,
+        handlers: ChangeHandlers | None = None,
     ) -> None:
         self.partition_state_machine = partition_state_machine
         self.replica_state_machine = replica_state_machine
@@ -315,6 +368,7 @@ class ControllerCalls:
         self.batch = batch
         self.channels: BrokerChannels = NoChannels() if channels is None else channels
         self.put = put
+        self.handlers: ChangeHandlers = NoHandlers() if handlers is None else handlers
         self.delete_topic_enable = delete_topic_enable
         self.reassignment_targets: MutableMapping[TopicPartition, tuple[BrokerId, ...]] = (
             {} if reassignment_targets is None else reassignment_targets

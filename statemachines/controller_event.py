@@ -45,6 +45,7 @@ class Threads(Enum):
 class ControllerEvent(Enum):
     """Something to be handled. Until 1.0 the listener that ZkEventThread calls; since 0.11 an event of the queue."""
 
+    Startup = "the controller begins: is there one already?"
     Healthcheck = "KafkaHealthcheck.startup: the broker registers for the first time"
     SessionExpirationListener = "there is a new session"
     SessionExpireListener = "there is a new session: the broker registers again (KafkaHealthcheck)"
@@ -114,11 +115,14 @@ LEADER_AND_ISR: Final = Agenda((Do.ReadPartitionState, Do.UpdateLeaderAndIsr))
 BROKER_CHANGE: Final = Agenda((Do.ReadBrokers, *LEADER_AND_ISR))
 """A broker came or went."""
 REGISTER: Final = Agenda((Do.RegisterBroker,))
+BEGIN: Final = Agenda((Do.WatchController, Do.Elect))
+"""[Startup; KafkaController.startup, 0.10]"""
 ISR_CHANGE: Final = Agenda((Do.ReadStates,))
 """The cache is brought up to date, and brokers are told."""
 
 HANDLING: Final = {
     Threads.lock: {
+        ControllerEvent.Startup: BEGIN,
         ControllerEvent.Healthcheck: Agenda((*REGISTER, Do.Serve)),
         ControllerEvent.SessionExpirationListener: Agenda((Do.GetControllerId, Do.Elect)),
         ControllerEvent.SessionExpireListener: REGISTER,
@@ -127,6 +131,7 @@ HANDLING: Final = {
         ControllerEvent.IsrChangeNotification: ISR_CHANGE,
     },
     Threads.queue: {
+        ControllerEvent.Startup: BEGIN,
         ControllerEvent.Healthcheck: Agenda((*REGISTER, Do.Serve)),
         ControllerEvent.SessionExpireListener: REGISTER,
         ControllerEvent.Reelect: Agenda((Do.MaybeResign, Do.Elect)),
@@ -134,6 +139,7 @@ HANDLING: Final = {
         ControllerEvent.IsrChangeNotification: ISR_CHANGE,
     },
     Threads.barrier: {
+        ControllerEvent.Startup: BEGIN,
         ControllerEvent.ControllerChange: MAYBE_RESIGN,
         ControllerEvent.Reelect: Agenda((*MAYBE_RESIGN, Do.Elect)),
         ControllerEvent.BrokerChange: BROKER_CHANGE,

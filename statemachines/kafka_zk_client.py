@@ -114,6 +114,8 @@ class ZkResponse(NamedTuple):
     """Those of a multi's operations. Empty if there was none, because the session has ended."""
     czxid: Zxid = 0
     """The transaction that created the node whose data were read: of a broker's registration, its epoch."""
+    owner: SessionId | None = None
+    """The session that it is an ephemeral of."""
 
 
 class ZkBatch(Enum):
@@ -258,7 +260,7 @@ def _served(zookeeper: ZooKeeper, session: SessionId, request: ZkRequest) -> ZkR
         match request:
             case GetData(path, watch):
                 data, stat = zookeeper.get(session, path, watch and session is not None)
-                return ZkResponse(Code.OK, data, stat.version, czxid=stat.czxid)
+                return ZkResponse(Code.OK, data, stat.version, czxid=stat.czxid, owner=stat.ephemeralOwner)
             case GetChildren(path, watch):
                 children, _ = zookeeper.children(session, path, watch and session is not None)
                 return ZkResponse(Code.OK, children)

@@ -162,7 +162,7 @@ class PartitionReassignment(ZkReassignment):
 
     def _remove_completed(self, partition: TopicPartition, replicas: tuple[BrokerId, ...]) -> Calls:
         """A partition has arrived where the node says, unless another reassignment stands there by now."""
-        self.unwatch_isr(partition)
+        self.handlers.unwatch_isr(partition)
         return self.path_exists(REASSIGN_PARTITIONS, then(self._read_to_remove, (partition,), replicas), watch=True)
 
     def _read_to_remove(
@@ -277,7 +277,8 @@ class PartitionReassignment(ZkReassignment):
         )
 
     def _being_reassigned(self, partition: TopicPartition) -> None:
-        self.watch_isr(partition)
+        if not self.design.alter_partition:
+            self.handlers.watch_isr(partition)
         self.context.state.partitions_being_reassigned |= {partition}
 
     def _go_on_with(self, complete: bool, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:

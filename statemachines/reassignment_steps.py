@@ -105,12 +105,6 @@ class ReassignmentSteps(TopicDeletionManager):
             for target in (OfflineReplica, ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica)
         )
 
-    def watch_isr(self, partition: TopicPartition) -> None:
-        """Until 2.6 changes of a partition's state are events while it moves. For who has handlers; here are none."""
-
-    def unwatch_isr(self, partition: TopicPartition) -> None:
-        """They are no events any more."""
-
     def is_reassigned(self, partition: TopicPartition) -> None:
         """A partition has moved, and all are told."""
         self.context.state.partitions_being_reassigned -= {partition}

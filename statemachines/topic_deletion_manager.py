@@ -177,7 +177,7 @@ class TopicDeletionManager(ControllerZkClient):
         """All replicas of a topic are gone, and so is the topic."""
         if not self.design.delete_leftover and topic not in self.context.state.all_topics:
             raise EventFailed(EventFailure.NoTopic)
-        self.mute_partition_modifications(topic)
+        self.handlers.mute_partition_modifications(topic)
         replicas = self.context.replicas_in_state(topic, ReplicaDeletionSuccessful)
         return (
             call(self.replicas_become, replicas, NonExistentReplica),
@@ -188,9 +188,6 @@ class TopicDeletionManager(ControllerZkClient):
             call(self.delete_topic_deletions, (topic,)),
             call(self._remove_topic, topic),
         )
-
-    def mute_partition_modifications(self, topic: TopicName) -> None:
-        """Changes of a topic's node are no events any more. For who has the handlers; there are none here."""
 
     def _unqueue(self, topic: TopicName) -> None:
         self.context.state.topics_to_be_deleted -= {topic}

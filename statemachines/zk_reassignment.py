@@ -125,7 +125,7 @@ class ZkReassignment(ReassignmentSteps):
             assigned = self.context.partition_replica_assignment(partition)
             queued = self.is_topic_queued_up_for_deletion(partition.topic)
             if (of_deleted or not queued) and assigned not in ((), self.reassignment_targets[partition]):
-                self.watch_isr(partition)
+                self.handlers.watch_isr(partition)
                 self.mark_topic_ineligible_for_deletion((partition.topic,))
                 return (
                     call(self.on_zk_reassignment, partition),
@@ -215,7 +215,7 @@ class ZkReassignment(ReassignmentSteps):
         if self.design.remove_together and any(each not in self.reassignment_targets for each in partitions):
             raise EventFailed(EventFailure.NotReassigned)
         for partition in partitions:
-            self.unwatch_isr(partition)
+            self.handlers.unwatch_isr(partition)
         forget = call(self._forget, partitions)
         if not left:
             looks = self.design.look_below_reassignment

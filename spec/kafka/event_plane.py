@@ -14,23 +14,23 @@ events of the command.
 
 On the other side is Kafka's KafkaController, with all that is its own; only its thread is not started, its channels
 to brokers go nowhere, and its client asks a real server of ZooKeeper within the call. Here it is
-`ControllerEventProcessor`, and beside it what a broker does that is not controller, or no longer: `EventPlane` has
-that of KafkaController's `process`, `elect`, `maybeResign` and `triggerControllerMove`.
+`statemachines.kafka_controller`, which asks ours.
 
 The controller is broker 9. What others' registrations have for epochs is told apart by order, not by zxid.
 """
 
 from __future__ import annotations
 
-from collections import UserDict
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections import UserDict, deque
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from election.ids import BrokerId, ControllerEpoch
+from election.ids import BrokerId
 from spec.kafka.control_plane import CONTROLLER as BROKER
 from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests, of_context, parsed, stops_by_partition
 from spec.kafka.world import SESSION, ControlCommand, Disagreement, OtherRequests, World, different, in_order, path_of
+from statemachines.agenda import IDLE
 from statemachines.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
 from statemachines.changes.control import Stops
 from statemachines.control_design import control_design_of
@@ -41,13 +41,15 @@ from statemachines.control_responses import (
     is_awaited,
     response_received,
 )
-from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, registration
+from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH, design_of, registration
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.controller_calls import Call, EventFailure, Processing, ReleaseChannels, call
+from statemachines.controller_calls import Call, EventFailure, ReleaseChannels, call
 from statemachines.controller_context import ControllerContext, InMemoryContext
-from statemachines.controller_election import FIRST_EPOCH, FIRST_EPOCH_ZK_VERSION, INITIAL_EPOCH
+from statemachines.controller_event import ControllerEvent, Queued
 from statemachines.controller_event_processor import ControllerEventProcessor, event_of
-from statemachines.kafka_zk_client import Exists, GetChildren, GetData, RequestFailed, ZkRequest, ZkResponse
+from statemachines.controller_process import ControllerProcess
+from statemachines.kafka_controller import KafkaController, QueuedEvent
+from statemachines.kafka_zk_client import Exists, GetChildren, GetData, ZkRequest, ZkResponse
 from statemachines.messages.control_requests import (
     UNKNOWN_BROKER_EPOCH,
     ControlRequest,
@@ -61,9 +63,7 @@ from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.partition_state_machine import PartitionStateMachine
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.replica_state_machine import ReplicaStateMachine
-from statemachines.state_change import Processed
 from statemachines.zk_data import (
-    DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION,
     LOG_DIR_EVENT_NOTIFICATION,
     PREFERRED_REPLICA_ELECTION,
@@ -71,25 +71,31 @@ from statemachines.zk_data import (
     TOPICS,
     topic_partition_state_path,
 )
-from statemachines.zookeeper.server import Event, Multi
-from statemachines.zookeeper.tree import Check, Code, Create, Delete, EventType, SetData, ZkPath, ZkVersion
+from statemachines.zookeeper.server import Event, Multi, ZooKeeper
+from statemachines.zookeeper.tree import (
+    BadVersion,
+    Check,
+    Code,
+    Create,
+    Created,
+    EventType,
+    NodeExists,
+    NoNode,
+    Operation,
+    OpResult,
+    SessionExpired,
+    SessionId,
+    Stat,
+    ZkPath,
+)
 
 __all__ = ["RELEASES", "EventPlane"]
 
 RELEASES: Final = ("1.1.1", "2.2.2", "2.4.1", "2.8.2", "3.9.1")
 """The releases whose whole controllers are run."""
-NO_CONTROLLER: Final = -1
-
-STARTUP: Final = Call("startup")
-CONTROLLER_CHANGE: Final = Call("maybe_resign")
-REELECT: Final = Call("reelect")
-"""The events that are no event of an active controller's."""
 
 Processor = ControllerEventProcessor
 EVENTS: Final[Mapping[str, str]] = {
-    STARTUP.method: "Startup",
-    CONTROLLER_CHANGE.method: "ControllerChange",
-    REELECT.method: "Reelect",
     Processor.process_topic_change.__name__: "TopicChange",
     Processor.process_partition_modifications.__name__: "PartitionModifications",
     Processor.process_topic_deletion.__name__: "TopicDeletion",
@@ -113,28 +119,6 @@ EVENTS: Final[Mapping[str, str]] = {
 
 ELECTION: Final = Processor.process_replica_leader_election.__name__
 
-CHILDREN: Final[Mapping[ZkPath, Callable[[Processor], Callable[[], Any]]]] = {
-    BROKER_IDS: lambda its: its.process_broker_change,
-    TOPICS: lambda its: its.process_topic_change,
-    DELETE_TOPICS: lambda its: its.process_topic_deletion,
-    LOG_DIR_EVENT_NOTIFICATION: lambda its: its.process_log_dir_event_notification,
-    ISR_CHANGE_NOTIFICATION: lambda its: its.process_isr_change_notification,
-}
-"""What is to be handled when a node's children change."""
-NODES: Final[Mapping[ZkPath, Callable[[Processor], Callable[[], Any]]]] = {
-    REASSIGN_PARTITIONS: lambda its: its.process_zk_partition_reassignment,
-    PREFERRED_REPLICA_ELECTION: lambda its: its.process_replica_leader_election,
-}
-"""What is to be handled when a node is created."""
-REGISTER_HANDLERS: Final = frozenset(
-    handler.__name__
-    for handler in (
-        Processor.on_controller_failover,
-        Processor.process_zk_partition_reassignment,
-        Processor.process_replica_leader_election,
-    )
-)
-"""What registers a handler of such a node when it asks for the node; other events only ask."""
 FAILURES: Final[Mapping[Any, str]] = {
     EventFailure.ControllerMoved: "ControllerMovedException",
     EventFailure.IllegalState: "IllegalStateException",
@@ -182,36 +166,31 @@ class EventPlane(World):
             for _ in range(3)
         ]
         self.channels = ReleaseChannels(self, self.design)
-        self.processor = processor(
-            PartitionStateMachine(self.context, self.batches[0], self.design, log=None),
-            ReplicaStateMachine(self.context, self.batches[1], self.design, log=None),
-            self.batches[2],
-            self.channels,
-            lambda event: self.queue.append(event),
-            reassignment_targets=self._of_partitions(),
+        self.controller = KafkaController(
+            design_of(release),
+            AskedZooKeeper(self),
+            BROKER,
+            processor(
+                PartitionStateMachine(self.context, self.batches[0], self.design, log=None),
+                ReplicaStateMachine(self.context, self.batches[1], self.design, log=None),
+                self.batches[2],
+                self.channels,
+                reassignment_targets=self._of_partitions(),
+            ),
+            lambda requests: self._ask(*requests),
+            self._answer,
         )
-        vars(self.processor).update(
-            mute_partition_modifications=self._mute, watch_isr=self._watch_isr, unwatch_isr=self._unwatch_isr
-        )
-        self._muted: set[TopicName] = set()
-        """Topics whose nodes are about to be deleted."""
-        self._isrs: dict[ZkPath, TopicPartition] = {}
-        """The states of partitions of which a change is an event."""
-        self.active_controller = NO_CONTROLLER
-        self.queue: list[Call] = [STARTUP]
+        self.controller.me = ControllerProcess(IDLE, SESSION, registration=SESSION)
+        self.controller.put(Queued(ControllerEvent.Startup))
+        self.processor = self.controller.events
         self.sent: dict[BrokerId, list[ControlRequest]] = {}
         self.unanswered: dict[BrokerId, list[Unanswered]] = {}
         self.answers_given: list[dict[str, Any]] = []
-        self.handled: list[Call] = []
+        self.handled: list[QueuedEvent] = []
         self.kafkas: dict[str, Any] = {}
         """What was to be seen of Kafka last."""
         self._epochs: dict[int, int] = {}
         """The epochs under which brokers have been registered: Kafka's, and ours."""
-        self._listens = False
-        """Whether what comes of children is handled."""
-        self._handled_nodes: set[ZkPath] = set()
-        self._registers_handlers = False
-        """The nodes whose creation is handled: all that it has asked for since it resigned."""
         self._watches: dict[str, dict[ZkPath, None]] = {"data": {}, "exist": {}, "child": {}}
         """What the client watches, in order."""
         self._seen_zxid = 0
@@ -228,7 +207,12 @@ class EventPlane(World):
     @property
     def is_active(self) -> bool:
         """Whether it takes itself for the controller."""
-        return self.active_controller == BROKER
+        return self.controller.active
+
+    @property
+    def queue(self) -> deque[QueuedEvent]:
+        """The events that wait."""
+        return self.controller.queue
 
     # Both sides.
 
@@ -248,7 +232,7 @@ class EventPlane(World):
             for _ in range(command.get("handle", 0)):
                 if not self.queue:
                     break
-                self._handle(self.queue.pop(0))
+                self._handle()
             if self._number != len(self._asked):
                 raise OtherRequests([], self._asked[self._number :])
         except OtherRequests as other:
@@ -303,7 +287,7 @@ class EventPlane(World):
         return {
             **of_context(state),
             "live_broker_epochs": live_brokers,
-            "active": (self.is_active, self.active_controller),
+            "active": (self.is_active, self.controller.active_controller_id),
             "being_reassigned": state.partitions_being_reassigned,
             "znodes": {
                 path: (node.version, node_data(path, node.data))
@@ -359,18 +343,18 @@ class EventPlane(World):
                 received = response_received(broker, request, response, self.context, self.design, awaited)
                 event = None if received is None else event_of(received)
                 if event is not None:
-                    self.queue.append(event)
+                    self.controller.put(event)
 
     def shut_down(self, broker: BrokerId, epoch: str) -> None:
         """A broker asks to be let go, under its present epoch, an old one, or none."""
         there = self.zookeeper.exists(None, registration(broker))
         known = UNKNOWN_BROKER_EPOCH if there is None else there.czxid
         epochs = {"unknown": UNKNOWN_BROKER_EPOCH, "old": 0}
-        self.queue.append(call(self.processor.process_controlled_shutdown, broker, epochs.get(epoch, known)))
+        self.controller.put(call(self.processor.process_controlled_shutdown, broker, epochs.get(epoch, known)))
 
     def elect(self, partitions: Sequence[str], type: str) -> None:
         """An administrator asks for leaders."""
-        self.queue.append(
+        self.controller.put(
             call(
                 self.processor.process_replica_leader_election,
                 tuple(map(parsed, partitions)),
@@ -384,16 +368,16 @@ class EventPlane(World):
         asked = tuple(
             (parsed(partition), None if target is None else tuple(target)) for partition, target in targets.items()
         )
-        self.queue.append(call(self.processor.process_api_partition_reassignment, asked))
+        self.controller.put(call(self.processor.process_api_partition_reassignment, asked))
 
     def rebalance(self) -> None:
         """It is time to rebalance."""
-        self.queue.append(call(self.processor.process_auto_preferred_replica_leader_election))
+        self.controller.put(call(self.processor.process_auto_preferred_replica_leader_election))
 
     def permit_unclean(self, topic: TopicName | None) -> None:
         """Unclean elections are permitted, of a topic or by default."""
         arguments = () if topic is None else (topic,)
-        self.queue.append(Call(Processor.process_unclean_leader_election_enable.__name__, arguments))
+        self.controller.put(Call(Processor.process_unclean_leader_election_enable.__name__, arguments))
 
     def alter_partition(
         self,
@@ -413,7 +397,7 @@ class EventPlane(World):
             self._asked_isr(parsed(name), tuple(isr), leader_epoch_off, partition_epoch_off, recovery)
             for name, isr in isrs.items()
         )
-        self.queue.append(call(self.processor.process_alter_partition, AlterPartitionRequest(broker, epoch, asked)))
+        self.controller.put(call(self.processor.process_alter_partition, AlterPartitionRequest(broker, epoch, asked)))
 
     def _asked_isr(
         self,
@@ -441,23 +425,15 @@ class EventPlane(World):
 
     def hear(self) -> None:
         """Watches have told something."""
-        self._muted &= self.context.state.all_topics
-        while (event := self.zookeeper.take(SESSION)) is not None:
+        self.controller.hear_now()
+
+    def take(self) -> Event | None:
+        """What a watch has told, which is armed no more."""
+        event = self.zookeeper.take(SESSION)
+        if event is not None:
             for watched in self._watches.values() if event.type is EventType.NodeDeleted else self._told_by(event):
                 watched.pop(event.path, None)
-            made = self._event_of(event)
-            if made is not None:
-                self.queue.append(made)
-
-    def _mute(self, topic: TopicName) -> None:
-        self._muted.add(topic)
-
-    def _watch_isr(self, partition: TopicPartition) -> None:
-        if not self.design.alter_partition:
-            self._isrs[topic_partition_state_path(partition)] = partition
-
-    def _unwatch_isr(self, partition: TopicPartition) -> None:
-        self._isrs.pop(topic_partition_state_path(partition), None)
+        return event
 
     def _told_by(self, event: Event) -> Sequence[dict[ZkPath, None]]:
         if event.type is EventType.NodeChildrenChanged:
@@ -484,77 +460,24 @@ class EventPlane(World):
         data, exist, child = (tuple(self._watches[kind]) for kind in ("data", "exist", "child"))
         self.zookeeper.set_watches(SESSION, self._seen_zxid, data, exist, child)
 
-    def _event_of(self, told: Event) -> Call | None:
-        if told.path == CONTROLLER:
-            return REELECT if told.type is EventType.NodeDeleted else CONTROLLER_CHANGE
-        handler: Callable[[], Any] | None = None
-        if told.type is EventType.NodeChildrenChanged and told.path in CHILDREN and self._listens:
-            handler = CHILDREN[told.path](self.processor)
-        elif told.type is EventType.NodeCreated and told.path in self._handled_nodes:
-            handler = NODES[told.path](self.processor)
-        elif told.type is EventType.NodeDataChanged and told.path in self._isrs:
-            return call(self.processor.process_partition_reassignment_isr_change, self._isrs[told.path])
-        elif told.type is EventType.NodeDataChanged and told.path.startswith(f"{TOPICS}/"):
-            topic = told.path.removeprefix(f"{TOPICS}/")
-            if topic in self.context.state.all_topics - self._muted:  # for each of which there is a handler
-                return call(self.processor.process_partition_modifications, topic)
-        return None if handler is None else Call(handler.__name__)
-
     # What it does.
 
-    def _handle(self, event: Call) -> None:
-        self.handled.append(event)
-        if event == STARTUP:
-            self._expect_controller()
-            self._elect()
-        elif event == CONTROLLER_CHANGE:
-            self._maybe_resign()
-        elif event == REELECT:
-            self._maybe_resign()
-            self._elect()
-        elif self.is_active:
-            self._finish(self._drive(event))
-        else:
-            self._refuse(event)
+    def _handle(self) -> None:
+        """The oldest event is processed, batch by batch."""
+        self.handled.append(self.queue[0])
+        self.controller.go_on()
+        while self.controller.is_busy:
+            self._order_change()
+            self.controller.go_on()
         self.hear()
 
-    def _finish(self, processed: Processed) -> None:
-        if processed.moves:
-            self._trigger_controller_move()
-        if processed.failure is EventFailure.ControllerMoved:
-            self._maybe_resign()
-
-    def _refuse(self, event: Call) -> None:
-        """Who asks one that is not controller is told so."""
-        match EVENTS[event.method]:
-            case "ControlledShutdown":
-                self._answer(event, EventFailure.ControllerMoved)
-            case "ReplicaLeaderElection" if event.arguments:
-                asked: Sequence[TopicPartition] = event.arguments[0]
-                self._answer(event, tuple((partition, Errors.NOT_CONTROLLER) for partition in asked))
-            case "ApiPartitionReassignment":
-                self._answer(event, ())
-            case "AlterPartitionReceived":
-                self._answer(event, AlterPartitionResponse(Errors.NOT_CONTROLLER))
-
-    def _drive(self, event: Call) -> Processed:
-        """An event is processed, batch by batch."""
-        self._registers_handlers = event.method in REGISTER_HANDLERS
-        processing = self.processor.process(event)
-        while isinstance(processing, Processing):
-            requests = self.processor.requests(processing)
-            if not requests:
-                processing = self.processor.answered(processing, ())
-                continue
-            machine = self.processor.machine_of(processing.awaits.what)
-            if machine is not None:
-                what = in_order(machine, processing.awaits.what, self._next_asked())
-                processing = processing._replace(awaits=processing.awaits._replace(what=what))
-                requests = self.processor.requests(processing)
-            processing = self.processor.answered(processing, self._ask(*requests))
-        if processing.answer is not None:
-            self._answer(event, processing.answer)
-        return processing
+    def _order_change(self) -> None:
+        """What a change of states asks next, it asks in the order in which Kafka did."""
+        processing = self.controller.processing
+        machine = None if processing is None else self.processor.machine_of(processing.awaits.what)
+        if processing is not None and machine is not None:
+            what = in_order(machine, processing.awaits.what, self._next_asked())
+            self.controller.processing = processing._replace(awaits=processing.awaits._replace(what=what))
 
     def _answer(self, event: Call, answer: Any) -> None:
         if event.method == ELECTION and not event.arguments:
@@ -564,23 +487,13 @@ class EventPlane(World):
     def _next_asked(self) -> list[ZkPath]:
         return self._asked[self._number] if self._number < len(self._asked) else []
 
-    def _watched(self, request: ZkRequest) -> ZkRequest:
-        """The request with a watch if there is a handler for its path, as Kafka's client asks it [shouldWatch].
+    def ask(self, request: ZkRequest) -> ZkResponse:
+        """Make a request that is a batch of its own."""
+        (response,) = self._ask(request)
+        return response
 
-        Until 2.6 the state of a partition that moves has one. A controller that leads without a failover, since it
-        believed what an operator wrote, has none for reassignments by node until it processes one.
-        """
-        if isinstance(request, GetData) and request.path in self._isrs:
-            return request._replace(watch=True)
-        if isinstance(request, Exists) and request.path in NODES:
-            if self._registers_handlers:  # [registerZNodeChangeHandlerAndCheckExistence]
-                self._handled_nodes.add(request.path)
-            return request._replace(watch=request.path in self._handled_nodes)
-        return request
-
-    def _ask(self, *asked_for: ZkRequest) -> tuple[ZkResponse, ...]:
+    def _ask(self, *requests: ZkRequest) -> tuple[ZkResponse, ...]:
         """Make a batch of requests, in the order in which Kafka made them."""
-        requests = tuple(map(self._watched, asked_for))
         asked = self._asked[self._number] if self._number < len(self._asked) else []
         places: dict[ZkPath, list[int]] = {}
         for at, request in enumerate(requests):
@@ -592,124 +505,64 @@ class EventPlane(World):
         self._number += 1
         return tuple(response for _, response in sorted(zip(order, responses, strict=True), key=itemgetter(0)))
 
-    # Who is controller.
 
-    def _expect_controller(self) -> None:
-        self._ask(Exists(CONTROLLER, watch=True))
+class AskedZooKeeper(ZooKeeper):
+    """The servers, as a controller asks them that makes one request after another.
 
-    def _controller_id(self) -> BrokerId:
-        (response,) = self._ask(GetData(CONTROLLER, watch=True))
-        return NO_CONTROLLER if response.data is None else response.data
+    Each is a batch of its own of an `EventPlane`, which does what happens meanwhile.
+    """
 
-    def _maybe_resign(self) -> None:
-        was_active = self.is_active
-        self._expect_controller()
-        self.active_controller = self._controller_id()
-        if was_active and not self.is_active:
-            self._resign()
+    def __init__(self, plane: EventPlane) -> None:
+        super().__init__(plane.zookeeper.state)
+        self._plane = plane
 
-    def _resign(self) -> None:
-        self._listens = False
-        self._handled_nodes.clear()
-        self._muted.clear()
-        self._isrs.clear()
-        self.processor.on_controller_resignation()
+    def take(self, session: SessionId) -> Event | None:
+        """What a watch has told."""
+        return self._plane.take()
 
-    def _elect(self) -> None:
-        self.active_controller = self._controller_id()
-        if self.active_controller != NO_CONTROLLER:
-            return
-        try:
-            if not (self._register_controller() if self.design.fence_zk else self._create_controller()):
-                return
-        except RequestFailed:
-            self._trigger_controller_move()
-            return
-        self._listens = True
-        processed = self._drive(call(self.processor.on_controller_failover))
-        if processed.moves or processed.failure not in (None, EventFailure.ControllerMoved):
-            self._trigger_controller_move()
-        elif processed.failure is EventFailure.ControllerMoved:
-            self._maybe_resign()
+    def exists(self, session: SessionId | None, path: ZkPath, watch: bool = False) -> Stat | None:
+        """Whether there is a node."""
+        response = self._plane.ask(Exists(path, watch))
+        return None if response.code is Code.NONODE else _stat(response)
 
-    def _register_controller(self) -> bool:
-        """/controller is created as the epoch is incremented [registerControllerAndIncrementControllerEpoch, 2.1]."""
-        (known,) = self._ask(GetData(CONTROLLER_EPOCH))
-        if known.code is Code.NONODE:  # [maybeCreateControllerEpochZNode]
-            (created,) = self._ask(Create(CONTROLLER_EPOCH, INITIAL_EPOCH))
-            known = known._replace(data=INITIAL_EPOCH, version=0)
-            if created.code is not Code.OK:
-                known = self._there(GetData(CONTROLLER_EPOCH))
-        epoch = known.data + 1
-        creation = Create(CONTROLLER, BROKER, ephemeral=True)
-        (elected,) = self._ask(Multi((creation, SetData(CONTROLLER_EPOCH, epoch, known.version))))
-        if elected.code is Code.NONODE:
-            raise RequestFailed(elected.code)
-        if elected.code is not Code.OK and not self._was_elected(epoch):
-            self._maybe_resign()
-            return False
-        self._takes_over(epoch, known.version + 1)
-        return True
-
-    def _create_controller(self) -> bool:
-        """Before, /controller was created, and then the epoch incremented [checkedEphemeralCreate, until 2.0]."""
-        (created,) = self._ask(Create(CONTROLLER, BROKER, ephemeral=True))
-        while created.code is Code.NODEEXISTS:
-            (there,) = self._ask(GetData(CONTROLLER))
-            if there.code is Code.OK and self.zookeeper.get(None, CONTROLLER)[1].ephemeralOwner == SESSION:
-                break
-            if there.code is Code.OK:
-                self.active_controller = self._controller_id()
-                return False
-            (created,) = self._ask(Create(CONTROLLER, BROKER, ephemeral=True))
-        self.active_controller = BROKER
-        (known,) = self._ask(GetData(CONTROLLER_EPOCH))
-        if known.code is Code.NONODE:
-            known = known._replace(data=self.context.state.epoch, version=self.context.state.epoch_zk_version)
-        (incremented,) = self._ask(SetData(CONTROLLER_EPOCH, known.data + 1, known.version))
-        if incremented.code is Code.NONODE:
-            (incremented,) = self._ask(Create(CONTROLLER_EPOCH, FIRST_EPOCH))
-            known = known._replace(data=FIRST_EPOCH - 1)
-            incremented = incremented._replace(version=FIRST_EPOCH_ZK_VERSION)
-        if incremented.code is not Code.OK:
-            self._trigger_controller_move()
-            return False
-        self._takes_over(known.data + 1, incremented.version)
-        return True
-
-    def _there(self, read: GetData) -> ZkResponse:
-        """What a node holds that has to be there.
-
-        Raises:
-            RequestFailed: it is not [IllegalStateException].
-        """
-        (response,) = self._ask(read)
+    def get(self, session: SessionId | None, path: ZkPath, watch: bool = False) -> tuple[Any, Stat]:
+        """What a node holds."""
+        response = self._plane.ask(GetData(path, watch))
         if response.code is not Code.OK:
-            raise RequestFailed(response.code)
-        return response
+            raise ERRORS[response.code](path)
+        return response.data, _stat(response)
 
-    def _takes_over(self, epoch: ControllerEpoch, version: ZkVersion) -> None:
-        self.active_controller = BROKER
-        self.context.state.epoch, self.context.state.epoch_zk_version = epoch, version
+    def create(
+        self,
+        session: SessionId | None,
+        path: ZkPath,
+        data: Any = None,
+        *,
+        ephemeral: bool = False,
+        sequential: bool = False,
+    ) -> Created:
+        """Create a node."""
+        response = self._plane.ask(Create(path, data, ephemeral, sequential))
+        if response.code is not Code.OK:
+            raise ERRORS[response.code](path)
+        return Created(path, _stat(response))
 
-    def _was_elected(self, epoch: int) -> bool:
-        """Whether it was its own request that created /controller, whose reply was lost [checkControllerAndEpoch]."""
-        if self._controller_id() != BROKER:
-            return False
-        return bool(self._there(GetData(CONTROLLER_EPOCH)).data == epoch)
+    def multi(self, session: SessionId | None, operations: Iterable[Operation]) -> tuple[OpResult | Code, ...]:
+        """All of these, or none; one alone is a request of its own."""
+        asked = tuple(operations)
+        if len(asked) > 1:
+            return self._plane.ask(Multi(asked)).results
+        (operation,) = asked
+        assert not isinstance(operation, Check)
+        return (self._plane.ask(operation).code,)
 
-    def _trigger_controller_move(self) -> None:
-        if not self.design.fence_zk:
-            self.active_controller = NO_CONTROLLER
-            self._resign()
-            self._ask(Delete(CONTROLLER))
-            return
-        version = self.context.state.epoch_zk_version
-        self.active_controller = self._controller_id()
-        if self.is_active:
-            self.active_controller = NO_CONTROLLER
-            self._resign()
-            self._ask(Multi((Check(CONTROLLER_EPOCH, version), Delete(CONTROLLER))))
+
+ERRORS: Final = {error.code: error for error in (NoNode, NodeExists, BadVersion, SessionExpired)}
+
+
+def _stat(response: ZkResponse) -> Stat:
+    """What is known of a node by an answer."""
+    return Stat(response.czxid, 0, 0, response.version, 0, 0, response.owner, 0, 0)
 
 
 SEEN: Final = (
@@ -719,8 +572,10 @@ SEEN: Final = (
 """Where the nodes are that are compared."""
 
 
-def event_name(event: Call) -> tuple[Any, ...]:
+def event_name(event: QueuedEvent) -> tuple[Any, ...]:
     """An event as Kafka calls it, with what it says of topics, partitions and brokers."""
+    if isinstance(event, Queued):
+        return (event.event.name,)
     name, arguments = EVENTS[event.method], event.arguments
     match name:
         case "UncleanLeaderElectionEnable" if arguments:

@@ -21,18 +21,12 @@ from typing import Any, Final
 
 from election.ids import BrokerId
 from spec.kafka.control_values import WHOLE, decoded_requests
-from spec.kafka.event_plane import REGISTER_HANDLERS, EventPlane, unordered
-from spec.kafka.world import SESSION, ControlCommand, Disagreement, different
-from statemachines.controller import CONTROLLER
-from statemachines.controller_calls import Call, Processing, call
+from spec.kafka.event_plane import EventPlane, unordered
+from spec.kafka.world import ControlCommand, Disagreement, different
 from statemachines.kafka_zk_client import ZkRequest, ZkResponse
 from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.messages.leader_and_isr import LEADER_DURING_DELETE
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.state_change import Processed
-from statemachines.zk_data import REASSIGN_PARTITIONS
-from statemachines.zookeeper.server import Event
-from statemachines.zookeeper.tree import EventType
 
 __all__ = ["RELEASES", "SettledPlane"]
 
@@ -68,9 +62,11 @@ class SettledPlane(EventPlane):
             of_this_command.clear()
         self.perform(command)
         self.hear()
-        while self.queue and len(self.handled) < ENDLESS:
-            self._handle(self.queue.pop(0))
-        self.is_endless, kafkas = bool(self.queue), seen.get("endless", False)
+        while self.controller.has_work and len(self.handled) < ENDLESS:
+            if self.queue and not self.controller.is_busy and not self.controller.posted:
+                self.handled.append(self.queue[0])
+            self.controller.go_on()
+        self.is_endless, kafkas = self.controller.has_work, seen.get("endless", False)
         if self.is_endless or kafkas:
             return different("no end", self.is_endless, kafkas)
         self.kafkas |= {name: WHOLE[name](value) for name, value in seen.items() if name in WHOLE}
@@ -83,35 +79,11 @@ class SettledPlane(EventPlane):
             *different("answers", self.answers_given, list(map(unordered, seen["answers"]))),
         ]
 
-    def hear(self) -> None:
-        """ZkClient listens again, whatever it hears, and to nodes that are not there, too."""
-        super().hear()
-        for path in (CONTROLLER, *self._isrs):
-            self.zookeeper.exists(SESSION, path, watch=True)
-
     def _of_partitions(self) -> MutableMapping[TopicPartition, Any]:
         return AsHashed()
 
-    def _drive(self, event: Call) -> Processed:
-        self._registers_handlers = event.method in REGISTER_HANDLERS
-        processing = self.processor.process(event)
-        while isinstance(processing, Processing):
-            requests = self.processor.requests(processing)
-            processing = self.processor.answered(processing, self._ask(*requests) if requests else ())
-        if processing.answer is not None:
-            self._answer(event, processing.answer)
-        return processing
-
-    def _ask(self, *asked_for: ZkRequest) -> tuple[ZkResponse, ...]:
-        return self.answers(tuple(map(self._watched, asked_for)), {}, 0)
-
-    def _event_of(self, told: Event) -> Call | None:
-        """To a listener of data a node that is created has changed, and /admin/reassign_partitions has one."""
-        if told.type is EventType.NodeDataChanged and told.path == REASSIGN_PARTITIONS:
-            return call(self.processor.process_zk_partition_reassignment)
-        if told.type is EventType.NodeCreated and told.path in self._isrs:
-            return call(self.processor.process_partition_reassignment_isr_change, self._isrs[told.path])
-        return super()._event_of(told)
+    def _ask(self, *requests: ZkRequest) -> tuple[ZkResponse, ...]:
+        return self.answers(requests, {}, 0)
 
 
 def in_no_order(sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> dict[BrokerId, list[ControlRequest]]:

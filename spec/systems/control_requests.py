@@ -54,6 +54,7 @@ from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
 from statemachines.controller_calls import Call, Calls, Processing
 from statemachines.controller_channel_manager import ControllerChannelManager, Delivery
+from statemachines.failover import failover
 from statemachines.kafka_zk_client import ZkBatch, retry_requests_until_connected
 from statemachines.messages.control_requests import (
     ControlRequest,
@@ -329,8 +330,8 @@ class ControlRequests(Specification[C]):
 
     @cached_property
     def design(self) -> ControlDesign:
-        """How it is done in this release."""
-        return self.chosen
+        """How it is done in this release; metadata that come last do so in the failover of 0.10.1."""
+        return self.chosen if self.chosen.metadata_first else self.chosen._replace(failover=failover("0.10.1"))
 
     # How large it is.
 

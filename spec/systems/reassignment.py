@@ -65,6 +65,7 @@ from statemachines.controller_calls import (
     then,
 )
 from statemachines.controller_zk_client import Assignments
+from statemachines.failover import failover
 from statemachines.kafka_zk_client import ZkResponse
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderRecoveryState
@@ -323,8 +324,8 @@ class Reassignment(ClusterUnderControl[R]):
 
     @cached_property
     def design(self) -> ControlDesign:
-        """How the controller of this release does it."""
-        return self.chosen
+        """How the controller of this release does it; a node that says what moves is read at a failover, too."""
+        return self.chosen if self.chosen.kip_455 else self.chosen._replace(failover=failover("2.3"))
 
     @property
     def asks_for_isr(self) -> bool:

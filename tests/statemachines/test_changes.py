@@ -128,7 +128,9 @@ def test_every_field_that_releases_differ_in_is_a_record() -> None:
     """But for the table, the failover, and what no release is asked for."""
     for design in (Design, ControlDesign):
         hints = get_type_hints(design, include_extras=True)
-        assert hints.keys() - changes_of(design).keys() <= {"failover", "state", "looks_again", "replica_table"}
+        assert hints.keys() - changes_of(design).keys() <= {
+            *("failover", "resignation", "state", "looks_again", "replica_table")
+        }
 
 
 def test_the_newest_release_is_what_is_taken_without_one() -> None:

@@ -203,7 +203,7 @@ def test_one_whose_leader_is_not_known_stays_assigned(cluster: EventCluster) -> 
 def test_changes_of_a_state_are_heard_of_while_it_moves(cluster: EventCluster) -> None:
     """By a watch, from the begin to the end."""
     watched: list[tuple[str, TopicPartition]] = []
-    vars(cluster.controller).update(
+    vars(cluster.controller.handlers).update(
         watch_isr=lambda partition: watched.append(("watch", partition)),
         unwatch_isr=lambda partition: watched.append(("unwatch", partition)),
     )
