@@ -168,7 +168,7 @@ class EventPlane(World):
         self.channels = ReleaseChannels(self, self.design)
         self.controller = KafkaController(
             design_of(release),
-            AskedZooKeeper(self),
+            self._servers(),
             BROKER,
             processor(
                 PartitionStateMachine(self.context, self.batches[0], self.design, log=None),
@@ -199,6 +199,10 @@ class EventPlane(World):
         self._number = 0
         own = self.zookeeper.create(SESSION, registration(BROKER), ephemeral=True)
         self.registered.append(own.stat.czxid)
+
+    def _servers(self) -> ZooKeeper:
+        """What the controller asks."""
+        return AskedZooKeeper(self)
 
     def _of_partitions(self) -> MutableMapping[TopicPartition, Any]:
         """A map that is gone through as Kafka's is: until 2.3 what is done one by one is done in its order."""

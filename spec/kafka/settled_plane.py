@@ -27,6 +27,7 @@ from statemachines.kafka_zk_client import ZkRequest, ZkResponse
 from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.messages.leader_and_isr import LEADER_DURING_DELETE
 from statemachines.messages.topic_partition import TopicPartition
+from statemachines.zookeeper.server import ZooKeeper
 
 __all__ = ["RELEASES", "SettledPlane"]
 
@@ -78,6 +79,9 @@ class SettledPlane(EventPlane):
             *different("requests to brokers", in_no_order(self.sent), in_no_order(sent)),
             *different("answers", self.answers_given, list(map(unordered, seen["answers"]))),
         ]
+
+    def _servers(self) -> ZooKeeper:
+        return self.zookeeper
 
     def _of_partitions(self) -> MutableMapping[TopicPartition, Any]:
         return AsHashed()
