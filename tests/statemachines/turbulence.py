@@ -330,9 +330,13 @@ class Turbulence(EventCluster):
                 self.process("process_zk_partition_reassignment")
 
     def keeps_somebody(self, partition: TopicPartition, target: tuple[int, ...]) -> bool:
-        """Whether a replica that is in sync stays, if a partition moves there."""
+        """Whether a replica that is in sync stays, if a partition moves there.
+
+        One that never had a leader: a move that is asked for by a request fails there once it is assigned, and leaves
+        replicas without a state (tests/kafka/test_whole_controller.py).
+        """
         if not self.exists(topic_partition_state_path(partition)):
-            return True
+            return not self.batch.design.kip_455
         then = self.context.partition_full_replica_assignment(partition).reassign_to(target)
         stay = then.replicas if then.is_being_reassigned else then.target_replicas
         return any(
