@@ -112,7 +112,9 @@ class KafkaController(ElectingController):
 
     @property
     def has_work(self) -> bool:
-        """Whether there is something that it does by itself."""
+        """Whether there is something that it does by itself; a process that is not running does nothing."""
+        if not self.me.is_running:
+            return False
         if self.processing is not None or self.me.doing or self.me.listening or self.posted or self.queue:
             return True
         return self._has_lost_session or bool(self.zookeeper.state.events[self.me.session])
@@ -152,6 +154,8 @@ class KafkaController(ElectingController):
     def go_on(self) -> None:
         """Do the next step, if there is one: a request to ZooKeeper, a batch of them, or to turn to an event."""
         me = self.me
+        if not me.is_running:
+            return
         if self.processing is not None:
             self._go_on_with(self.processing)
         elif me.listening:
@@ -346,6 +350,7 @@ def kafka_controller(
     channels: BrokerChannels | None = None,
     answer: Callable[[Call, Any], object] = lambda event, answer: None,
     log: Callable[[FailedStateChange], object] | None = log_failed_state_change,
+    controller: type[KafkaController] = KafkaController,
 ) -> KafkaController:
     """The controller of a broker over dicts, as a release has it.
 
@@ -368,10 +373,11 @@ def kafka_controller(
         channels: what is told which brokers there are.
         answer: called with an event that somebody asked for, and what is answered.
         log: called with each change of a state that failed, see `event_processor`.
+        controller: the class, for one that differs in some point.
 
     Raises:
         ValueError: it is no release.
     """
     design: ControlDesign = control_design_of(release)
     events = event_processor(broker, send, design=design, channels=channels, log=log)
-    return KafkaController(design_of(release), zookeeper, broker, events, answer=answer)
+    return controller(design_of(release), zookeeper, broker, events, answer=answer)

@@ -153,10 +153,14 @@ class EventPlane(World):
     Args:
         release: by whose rules.
         processor: the class that processes events; a test puts a mutant there.
+        controller: the class that is elected, and has them processed.
     """
 
     def __init__(
-        self, release: str = "3.9", processor: type[ControllerEventProcessor] = ControllerEventProcessor
+        self,
+        release: str = "3.9",
+        processor: type[ControllerEventProcessor] = ControllerEventProcessor,
+        controller: type[KafkaController] = KafkaController,
     ) -> None:
         super().__init__()
         self.design = control_design_of(release)
@@ -166,7 +170,7 @@ class EventPlane(World):
             for _ in range(3)
         ]
         self.channels = ReleaseChannels(self, self.design)
-        self.controller = KafkaController(
+        self.controller = controller(
             design_of(release),
             self._servers(),
             BROKER,

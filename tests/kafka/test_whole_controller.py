@@ -24,10 +24,12 @@ from spec.kafka.control_values import decoded_event
 from spec.kafka.event_plane import EVENTS, RELEASES, EventPlane
 from spec.kafka.world import ControlCommand
 from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.kafka_controller import KafkaController
 from statemachines.messages.topic_partition import TopicPartition
 from tests.kafka.conftest import RELEASE, ControlPlanes
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
 from tests.statemachines.test_event_mutants import MUTANTS, RebalancesAlways
+from tests.statemachines.test_life_mutants import MUTANTS as OF_ITS_LIFE
 
 LENGTH = 20
 CHOICES = 512
@@ -73,9 +75,10 @@ def compare(
     seen: Sequence[Seen],
     release: str = RELEASE,
     processor: type[ControllerEventProcessor] = ControllerEventProcessor,
+    controller: type[KafkaController] = KafkaController,
 ) -> EventPlane:
     """Our side does what Kafka has done; AssertionError says where it comes to something else."""
-    ours = EventPlane(release, processor)
+    ours = EventPlane(release, processor, controller)
     for number, (command, now) in enumerate(zip(sequence, seen, strict=True)):
         disagreements = ours.disagreements(command, now)
         told = "\n".join(["after", *map(str, sequence[: number + 1]), *map(str, disagreements)])
@@ -423,10 +426,22 @@ def test_each_mutant_is_contradicted(recorded: list[Any], mutant: type[Controlle
         compare_all(recorded, mutant)
 
 
-def compare_all(recorded: Iterable[Any], processor: type[ControllerEventProcessor]) -> None:
+def compare_all(
+    recorded: Iterable[Any],
+    processor: type[ControllerEventProcessor] = ControllerEventProcessor,
+    controller: type[KafkaController] = KafkaController,
+) -> None:
     """Sequences, one after the other."""
     for sequence, seen in recorded:
-        compare(sequence, seen, processor=processor)
+        compare(sequence, seen, processor=processor, controller=controller)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mutant", [mutant for mutant, _ in OF_ITS_LIFE], ids=lambda mutant: mutant.__name__)
+def test_each_mutant_of_its_life_is_contradicted(recorded: list[Any], mutant: type[KafkaController]) -> None:
+    """By Kafka, in one of the same sequences: controllers are elected there, replaced, and elected again."""
+    with pytest.raises(AssertionError):
+        compare_all(recorded, controller=mutant)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,136 @@
+"""Controllers that are elected, or cease to be it, in a way that is wrong in one point, and the scenario that tells.
+
+As in `test_event_mutants`, whose mutants are wrong in what they do with events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from statemachines.agenda import Do
+from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH
+from statemachines.controller_calls import EventFailure
+from statemachines.controller_election import Answer
+from statemachines.controller_process import ControllerProcess
+from statemachines.kafka_controller import KafkaController
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.state_change import Processed
+from statemachines.zk_data import TopicAssignment, topic_path
+from statemachines.zookeeper.server import Operation
+from statemachines.zookeeper.tree import SetData
+from tests.mutants import mutant_tests
+from tests.statemachines.test_kafka_controller import Brokers
+
+Controller = type[KafkaController]
+
+# The battery
+
+
+def counts_the_epoch_up(controller: Controller) -> None:
+    """Each election has an epoch of its own."""
+    brokers = Brokers(controller=controller)
+    brokers.zookeeper.delete(None, CONTROLLER)
+    brokers.settle()
+    assert brokers.epoch == 2
+
+
+def forgets_its_term(controller: Controller) -> None:
+    """A broker that is controller no longer knows nothing of the cluster."""
+    brokers = Brokers(controller=controller)
+    [first] = brokers.active
+    brokers.zookeeper.set(None, CONTROLLER, 7)
+    brokers.settle()
+    assert not brokers.active
+    assert not brokers.its[first].context.state.all_topics
+
+
+def refuses_no_election_that_is_its_own(controller: Controller) -> None:
+    """Its reply was lost: it looks who was elected, and it was itself."""
+    brokers = Brokers(brokers=1, controller=controller)
+    its = brokers.its[0]
+    brokers.zookeeper.delete(None, CONTROLLER)
+    while not its.me.about_to(Do.RegisterController):
+        its.go_on()
+    assert its.lose_reply(its.me)
+    brokers.settle()
+    assert its.context.state.epoch == brokers.epoch == 2
+
+
+def asks_who_is_controller_when_it_is_refused(controller: Controller) -> None:
+    """A write that is refused by the epoch is the sign of another controller."""
+    brokers = Brokers(controller=controller)
+    brokers.zookeeper.set(None, CONTROLLER_EPOCH, 9)
+    brokers.zookeeper.set(None, CONTROLLER, 7)
+    for its in brokers.its.values():
+        while brokers.zookeeper.take(its.me.session):
+            pass  # what watches told is still on its way
+    brokers.zookeeper.create(None, topic_path("u"), TopicAssignment(((0, ReplicaAssignment((0,))),)))
+    brokers.settle()
+    assert not brokers.active
+
+
+def has_another_elected_when_its_failover_fails(controller: Controller) -> None:
+    """It resigns and deletes /controller, so that there is another election."""
+    brokers = Brokers(brokers=1, controller=controller)
+    its = brokers.its[0]
+    brokers.zookeeper.delete(None, CONTROLLER)
+    while its.processing is None:
+        its.go_on()
+    its.processing = None
+    its._failed_over(Processed(None, EventFailure.NeverLed, False))
+    brokers.settle()
+    assert brokers.epoch == 3
+
+
+# The mutants
+
+
+class ReelectsUnderTheSameEpoch(KafkaController):
+    """It writes the epoch that it has read."""
+
+    def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
+        asked = super().asks(me)
+        if not me.about_to(Do.RegisterController):
+            return asked
+        return (asked[0], SetData(CONTROLLER_EPOCH, me.epoch, me.context.epoch_zk_version))
+
+
+class RemembersItsTerm(KafkaController):
+    """It is not active any more, and that is all."""
+
+    def resign(self, me: ControllerProcess) -> ControllerProcess:
+        return me.resigned()
+
+
+class TakesItsOwnForAnothers(KafkaController):
+    """A node that is there is another one's."""
+
+    def check_controller(self, me: ControllerProcess) -> Answer:
+        answer = super().check_controller(me)
+        return answer._replace(controller=self.lose_office(me.to(Do.WatchController, Do.MaybeResign)))
+
+
+class TakesNoNotice(KafkaController):
+    """Its event is cut short, and it goes on with the next."""
+
+    def _processed(self, event: object, processed: Processed) -> None:
+        """Nothing."""
+
+
+class StaysWhenItsFailoverFails(KafkaController):
+    """It is logged, and that is all."""
+
+    def _failed_over(self, processed: Processed) -> None:
+        self.me = self.me.to()._replace(started=True)
+
+
+MUTANTS: Sequence[tuple[Controller, Callable[[Controller], None]]] = [
+    (ReelectsUnderTheSameEpoch, counts_the_epoch_up),
+    (RemembersItsTerm, forgets_its_term),
+    (TakesItsOwnForAnothers, refuses_no_election_that_is_its_own),
+    (TakesNoNotice, asks_who_is_controller_when_it_is_refused),
+    (StaysWhenItsFailoverFails, has_another_elected_when_its_failover_fails),
+]
+
+
+test_the_class_passes, test_each_mutant_is_caught = mutant_tests(KafkaController, MUTANTS)
