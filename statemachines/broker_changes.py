@@ -46,11 +46,11 @@ class BrokerChanges(PartitionReassignment):
 
     def process_broker_change(self) -> Calls:
         """The children of /brokers/ids have changed. [BrokerChange]"""
-        return self.get_all_broker_and_epochs_in_cluster(then(self._brokers_changed))
+        return self.zk_client.get_all_broker_and_epochs_in_cluster(then(self._brokers_changed))
 
     def process_log_dir_event_notification(self) -> Calls:
         """A broker has lost a log directory. [LogDirEventNotification]"""
-        return self.get_children(LOG_DIR_EVENT_NOTIFICATION, then(self._log_dirs_failed), watch=True)
+        return self.zk_client.get_children(LOG_DIR_EVENT_NOTIFICATION, then(self._log_dirs_failed), watch=True)
 
     def process_leader_and_isr_response_received(self, response: LeaderAndIsrResponse, broker: BrokerId) -> Calls:
         """A broker has answered which of its replicas it can serve. [LeaderAndIsrResponseReceived]"""
@@ -204,8 +204,8 @@ class BrokerChanges(PartitionReassignment):
     def _log_dirs_failed(self, notifications: Sequence[str]) -> Calls:
         paths = tuple(f"{LOG_DIR_EVENT_NOTIFICATION}/{each}" for each in notifications)
         return (
-            *self.get_data(paths, then(self._on_broker_log_dir_failure)),
-            at_last(call(self.delete, paths)),
+            *self.zk_client.get_data(paths, then(self._on_broker_log_dir_failure)),
+            at_last(call(self.zk_client.delete, paths)),
         )
 
     def _on_broker_log_dir_failure(self, answers: Sequence[ZkResponse | None]) -> Calls:

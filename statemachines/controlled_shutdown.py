@@ -26,13 +26,13 @@ from election.ids import BrokerEpoch, BrokerId
 from statemachines.controller_calls import (
     Callback,
     Calls,
-    ControllerCalls,
     EventFailed,
     EventFailure,
     call,
     caught,
     then,
 )
+from statemachines.event_driver import EventDriver
 from statemachines.messages.control_requests import UNKNOWN_BROKER_EPOCH
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
@@ -89,7 +89,7 @@ def controlled_shutdown_response(
     return ControlledShutdownResponse(Errors.UNKNOWN_SERVER_ERROR if known is None else known)
 
 
-class ControlledShutdown(ControllerCalls):
+class ControlledShutdown(EventDriver):
     """The part of a controller that lets brokers go."""
 
     def process_controlled_shutdown(self, broker: BrokerId, epoch: BrokerEpoch = UNKNOWN_BROKER_EPOCH) -> Calls:

@@ -83,6 +83,7 @@ def registration(broker: BrokerId) -> ZkPath:
 
 
 PATHS_READ: Final = {
+    ControllerEvent.Startup: (CONTROLLER,),
     ControllerEvent.ControllerChange: (CONTROLLER,),
     ControllerEvent.Reelect: (CONTROLLER,),
     ControllerEvent.LeaderChangeListener: (CONTROLLER,),

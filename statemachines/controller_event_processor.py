@@ -41,9 +41,10 @@ from statemachines.control_responses import (
 )
 from statemachines.controlled_shutdown import ControlledShutdown
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
-from statemachines.controller_calls import BrokerChannels, Call
+from statemachines.controller_calls import Call
 from statemachines.controller_context import ControllerContext
 from statemachines.controller_failover import ControllerFailover
+from statemachines.event_driver import BrokerChannels
 from statemachines.isr_alterations import IsrAlterations
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.partition_state_machine import PartitionStateMachine
@@ -55,7 +56,7 @@ __all__ = ["ControllerEventProcessor", "event_of", "event_processor"]
 
 
 class ControllerEventProcessor(ControllerFailover, BrokerChanges, TopicChanges, ControlledShutdown, IsrAlterations):
-    """A controller's event thread; see `ControllerCalls` for its arguments, and `carry_out` for how it is driven."""
+    """A controller's event thread; see `EventDriver` for its arguments, and `carry_out` for how it is driven."""
 
 
 def event_processor(

@@ -73,32 +73,32 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def _expect(self, path: ZkPath) -> Calls:
         """The creation of a node is an event from now on [registerZNodeChangeHandlerAndCheckExistence]."""
-        return self.path_exists(path, then(self._ignore), watch=True)
+        return self.zk_client.path_exists(path, then(self._ignore), watch=True)
 
     def _listen(self, path: ZkPath) -> Calls:
         """The same, and the watch is armed at once [subscribeChildChanges, until 1.0]."""
         self.handlers.register(path)
-        return self.get_children(path, then(self._ignore), watch=True)
+        return self.zk_client.get_children(path, then(self._ignore), watch=True)
 
     def _delete_notifications(self, path: ZkPath) -> Calls:
         """What was told to an earlier controller is deleted; of what is told from now on it hears."""
-        return self.get_children(path, then(self._delete_children, path), watch=True)
+        return self.zk_client.get_children(path, then(self._delete_children, path), watch=True)
 
     def _delete_children(self, names: Sequence[str], path: ZkPath) -> Calls:
-        return self.delete(f"{path}/{name}" for name in names)
+        return self.zk_client.delete(f"{path}/{name}" for name in names)
 
     # What there is. [initializeControllerContext]
 
     def _read_brokers(self) -> Calls:
         """Which brokers are alive."""
-        return self.get_all_broker_and_epochs_in_cluster(then(self._set_live_brokers))
+        return self.zk_client.get_all_broker_and_epochs_in_cluster(then(self._set_live_brokers))
 
     def _set_live_brokers(self, registered: Sequence[tuple[BrokerId, BrokerEpoch]]) -> None:
         self.context.set_live_brokers(dict(registered))
 
     def _read_topics(self) -> Calls:
         """Which topics there are."""
-        return self.get_all_topics_in_cluster(then(self._set_all_topics))
+        return self.zk_client.get_all_topics_in_cluster(then(self._set_all_topics))
 
     def _set_all_topics(self, topics: Sequence[TopicName]) -> None:
         self.context.set_all_topics(topics)
@@ -106,7 +106,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
     def _read_assignments(self) -> Calls:
         """Their partitions, and which brokers keep these."""
         topics = tuple(sorted(self.context.state.all_topics))
-        return self.get_full_replica_assignment_for_topics(topics, then(self._set_assignments))
+        return self.zk_client.get_full_replica_assignment_for_topics(topics, then(self._set_assignments))
 
     def _set_assignments(self, assignments: Assignments) -> None:
         for partition, assignment in assignments:
@@ -129,7 +129,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def _fetch_topic_deletions_in_progress(self) -> Calls:
         """Which topics are to be deleted; those with a replica offline, or being reassigned, have to wait."""
-        return self.get_children(DELETE_TOPICS, then(self._init_topic_deletions), watch=True)
+        return self.zk_client.get_children(DELETE_TOPICS, then(self._init_topic_deletions), watch=True)
 
     def _init_topic_deletions(self, topics: Sequence[TopicName]) -> Calls:
         _, offline = self.context.online_and_offline_replicas()
@@ -139,7 +139,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def _initialize_zk_reassignment(self) -> Calls:
         """Until 2.3: what is being reassigned stands in the node alone."""
-        read = self.get_data((REASSIGN_PARTITIONS,), then(self.remember_zk_reassignment))
+        read = self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self.remember_zk_reassignment))
         return (*read, call(self.drop_reassigned)) if self.design.drop_reassigned else read
 
     # What goes on.

@@ -1,7 +1,8 @@
-"""What a controller's handlers read and write in ZooKeeper, by the methods of KafkaZkClient, as calls.
+"""ControllerZkClient: what a controller's handlers ask of ZooKeeper, by the methods of KafkaZkClient.
 
-Each method ends with a call that takes what was read. A node that is not there is nothing read; any other answer than
-OK is thrown on [maybeThrow]. What is deleted may be gone already. Writes are fenced.
+Each method returns calls, of which the last takes what was read: here a batch of requests to wait for. Another client
+over the same methods may have the answer, and return the call with it. A node that is not there is nothing read; any
+other answer than OK is thrown on [maybeThrow]. What is deleted may be gone already. Writes are fenced.
 
 A read arms the watch of a handler that a controller has registered for its node. Which those are does not change here
 while a controller is active: that a handler is unregistered, for a topic that is gone or a partition that has moved,
@@ -19,13 +20,13 @@ from statemachines.controller_calls import (
     Await,
     Call,
     Calls,
-    ControllerCalls,
     EventFailed,
     EventFailure,
     ZkRequests,
     call,
     then,
 )
+from statemachines.controller_context import ControllerContext
 from statemachines.kafka_zk_client import (
     Exists,
     GetChildren,
@@ -38,22 +39,54 @@ from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndCont
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.zk_data import (
+    REASSIGN_PARTITIONS,
     TOPICS,
     TopicAssignment,
     delete_topics_topic_path,
     topic_config_path,
     topic_path,
 )
-from statemachines.zookeeper.tree import ANY_VERSION, Code, Delete, SetData, ZkPath
+from statemachines.zookeeper.tree import ANY_VERSION, Code, Create, Delete, SetData, ZkPath
 
-__all__ = ["Assignments", "ControllerZkClient"]
+__all__ = ["Assignments", "ControllerZkClient", "Targets", "found", "maybe_throw"]
 
 Assignments: TypeAlias = tuple[tuple[TopicPartition, ReplicaAssignment], ...]
 """What was read of partitions, as a value."""
+Targets: TypeAlias = tuple[tuple[TopicPartition, tuple[BrokerId, ...] | None], ...]
+"""Where partitions are to move to; None: back to where they came from."""
 
 
-class ControllerZkClient(ControllerCalls):
-    """The part of a controller that asks ZooKeeper for its handlers."""
+def found(response: ZkResponse) -> ZkResponse | None:
+    """An answer to a read; None: there is no such node.
+
+    Raises:
+        EventFailed: it is another failure.
+    """
+    if response.code is Code.NONODE:
+        return None
+    maybe_throw(response)
+    return response
+
+
+def maybe_throw(response: ZkResponse) -> None:
+    """The answer to a request that has to have been carried out [maybeThrow].
+
+    Raises:
+        EventFailed: it has not.
+    """
+    if response.code is not Code.OK:
+        raise EventFailed(response.code)
+
+
+class ControllerZkClient:
+    """A client whose requests are waited for.
+
+    Args:
+        context: what the controller knows, its epoch among it. Nothing of it changes here.
+    """
+
+    def __init__(self, context: ControllerContext) -> None:
+        self.context = context
 
     # Nodes.
 
@@ -62,14 +95,14 @@ class ControllerZkClient(ControllerCalls):
         return (Await(ZkRequests((Exists(path, watch),)), then(self._path_exists, following)),)
 
     def _path_exists(self, responses: Sequence[ZkResponse], following: Call) -> Calls:
-        return (following.given(self.read(responses[0]) is not None),)
+        return (following.given(found(responses[0]) is not None),)
 
     def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
         """The names of a node's children, sorted; none if it is not there [getChildren]."""
         return (Await(ZkRequests((GetChildren(path, watch),)), then(self._get_children, following)),)
 
     def _get_children(self, responses: Sequence[ZkResponse], following: Call) -> Calls:
-        response = self.read(responses[0])
+        response = found(responses[0])
         return (following.given(() if response is None else tuple(sorted(response.data))),)
 
     def get_data(self, paths: Iterable[ZkPath], following: Call, watch: bool = False) -> Calls:
@@ -77,28 +110,7 @@ class ControllerZkClient(ControllerCalls):
         return (Await(ZkRequests(tuple(GetData(path, watch) for path in paths)), then(self._get_data, following)),)
 
     def _get_data(self, responses: Sequence[ZkResponse], following: Call) -> Calls:
-        return (following.given(tuple(self.read(response) for response in responses)),)
-
-    def read(self, response: ZkResponse) -> ZkResponse | None:
-        """An answer to a read; None: there is no such node.
-
-        Raises:
-            EventFailed: it is another failure.
-        """
-        if response.code is Code.NONODE:
-            return None
-        if response.code is not Code.OK:
-            raise EventFailed(response.code)
-        return response
-
-    def written(self, response: ZkResponse) -> None:
-        """The answer to a write that has to have been carried out [maybeThrow].
-
-        Raises:
-            EventFailed: it has not.
-        """
-        if response.code is not Code.OK:
-            raise EventFailed(response.code)
+        return (following.given(tuple(found(response) for response in responses)),)
 
     def delete(self, paths: Iterable[ZkPath]) -> Calls:
         """Delete nodes, in one batch, those that are there."""
@@ -109,7 +121,7 @@ class ControllerZkClient(ControllerCalls):
         return (Await(ZkRequests((GetChildren(path),)), then(self._delete_below, path)),)
 
     def _delete_below(self, responses: Sequence[ZkResponse], path: ZkPath) -> Calls:
-        response = self.read(responses[0])
+        response = found(responses[0])
         if response is None:
             return ()
         return (
@@ -118,7 +130,7 @@ class ControllerZkClient(ControllerCalls):
         )
 
     def _deleted(self, responses: Sequence[ZkResponse]) -> None:
-        self.read(responses[0])
+        found(responses[0])
 
     # Brokers and topics.
 
@@ -172,6 +184,19 @@ class ControllerZkClient(ControllerCalls):
         data = TopicAssignment.encode(assignments)
         return (Await(ZkRequests((SetData(topic_path(topic), data, ANY_VERSION),)), following),)
 
+    def set_or_create_partition_reassignment(self, targets: Targets) -> Calls:
+        """/admin/reassign_partitions has these; if it was deleted in between, it is there again."""
+        write = SetData(REASSIGN_PARTITIONS, targets, ANY_VERSION)
+        return (Await(ZkRequests((write,)), then(self._rewritten, targets)),)
+
+    def _rewritten(self, responses: Sequence[ZkResponse], targets: Targets) -> Calls:
+        if found(responses[0]) is not None:
+            return ()
+        return (Await(ZkRequests((Create(REASSIGN_PARTITIONS, targets),)), then(self._created)),)
+
+    def _created(self, responses: Sequence[ZkResponse]) -> None:
+        maybe_throw(responses[0])
+
     # The states of partitions.
 
     def get_topic_partition_states(self, partitions: Sequence[TopicPartition], following: Call) -> Calls:
@@ -189,7 +214,7 @@ class ControllerZkClient(ControllerCalls):
     ) -> Calls:
         states = tuple(
             (partition, response.data.decode(response.version))
-            for partition, response in zip(partitions, map(self.read, responses), strict=True)
+            for partition, response in zip(partitions, map(found, responses), strict=True)
             if response is not None and response.data is not None
         )
         return (following.given(states),)
@@ -220,13 +245,9 @@ class ControllerZkClient(ControllerCalls):
         (response,) = responses
         if response.code is Code.BADVERSION:
             return self.update_leader_epoch(partition, following)
-        if response.code is not Code.OK:
-            raise EventFailed(response.code)
+        maybe_throw(response)
         written = new._replace(partition_epoch=response.version)
-        known = LeaderIsrAndControllerEpoch(written, self.context.state.epoch)
-        if self.design.remember_epoch:
-            self.context.put_partition_leadership_info(partition, known)
-        return (following.given(known),)
+        return (following.given(LeaderIsrAndControllerEpoch(written, self.context.state.epoch)),)
 
     # Deletions.
 

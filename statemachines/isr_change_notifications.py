@@ -25,11 +25,11 @@ class IsrChangeNotifications(PartitionReassignment):
 
     def process_isr_change_notification(self) -> Calls:
         """The children of /isr_change_notification have changed. [IsrChangeNotification]"""
-        return self.get_children(ISR_CHANGE_NOTIFICATION, then(self._isrs_changed), watch=True)
+        return self.zk_client.get_children(ISR_CHANGE_NOTIFICATION, then(self._isrs_changed), watch=True)
 
     def update_leader_and_isr_cache(self, partitions: Sequence[TopicPartition]) -> Calls:
         """The states of these partitions are read, and known [updateLeaderAndIsrCache]."""
-        return self.get_topic_partition_states(tuple(partitions), then(self._put_partition_leadership_info))
+        return self.zk_client.get_topic_partition_states(tuple(partitions), then(self._put_partition_leadership_info))
 
     def _put_partition_leadership_info(
         self, states: Sequence[tuple[TopicPartition, LeaderIsrAndControllerEpoch]]
@@ -40,8 +40,8 @@ class IsrChangeNotifications(PartitionReassignment):
     def _isrs_changed(self, notifications: Sequence[str]) -> Calls:
         paths = tuple(f"{ISR_CHANGE_NOTIFICATION}/{each}" for each in notifications)
         return (
-            *self.get_data(paths, then(self._read_isrs)),
-            at_last(call(self.delete, paths)),
+            *self.zk_client.get_data(paths, then(self._read_isrs)),
+            at_last(call(self.zk_client.delete, paths)),
         )
 
     def _read_isrs(self, answers: Sequence[ZkResponse | None]) -> Calls:

@@ -36,12 +36,13 @@ from statemachines.alter_partition import AlterPartitionResponse
 from statemachines.change_handlers import RegisteredHandlers
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller import BROKER_IDS, CONTROLLER, MAYBE_RESIGN, Design, Threads, design_of
-from statemachines.controller_calls import BrokerChannels, Call, EventFailure, Processing
+from statemachines.controller_calls import Call, EventFailure, Processing
 from statemachines.controller_context import ControllerContext
 from statemachines.controller_election import Answer, ElectingController
 from statemachines.controller_event import TOLD, ControllerEvent, Queued
 from statemachines.controller_event_processor import ControllerEventProcessor, event_processor
 from statemachines.controller_process import ControllerProcess
+from statemachines.event_driver import BrokerChannels
 from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.errors import Errors

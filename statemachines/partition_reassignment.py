@@ -40,13 +40,13 @@ from typing import TypeAlias
 
 from election.ids import BrokerId
 from statemachines.controller_calls import Call, Callback, Calls, EventFailed, EventFailure, call, caught, then
-from statemachines.controller_zk_client import Assignments
+from statemachines.controller_zk_client import Assignments, Targets
 from statemachines.kafka_zk_client import ZkResponse
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.reassignment_steps import Targets, on_brokers
+from statemachines.reassignment_steps import on_brokers
 from statemachines.tables.replica import NewReplica, OnlineReplica
 from statemachines.zk_data import REASSIGN_PARTITIONS
 from statemachines.zk_reassignment import ZkReassignment
@@ -99,7 +99,7 @@ class PartitionReassignment(ZkReassignment):
 
     def resume_zk_partition_reassignment(self, following: Call) -> Calls:
         """What stands in /admin/reassign_partitions is begun; the call takes the partitions that this is of."""
-        return self.path_exists(REASSIGN_PARTITIONS, then(self._read_reassignment, following), watch=True)
+        return self.zk_client.path_exists(REASSIGN_PARTITIONS, then(self._read_reassignment, following), watch=True)
 
     def maybe_resume_reassignments(self, partitions: Iterable[TopicPartition]) -> Calls:
         """Go on with those of these partitions that are being reassigned [maybeResumeReassignments]."""
@@ -140,7 +140,7 @@ class PartitionReassignment(ZkReassignment):
     def _read_reassignment(self, there: bool, following: Call) -> Calls:
         if not there:
             return (following.given(()),)
-        return self.get_data((REASSIGN_PARTITIONS,), then(self._process_reassignment, following))
+        return self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self._process_reassignment, following))
 
     def _process_reassignment(self, answers: Sequence[ZkResponse | None], following: Call) -> Calls:
         (answer,) = answers
@@ -158,19 +158,23 @@ class PartitionReassignment(ZkReassignment):
 
     def _remove_from_zk_reassignment(self, partitions: tuple[TopicPartition, ...]) -> Calls:
         """These are reassigned otherwise, or cannot be [maybeRemoveFromZkReassignment]."""
-        return self.path_exists(REASSIGN_PARTITIONS, then(self._read_to_remove, partitions, None), watch=True)
+        return self.zk_client.path_exists(
+            REASSIGN_PARTITIONS, then(self._read_to_remove, partitions, None), watch=True
+        )
 
     def _remove_completed(self, partition: TopicPartition, replicas: tuple[BrokerId, ...]) -> Calls:
         """A partition has arrived where the node says, unless another reassignment stands there by now."""
         self.handlers.unwatch_isr(partition)
-        return self.path_exists(REASSIGN_PARTITIONS, then(self._read_to_remove, (partition,), replicas), watch=True)
+        return self.zk_client.path_exists(
+            REASSIGN_PARTITIONS, then(self._read_to_remove, (partition,), replicas), watch=True
+        )
 
     def _read_to_remove(
         self, there: bool, partitions: tuple[TopicPartition, ...], replicas: tuple[BrokerId, ...] | None
     ) -> Calls:
         if not there:
             return ()
-        return self.get_data((REASSIGN_PARTITIONS,), then(self._remove_read, partitions, replicas))
+        return self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self._remove_read, partitions, replicas))
 
     def _remove_read(
         self,
@@ -186,8 +190,8 @@ class PartitionReassignment(ZkReassignment):
             if partition not in partitions or (replicas is not None and target != replicas)
         )
         if not left:
-            return (*self.delete_recursive(REASSIGN_PARTITIONS), call(self.expect_reassignment))
-        return self.set_or_create_partition_reassignment(left)
+            return (*self.zk_client.delete_recursive(REASSIGN_PARTITIONS), call(self.expect_reassignment))
+        return self.zk_client.set_or_create_partition_reassignment(left)
 
     # Which are begun.
 
@@ -261,7 +265,12 @@ class PartitionReassignment(ZkReassignment):
         return (
             call(self._update_current_reassignment, partition, reassignment),
             call(self._being_reassigned, partition),
-            *self._is_reassignment_complete(partition, reassignment, then(self._go_on_with, partition, reassignment)),
+            call(
+                self._is_reassignment_complete,
+                partition,
+                reassignment,
+                then(self._go_on_with, partition, reassignment),
+            ),
         )
 
     def _update_current_reassignment(self, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:

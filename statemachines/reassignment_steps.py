@@ -6,10 +6,10 @@ See `statemachines.partition_reassignment` for what they are about, and `statema
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
 
 from election.ids import BrokerId
 from statemachines.controller_calls import Call, Calls, EventFailed, EventFailure, call, then
+from statemachines.controller_zk_client import found
 from statemachines.kafka_zk_client import ZkResponse
 from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -24,10 +24,7 @@ from statemachines.tables.replica import (
 )
 from statemachines.topic_deletion_manager import TopicDeletionManager
 
-__all__ = ["ReassignmentSteps", "Targets", "on_brokers"]
-
-Targets: TypeAlias = tuple[tuple[TopicPartition, tuple[BrokerId, ...] | None], ...]
-"""Where partitions are to move to; None: back to where they came from."""
+__all__ = ["ReassignmentSteps", "on_brokers"]
 
 
 class ReassignmentSteps(TopicDeletionManager):
@@ -40,10 +37,10 @@ class ReassignmentSteps(TopicDeletionManager):
         partitions = self.context.partitions_for_topic(partition.topic)
         assignments = {each: self.context.partition_full_replica_assignment(each) for each in partitions}
         assignments[partition] = assignment
-        return self.set_topic_assignment(partition.topic, assignments, then(self._updated_assignment))
+        return self.zk_client.set_topic_assignment(partition.topic, assignments, then(self._updated_assignment))
 
     def _updated_assignment(self, responses: Sequence[ZkResponse]) -> None:
-        if self.read(responses[0]) is None:
+        if found(responses[0]) is None:
             raise EventFailed(EventFailure.NoTopic)
 
     def update_memory(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
@@ -54,7 +51,7 @@ class ReassignmentSteps(TopicDeletionManager):
         self, partition: TopicPartition, replicas: tuple[BrokerId, ...], following: Call
     ) -> Calls:
         """Whether these are all in sync, by what ZooKeeper has."""
-        return self.get_topic_partition_states((partition,), then(self._are_in_isr, replicas, following))
+        return self.zk_client.get_topic_partition_states((partition,), then(self._are_in_isr, replicas, following))
 
     def _are_in_isr(
         self,
@@ -72,7 +69,9 @@ class ReassignmentSteps(TopicDeletionManager):
         to_new: tuple[BrokerId, ...] = (),
     ) -> Calls:
         """The leader epoch is incremented, and brokers are told, some of them as new."""
-        return self.update_leader_epoch(partition, then(self._send_leader_and_isr, partition, assignment, to, to_new))
+        return self.zk_client.update_leader_epoch(
+            partition, then(self._send_leader_and_isr, partition, assignment, to, to_new)
+        )
 
     def _send_leader_and_isr(
         self,
@@ -82,6 +81,9 @@ class ReassignmentSteps(TopicDeletionManager):
         to: tuple[BrokerId, ...],
         to_new: tuple[BrokerId, ...],
     ) -> None:
+        if self.design.remember_epoch:
+            self.context.put_partition_leadership_info(partition, known)
+
         def add() -> None:
             for brokers, is_new in ((to, False), (to_new, True)):
                 self.batch.add_leader_and_isr_request_for_brokers(brokers, partition, known, assignment, is_new)

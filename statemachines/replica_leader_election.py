@@ -28,7 +28,7 @@ from typing import TypeAlias
 from election.ids import BrokerId
 from election.rebalance import LEADER_IMBALANCE_PER_BROKER_PERCENTAGE, Partition, rebalance_candidates
 from statemachines.controller_calls import Call, Callback, Calls, EventFailed, EventFailure, at_last, call, then
-from statemachines.controller_zk_client import ControllerZkClient
+from statemachines.event_driver import EventDriver
 from statemachines.kafka_zk_client import ZkResponse
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
@@ -76,7 +76,7 @@ NO_LEADER_ELECTED = frozenset(
 """The failures that an administrator is told as such; they are StateChangeFailedException in Kafka."""
 
 
-class ReplicaLeaderElection(ControllerZkClient):
+class ReplicaLeaderElection(EventDriver):
     """The part of a controller that elects leaders for who asks."""
 
     leader_imbalance_per_broker_percentage: int = LEADER_IMBALANCE_PER_BROKER_PERCENTAGE
@@ -100,7 +100,9 @@ class ReplicaLeaderElection(ControllerZkClient):
         following = then(self._elect_leaders, election_type, trigger)
         if trigger is ElectionTrigger.AdminClientTriggered:
             return (following.given(partitions or ()),)
-        return self.path_exists(PREFERRED_REPLICA_ELECTION, then(self._partitions_of_node, following), watch=True)
+        return self.zk_client.path_exists(
+            PREFERRED_REPLICA_ELECTION, then(self._partitions_of_node, following), watch=True
+        )
 
     def process_auto_preferred_replica_leader_election(self) -> Calls:
         """It is time to rebalance. [AutoPreferredReplicaLeaderElection]"""
@@ -121,7 +123,7 @@ class ReplicaLeaderElection(ControllerZkClient):
 
     def get_preferred_replica_election(self, following: Call) -> Calls:
         """The partitions that stand in the node."""
-        return self.get_data((PREFERRED_REPLICA_ELECTION,), then(self._got_election, following))
+        return self.zk_client.get_data((PREFERRED_REPLICA_ELECTION,), then(self._got_election, following))
 
     def on_replica_election(
         self,
@@ -233,7 +235,7 @@ class ReplicaLeaderElection(ControllerZkClient):
             self.preferred_replica(partition)
         if trigger is ElectionTrigger.AutoTriggered:
             return ()
-        return (*self.delete((PREFERRED_REPLICA_ELECTION,)), call(self._expect_election))
+        return (*self.zk_client.delete((PREFERRED_REPLICA_ELECTION,)), call(self._expect_election))
 
     def _expect_election(self) -> None:
         """The watch for another one has to be armed again."""

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from election.ids import BrokerId
 from statemachines.control_responses import PartitionErrors
 from statemachines.controller_calls import Calls, call, then
-from statemachines.controller_zk_client import Assignments
+from statemachines.controller_zk_client import Assignments, maybe_throw
 from statemachines.kafka_zk_client import ZkResponse
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
@@ -46,15 +46,15 @@ class TopicChanges(TopicDeletionManager):
 
     def process_topic_change(self) -> Calls:
         """The children of /brokers/topics have changed. [TopicChange]"""
-        return self.get_all_topics_in_cluster(then(self._topics_changed))
+        return self.zk_client.get_all_topics_in_cluster(then(self._topics_changed))
 
     def process_partition_modifications(self, topic: TopicName) -> Calls:
         """The node of a topic has changed. [PartitionModifications]"""
-        return self.get_full_replica_assignment_for_topics((topic,), then(self._topic_modified, topic))
+        return self.zk_client.get_full_replica_assignment_for_topics((topic,), then(self._topic_modified, topic))
 
     def process_topic_deletion(self) -> Calls:
         """The children of /admin/delete_topics have changed. [TopicDeletion]"""
-        return self.get_children(DELETE_TOPICS, then(self._deletions_changed), watch=True)
+        return self.zk_client.get_children(DELETE_TOPICS, then(self._deletions_changed), watch=True)
 
     def process_topic_deletion_stop_replica_response_received(
         self, broker: BrokerId, request_error: Errors, partition_errors: PartitionErrors
@@ -77,7 +77,7 @@ class TopicChanges(TopicDeletionManager):
         new = tuple(sorted(topics - self.context.state.all_topics))
         deleted = tuple(sorted(self.context.state.all_topics - topics))
         self.context.set_all_topics(topics)
-        return self.get_full_replica_assignment_for_topics(new, then(self._topics_read, deleted))
+        return self.zk_client.get_full_replica_assignment_for_topics(new, then(self._topics_read, deleted))
 
     def _topics_read(self, assignments: Assignments, deleted: Sequence[TopicName]) -> Calls:
         for topic in deleted:
@@ -113,7 +113,7 @@ class TopicChanges(TopicDeletionManager):
             return self._add_partitions(added)
         if not self.design.restore_assignment:
             return ()
-        return self.get_children(
+        return self.zk_client.get_children(
             topic_partitions_path(topic), then(self._restore, topic, tuple(partition for partition, _ in read))
         )
 
@@ -124,21 +124,21 @@ class TopicChanges(TopicDeletionManager):
             for partition in read
             if str(partition.partition) in existing
         }
-        return self.set_topic_assignment(topic, assignments, then(self._restored))
+        return self.zk_client.set_topic_assignment(topic, assignments, then(self._restored))
 
     def _restored(self, responses: Sequence[ZkResponse]) -> None:
-        self.written(responses[0])
+        maybe_throw(responses[0])
 
     # Deletions.
 
     def _deletions_changed(self, topics: Sequence[TopicName]) -> Calls:
         there = tuple(topic for topic in topics if topic in self.context.state.all_topics)
         gone = tuple(topic for topic in topics if topic not in self.context.state.all_topics)
-        return (*self.delete_topic_deletions(gone), call(self._delete_topics, there))
+        return (*self.zk_client.delete_topic_deletions(gone), call(self._delete_topics, there))
 
     def _delete_topics(self, topics: tuple[TopicName, ...]) -> Calls:
         if not self.delete_topic_enable:
-            return self.delete_topic_deletions(topics)
+            return self.zk_client.delete_topic_deletions(topics)
         if not topics:
             return ()
         moving = {partition.topic for partition in self.context.state.partitions_being_reassigned}

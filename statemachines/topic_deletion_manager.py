@@ -34,7 +34,7 @@ NonExistent when all replicas of their topic were deleted, and not when that beg
 from collections.abc import Iterable, Sequence
 
 from statemachines.controller_calls import Calls, EventFailed, EventFailure, call
-from statemachines.controller_zk_client import ControllerZkClient
+from statemachines.event_driver import EventDriver
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.tables.partition import NonExistentPartition, OfflinePartition
 from statemachines.tables.replica import (
@@ -48,7 +48,7 @@ from statemachines.tables.replica import (
 __all__ = ["TopicDeletionManager"]
 
 
-class TopicDeletionManager(ControllerZkClient):
+class TopicDeletionManager(EventDriver):
     """The part of a controller that deletes topics."""
 
     # What others ask of it.
@@ -57,7 +57,7 @@ class TopicDeletionManager(ControllerZkClient):
         """A controller takes over: these topics are to be deleted, and these have to wait [init]."""
         topics = tuple(sorted(topics))
         if not self.delete_topic_enable:
-            return self.delete_topic_deletions(topics)
+            return self.zk_client.delete_topic_deletions(topics)
         self.context.queue_topic_deletion(topics)
         self.mark_topic_ineligible_for_deletion(ineligible)
         return ()
@@ -183,9 +183,9 @@ class TopicDeletionManager(ControllerZkClient):
             call(self.replicas_become, replicas, NonExistentReplica),
             *(() if self.design.delete_partitions_first else self._partitions_of_are_gone((topic,))),
             *(() if self.design.queued_to_the_end else (call(self._unqueue, topic),)),
-            call(self.delete_topic_znode, topic),
-            call(self.delete_topic_configs, (topic,)),
-            call(self.delete_topic_deletions, (topic,)),
+            call(self.zk_client.delete_topic_znode, topic),
+            call(self.zk_client.delete_topic_configs, (topic,)),
+            call(self.zk_client.delete_topic_deletions, (topic,)),
             call(self._remove_topic, topic),
         )
 

@@ -32,14 +32,15 @@ were live [KAFKA-4214, 0.10.1]. AR is a set where it is written; here RAR come f
 from collections.abc import Sequence
 
 from election.ids import BrokerId
-from statemachines.controller_calls import Await, Calls, EventFailed, EventFailure, ZkRequests, call, caught, then
+from statemachines.controller_calls import Calls, EventFailed, EventFailure, call, caught, then
+from statemachines.controller_zk_client import Targets
 from statemachines.kafka_zk_client import ZkResponse
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.reassignment_steps import ReassignmentSteps, Targets, on_brokers
+from statemachines.reassignment_steps import ReassignmentSteps, on_brokers
 from statemachines.tables.replica import NewReplica, OnlineReplica
 from statemachines.zk_data import REASSIGN_PARTITIONS
-from statemachines.zookeeper.tree import ANY_VERSION, Code, Create, SetData
+from statemachines.zookeeper.tree import Code
 
 __all__ = ["ZkReassignment"]
 
@@ -51,7 +52,7 @@ class ZkReassignment(ReassignmentSteps):
 
     def process_zk_partition_reassignment(self) -> Calls:
         """/admin/reassign_partitions was created; until 1.0 also: it has changed. [PartitionReassignment]"""
-        return self.path_exists(REASSIGN_PARTITIONS, then(self._zk_reassignment_is_there), watch=True)
+        return self.zk_client.path_exists(REASSIGN_PARTITIONS, then(self._zk_reassignment_is_there), watch=True)
 
     def maybe_complete_reassignment(self, partition: TopicPartition) -> Calls:
         """The ISR of a partition has changed: if it moves, and has arrived, that ends here."""
@@ -78,7 +79,7 @@ class ZkReassignment(ReassignmentSteps):
         if not there:
             return ()
         changes = self.design.reread_reassignment
-        return self.get_data((REASSIGN_PARTITIONS,), then(self.begin_zk_reassignment), watch=changes)
+        return self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self.begin_zk_reassignment), watch=changes)
 
     def _complete_zk(self, complete: bool, partition: TopicPartition) -> Calls:
         return self.on_zk_reassignment(partition) if complete else ()
@@ -201,7 +202,7 @@ class ZkReassignment(ReassignmentSteps):
     def _remove_from_zk(self, partitions: tuple[TopicPartition, ...]) -> Calls:
         """The node is written without these, whatever stands there, or as it is read then; it goes with the last."""
         if self.design.reread_reassignment:
-            return self.get_data((REASSIGN_PARTITIONS,), then(self._remove_read_from_zk, partitions))
+            return self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self._remove_read_from_zk, partitions))
         return self._write_without(tuple(self.reassignment_targets.items()), partitions)
 
     def _remove_read_from_zk(
@@ -219,30 +220,19 @@ class ZkReassignment(ReassignmentSteps):
         forget = call(self._forget, partitions)
         if not left:
             looks = self.design.look_below_reassignment
-            delete = self.delete_recursive(REASSIGN_PARTITIONS) if looks else self.delete((REASSIGN_PARTITIONS,))
+            delete = (
+                self.zk_client.delete_recursive(REASSIGN_PARTITIONS)
+                if looks
+                else self.zk_client.delete((REASSIGN_PARTITIONS,))
+            )
             return (*delete, call(self.expect_reassignment), forget)
         hears = (call(self.expect_reassignment),) if self.design.reread_reassignment else ()
-        return (*self.set_or_create_partition_reassignment(left), *hears, forget)
+        return (*self.zk_client.set_or_create_partition_reassignment(left), *hears, forget)
 
     def _forget(self, partitions: tuple[TopicPartition, ...]) -> None:
         for partition in partitions:
             self.reassignment_targets.pop(partition, None)
         self.context.state.partitions_being_reassigned -= frozenset(partitions)
-
-    # The node.
-
-    def set_or_create_partition_reassignment(self, targets: Targets) -> Calls:
-        """The node has these; if it was deleted in between, it is there again."""
-        write = SetData(REASSIGN_PARTITIONS, targets, ANY_VERSION)
-        return (Await(ZkRequests((write,)), then(self._rewritten, targets)),)
-
-    def _rewritten(self, responses: Sequence[ZkResponse], targets: Targets) -> Calls:
-        if self.read(responses[0]) is not None:
-            return ()
-        return (Await(ZkRequests((Create(REASSIGN_PARTITIONS, targets),)), then(self._created)),)
-
-    def _created(self, responses: Sequence[ZkResponse]) -> None:
-        self.written(responses[0])
 
     def expect_reassignment(self) -> None:
         """The watch for another one has to be armed again; until 1.0 it tells of what the controller writes, too."""

@@ -43,11 +43,12 @@ from statemachines.control_responses import (
 )
 from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH, design_of, registration
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.controller_calls import Call, EventFailure, ReleaseChannels, call
+from statemachines.controller_calls import Call, EventFailure, call
 from statemachines.controller_context import ControllerContext, InMemoryContext
 from statemachines.controller_event import ControllerEvent, Queued
 from statemachines.controller_event_processor import ControllerEventProcessor, event_of
 from statemachines.controller_process import ControllerProcess
+from statemachines.event_driver import ReleaseChannels
 from statemachines.kafka_controller import KafkaController, QueuedEvent
 from statemachines.kafka_zk_client import Exists, GetChildren, GetData, ZkRequest, ZkResponse
 from statemachines.messages.control_requests import (

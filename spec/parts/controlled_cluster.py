@@ -41,9 +41,9 @@ from spec.language import (
 )
 from spec.parts.controller_calls import EventThread, EventThreadPart, Frame, WaitingChange, in_order
 from spec.parts.controller_context import Context, ContextPart
-from spec.parts.controller_reads import ReadsAtOnce
 from spec.parts.partition_states import PartitionStates
 from spec.parts.request_batch import Batch, BatchPart, RequestsWithoutMetadata
+from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
 from statemachines.alter_partition import (
     AlteredPartitions,
@@ -55,7 +55,8 @@ from statemachines.broker.hosted_partition import goes_by
 from statemachines.control_design import ControlDesign
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.controller_calls import Await, Call, Calls, EventFailure, Processing, ZkRequests
+from statemachines.controller_calls import Await, Call, EventFailure, Processing, ZkRequests
+from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.kafka_zk_client import UNFENCED, ZkBatch, retry_requests_until_connected
 from statemachines.messages.control_requests import (
     ControlRequest,
@@ -83,7 +84,6 @@ from statemachines.tables.partition import (
     NonExistentPartition,
     OfflinePartition,
     OnlinePartition,
-    PartitionState,
 )
 from statemachines.tables.replica import (
     NewReplica,
@@ -91,18 +91,16 @@ from statemachines.tables.replica import (
     OfflineReplica,
     OnlineReplica,
     ReplicaDeletionIneligible,
-    ReplicaState,
 )
 from statemachines.tables.table import Table, TableState
 from statemachines.zk_data import (
-    ISR_CHANGE_NOTIFICATION,
     TopicPartitionState,
     topic_partition_path,
     topic_partition_state_path,
     topic_partitions_path,
 )
 from statemachines.zk_state_machine import PartitionUpdate
-from statemachines.zookeeper.tree import Code, SessionId, ZkPath, ZkVersion
+from statemachines.zookeeper.tree import Code, SessionId, ZkVersion
 
 T = TypeVar("T", bound=TableState)
 
@@ -152,58 +150,14 @@ class ControlledCluster(PartitionStates):
     )
 
     @property
+    def broker_epochs(self) -> Mapping[BrokerId, BrokerEpoch]:
+        """All brokers have the same epoch, as long as none is bounced."""
+        return dict.fromkeys(self.registered, 0)
+
+    @property
     def idle(self) -> bool:
         """It has no event under way."""
         return self.thread.waiting is None and self.thread.over is None
-
-
-class ControllerOfCluster(ReadsAtOnce):
-    """The controller of a cluster, change by change; see `Partitions`.
-
-    It goes on after a change that is over in a step of its own. What such a step touches is the controller's alone,
-    so that it makes no difference when it is made; and no step looks at what two changes look at. Of the requests
-    that are sent for no change nothing stays in a batch.
-    """
-
-    cluster: ControlledCluster
-    change_by_change = True
-
-    def partitions_become(
-        self,
-        partitions: Sequence[TopicPartition],
-        target: PartitionState,
-        strategy: PartitionLeaderElectionStrategy | None = None,
-        following: Call | None = None,
-    ) -> Calls:
-        """Where there are none, nothing is to be done."""
-        return super().partitions_become(partitions, target, strategy, following) if partitions or following else ()
-
-    def replicas_become(self, replicas: Sequence[PartitionAndReplica], target: ReplicaState) -> Calls:
-        """Where there are none, nothing is to be done."""
-        return super().replicas_become(replicas, target) if replicas else ()
-
-    @property
-    def may_delete(self) -> bool:
-        """Whether what it deletes is deleted: it has not been replaced, or that is not checked."""
-        return not self.design.fence_zk or self.cluster.context.epoch == self.cluster.epoch
-
-    def delete(self, paths: Iterable[ZkPath]) -> Calls:
-        """A controller that has been replaced is refused that, and finds out by it."""
-        paths = tuple(paths)
-        if any(path.startswith(ISR_CHANGE_NOTIFICATION) for path in paths) and not self.may_delete:
-            self.fail(EventFailure.ControllerMoved)
-        return super().delete(paths)
-
-    def get_all_topics_in_cluster(self, following: Call) -> Calls:
-        """The topic, if there is one."""
-        return (following.given((TOPIC,) if TOPIC_PATH in self.cluster.zk.nodes else ()),)
-
-    # Brokers do not look at metadata.
-
-    def send_update_metadata_request(
-        self, brokers: Sequence[BrokerId], partitions: Sequence[TopicPartition] = ()
-    ) -> None:
-        """Nothing is sent."""
 
 
 C = TypeVar("C", bound=ControlledCluster, default=ControlledCluster)
@@ -247,7 +201,8 @@ class ClusterUnderControl(Specification[C]):
     partition_state_machine: ClassVar[type[PartitionStateMachine]] = PartitionStateMachine
     replica_state_machine: ClassVar[type[ReplicaStateMachine]] = ReplicaStateMachine
     request_batch: ClassVar[type[ControllerBrokerRequestBatch]] = RequestsWithoutMetadata
-    controller_of_cluster: ClassVar[type[ControllerOfCluster]] = ControllerOfCluster
+    event_processor: ClassVar[type[ControllerEventProcessor]] = ControllerEventProcessor
+    zk_client: ClassVar[type[ZkClientReadingVariables]] = ZkClientReadingVariables
 
     # What a system says.
 
@@ -454,7 +409,7 @@ class ClusterUnderControl(Specification[C]):
             awaiting, alterations = (*awaiting, Frame("_altered", takes_answer=True)), self.alterations
         return EventThreadPart(
             self.sizes(),
-            self.controller_of_cluster,
+            self.event_processor,
             self.domain_of(PartitionStateChange),
             self.removals,
             awaiting=awaiting,
@@ -478,8 +433,13 @@ class ClusterUnderControl(Specification[C]):
                     replica = PartitionAndReplica(TopicPartition(each.topicName, each.partitionIndex), broker)
                     s.roles[replica] = None
 
-    def controller(self, s: C) -> ControllerOfCluster:
-        """The controller that processes events."""
+    def controller(self, s: C) -> ControllerEventProcessor:
+        """The controller that processes events, change by change.
+
+        It goes on after a change that is over in a step of its own. What such a step touches is the controller's
+        alone, so that it makes no difference when it is made; and no step looks at what two changes look at. Of the
+        requests that are sent for no change nothing stays in a batch.
+        """
         context = self.context.of(s.context)
         kept = (s.partition_requests, s.replica_requests, InMemoryBatch())
         of_partitions, of_replicas, of_others = (
@@ -490,7 +450,8 @@ class ClusterUnderControl(Specification[C]):
         )
         partitions = self.partition_state_machine(context, of_partitions, self.design, None, self.unclean)
         replicas = self.replica_state_machine(context, of_replicas, self.design, None, self.unclean)
-        return self.controller_of_cluster(s, self.assignments, partitions, replicas, of_others)
+        client = self.zk_client(context, self.design, s, self.assignments)
+        return self.event_processor(partitions, replicas, of_others, zk_client=client, change_by_change=True)
 
     def begin(self, s: C, handler: Callable[..., Any], *arguments: Any) -> None:
         """The controller begins to process an event."""
@@ -538,7 +499,7 @@ class ClusterUnderControl(Specification[C]):
         stat = self.zk.servers(s.zk).set(None, CONTROLLER_EPOCH, s.epoch + 1)
         s.active = True
         s.context.epoch, s.context.epoch_zk_version = s.epoch, stat.version
-        self.begin(s, ControllerOfCluster.on_controller_failover)
+        self.begin(s, ControllerEventProcessor.on_controller_failover)
 
     @action(when=lambda self: self.moves > 0, actor="another controller", receiver="ZooKeeper")
     def elect_another_controller(self, s: C) -> None:
@@ -581,7 +542,7 @@ class ClusterUnderControl(Specification[C]):
         """The controller reads which brokers are registered. [BrokerChange, onBrokerStartup]"""
         require(s.active and s.idle)
         require(s.registered != frozenset(s.context.live_broker_epochs))
-        self.begin(s, ControllerOfCluster.process_broker_change)
+        self.begin(s, ControllerEventProcessor.process_broker_change)
 
     # Leaders.
 
@@ -614,7 +575,7 @@ class ClusterUnderControl(Specification[C]):
             recovered = LeaderRecoveryState.RECOVERED  # a leader is, as soon as it knows that it leads [makeLeader]
             wanted = AlterPartitionData(*partition, state.leader_epoch, isr, recovered, node.version)
             request = AlterPartitionRequest(state.leader, 0, (wanted,))
-            self.begin(s, ControllerOfCluster.process_alter_partition, request)
+            self.begin(s, ControllerEventProcessor.process_alter_partition, request)
             return
         data = node.data._replace(leader_and_isr=state._replace(isr=isr))
         self.zk.servers(s.zk).set(None, topic_partition_state_path(partition), data, node.version)
@@ -648,7 +609,7 @@ class ClusterUnderControl(Specification[C]):
     def hear_of_isr_changes(self, s: C) -> None:
         """The controller reads the states that leaders have changed. [IsrChangeNotification]"""
         require(s.active and s.idle and s.isr_change_notification)
-        self.begin(s, ControllerOfCluster.process_isr_change_notification)
+        self.begin(s, ControllerEventProcessor.process_isr_change_notification)
 
     # ZooKeeper answers.
 

@@ -46,7 +46,8 @@ from spec.language import (
 )
 from spec.language.sizes import types_in
 from statemachines.alter_partition import AlteringPartitions
-from statemachines.controller_calls import Await, Call, Calls, ControllerCalls, InCase, Processing
+from statemachines.controller_calls import Await, Call, Calls, InCase, Processing
+from statemachines.event_driver import EventDriver
 from statemachines.partition_state_machine import PartitionStateChange
 from statemachines.replica_state_machine import ReplicaStateChange
 from statemachines.state_change import Handled
@@ -121,7 +122,7 @@ class EventThreadPart(Part[EventThread]):
     """
 
     given: Mapping[Any, Size]
-    controller: type[ControllerCalls]
+    controller: type[EventDriver]
     elections: Domain[PartitionStateChange]
     removals: Domain[ReplicaStateChange]
     awaiting: Collection[Frame | Call]

@@ -41,10 +41,10 @@ from spec.language import (
 from spec.parts.channels import Channels, ChannelsPart
 from spec.parts.controlled_cluster import CONTROLLER, TOPIC, TOPIC_PATH, Deaths
 from spec.parts.controller_context import Context, ContextPart
-from spec.parts.controller_reads import ReadsAtOnce
 from spec.parts.partition_states import PartitionStates
 from spec.parts.receiving_brokers import ReceivingBrokers, ReceivingBrokersPart
 from spec.parts.waiting_requests import WaitingRequests
+from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
 from spec.releases import ByRelease
 from statemachines.broker.replica_manager import NO_FAILURES, LogFailure, ReplicaManager
@@ -52,8 +52,9 @@ from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_responses import ControlResponse
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.controller_calls import Call, Calls, Processing
+from statemachines.controller_calls import Call, Processing
 from statemachines.controller_channel_manager import ControllerChannelManager, Delivery
+from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.failover import failover
 from statemachines.kafka_zk_client import ZkBatch, retry_requests_until_connected
 from statemachines.messages.control_requests import (
@@ -136,6 +137,11 @@ class ControlledBrokers(PartitionStates):
     )
 
     @property
+    def broker_epochs(self) -> Mapping[BrokerId, BrokerEpoch]:
+        """How many lives each broker had before."""
+        return self.receivers.broker_epochs
+
+    @property
     def running(self) -> frozenset[BrokerId]:
         """The brokers that run, registered or not."""
         return self.registered | self.receivers.behind
@@ -145,25 +151,6 @@ class ControlledBrokers(PartitionStates):
         """Which brokers keep each partition, as ZooKeeper has it."""
         data: TopicAssignment = self.zk.nodes[TOPIC_PATH].data
         return data.decode(TOPIC)
-
-
-class ControllerOfBrokers(ReadsAtOnce):
-    """The controller of brokers whose registrations have epochs."""
-
-    cluster: ControlledBrokers
-
-    def get_all_broker_and_epochs_in_cluster(self, following: Call) -> Calls:
-        """The brokers that are registered, with the number of lives that each had before."""
-        epochs = self.cluster.receivers.broker_epochs
-        return (following.given(tuple((broker, epochs[broker]) for broker in self.cluster.registered)),)
-
-    def get_all_topics_in_cluster(self, following: Call) -> Calls:
-        """The topic."""
-        return (following.given((TOPIC,)),)
-
-    def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName], following: Call) -> Calls:
-        """The topic's node."""
-        return (following.given(tuple(self.cluster.assignments.items())),)
 
 
 C = ControlledBrokers
@@ -493,7 +480,7 @@ class ControlRequests(Specification[C]):
 
     # The controller, over a state.
 
-    def controller(self, s: C) -> ControllerOfBrokers:
+    def controller(self, s: C) -> ControllerEventProcessor:
         """The controller that processes events. Its requests name a life of a broker, see `ReceivingBrokersPart`."""
         context = self.context.of(s.context)
         naming = self.design._replace(broker_epoch=True)
@@ -507,13 +494,12 @@ class ControlRequests(Specification[C]):
             )
             for _ in range(3)
         )
-        return ControllerOfBrokers(
-            s,
-            self.assignments,
+        return ControllerEventProcessor(
             self.partition_state_machine(context, of_partitions, self.design, log=None),
             self.replica_state_machine(context, of_replicas, self.design, log=None),
             of_others,
             self.channels.of(s.channels, context),
+            zk_client=ZkClientReadingVariables(context, self.design, s, self.assignments),
         )
 
     def process(self, s: C, handler: Callable[..., Any], *arguments: Any) -> Processed:
@@ -539,7 +525,7 @@ class ControlRequests(Specification[C]):
         stat = self.zk.servers(s.zk).set(None, CONTROLLER_EPOCH, s.epoch + 1)
         s.context.epoch, s.context.epoch_zk_version = s.epoch, stat.version
         s.brokers_changed = False
-        self.process(s, ControllerOfBrokers.on_controller_failover)
+        self.process(s, ControllerEventProcessor.on_controller_failover)
 
     @action(when=lambda self: self.moves > 0, actor="former controller")
     def resign(self, s: C) -> None:
@@ -552,7 +538,7 @@ class ControlRequests(Specification[C]):
         """The controller reads which brokers are registered. [BrokerChange]"""
         require(s.epoch and s.brokers_changed)
         s.brokers_changed = False
-        self.process(s, ControllerOfBrokers.process_broker_change)
+        self.process(s, ControllerEventProcessor.process_broker_change)
 
     @action(when=lambda self: self.shutdowns and self.brokers > 1, actor="broker", receiver="controller")
     def shut_down(self, s: C, broker: BrokerId) -> None:
@@ -560,7 +546,7 @@ class ControlRequests(Specification[C]):
         require(s.epoch and broker in s.registered and self.context.of(s.context).is_live_broker(broker))
         epoch = self.receivers.own_epoch(s.receivers, broker)
         require(s.context.live_broker_epochs[broker] == epoch)
-        self.process(s, ControllerOfBrokers.process_controlled_shutdown, broker, epoch)
+        self.process(s, ControllerEventProcessor.process_controlled_shutdown, broker, epoch)
         s.leaving |= {broker}
 
     # Brokers.
@@ -627,7 +613,7 @@ class ControlRequests(Specification[C]):
         whole, less = self.targets
         known = self.context.of(s.context).partition_full_replica_assignment(FIRST)
         target = less if {*known.target_replicas} == {*whole} else whole
-        self.process(s, ControllerOfBrokers.process_api_partition_reassignment, ((FIRST, target),))
+        self.process(s, ControllerEventProcessor.process_api_partition_reassignment, ((FIRST, target),))
 
     # Followers join the ISR.
 
@@ -678,7 +664,7 @@ class ControlRequests(Specification[C]):
     def hear_of_isr_changes(self, s: C) -> None:
         """The controller reads the states that leaders have changed. [IsrChangeNotification]"""
         require(s.epoch and s.isr_change_notification)
-        self.process(s, ControllerOfBrokers.process_isr_change_notification)
+        self.process(s, ControllerEventProcessor.process_isr_change_notification)
 
     @action(when=asks, actor="broker", receiver="controller")
     def change_isr(self, s: C, broker: BrokerId) -> None:
@@ -686,7 +672,7 @@ class ControlRequests(Specification[C]):
         in_flight = s.receivers.in_flight[broker]
         require(s.epoch and in_flight is not None)
         assert in_flight is not None
-        answer = self.process(s, ControllerOfBrokers.process_alter_partition, in_flight.request).answer
+        answer = self.process(s, ControllerEventProcessor.process_alter_partition, in_flight.request).answer
         say(", ".join(str(outcome) for _, outcome in answer.partitions if isinstance(outcome, Errors)) or "done")
         manager = self.receivers.alter_partition_manager(s.receivers, broker)
         manager.answered(answer)

@@ -23,7 +23,6 @@ from spec.parts.controlled_cluster import (
     TOPIC_PATH,
     C,
     ClusterUnderControl,
-    ControllerOfCluster,
     isr_may_change,
     leaders_wait,
 )
@@ -32,6 +31,7 @@ from spec.releases import ByRelease
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_calls import InCase
+from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.kafka_zk_client import ZkBatch
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -218,14 +218,14 @@ class Partitions(ClusterUnderControl[C]):
     def topic_change(self, s: C) -> None:
         """The controller hears of the topic. [TopicChange, onNewPartitionCreation]"""
         require(s.active and s.idle and TOPIC_PATH in s.zk.nodes and not s.context.all_topics)
-        self.begin(s, ControllerOfCluster.process_topic_change)
+        self.begin(s, ControllerEventProcessor.process_topic_change)
 
     @action(when=lambda self: self.shutdowns and self.brokers > 1, actor="broker", receiver="controller")
     def shut_down(self, s: C, broker: BrokerId) -> None:
         """A broker asks to be shut down: others get what it leads, and it leaves the ISRs. [doControlledShutdown]"""
         context = self.context.of(s.context)
         require(s.active and s.idle and broker in s.registered and context.is_live_broker(broker))
-        self.begin(s, ControllerOfCluster.process_controlled_shutdown, broker)
+        self.begin(s, ControllerEventProcessor.process_controlled_shutdown, broker)
 
     @action(
         when=lambda self: self.preferred_elections and self.brokers > 1, actor="administrator", receiver="controller"
@@ -236,7 +236,7 @@ class Partitions(ClusterUnderControl[C]):
         known = self.context.of(s.context).leadership_of(partition)
         require(known is not None and known.leader_and_isr.leader != self.assignments[partition].replicas[0])
         by_admin = (ElectionType.PREFERRED, ElectionTrigger.AdminClientTriggered)
-        self.begin(s, ControllerOfCluster.process_replica_leader_election, (partition,), *by_admin)
+        self.begin(s, ControllerEventProcessor.process_replica_leader_election, (partition,), *by_admin)
 
     @action(
         when=lambda self: self.unclean_elections and self.brokers > 1, actor="administrator", receiver="controller"
@@ -248,7 +248,7 @@ class Partitions(ClusterUnderControl[C]):
         known = context.leadership_of(partition)
         require(known is not None and not context.is_live_broker(known.leader_and_isr.leader))
         by_admin = (ElectionType.UNCLEAN, ElectionTrigger.AdminClientTriggered)
-        self.begin(s, ControllerOfCluster.process_replica_leader_election, (partition,), *by_admin)
+        self.begin(s, ControllerEventProcessor.process_replica_leader_election, (partition,), *by_admin)
 
     @invariant(where=ClusterUnderControl.quiet, when=lambda self: not self.creation)
     def online_replica_is_live(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:

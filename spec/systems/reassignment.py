@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Final
 
@@ -40,12 +40,12 @@ from spec.parts.controlled_cluster import (
     TOPIC_PATH,
     ClusterUnderControl,
     ControlledCluster,
-    ControllerOfCluster,
     Role,
     isr_may_change,
     leaders_write,
 )
 from spec.parts.controller_calls import Frame
+from spec.parts.zk_client import ZkClientReadingVariables, isr_change_notification_path
 from spec.parts.zookeeper import Znodes
 from spec.releases import ByRelease
 from statemachines.alter_partition import AlteringPartitions
@@ -60,13 +60,12 @@ from statemachines.controller_calls import (
     Processing,
     ZkRequests,
     at_last,
-    call,
     caught,
     then,
 )
+from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.controller_zk_client import Assignments
 from statemachines.failover import failover
-from statemachines.kafka_zk_client import ZkResponse
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -92,7 +91,7 @@ from statemachines.zk_data import (
     topic_partition_state_path,
     topic_partitions_path,
 )
-from statemachines.zookeeper.tree import Code, Node, ZkPath
+from statemachines.zookeeper.tree import Node, ZkPath
 
 Requests = Annotated[int, "how often administrators asked for something"]
 """A number of requests."""
@@ -137,8 +136,8 @@ class ReassignedCluster(ControlledCluster):
         return None if node is None else node.data[0][1]
 
 
-class ReassigningController(ControllerOfCluster):
-    """A controller for which what a reassignment writes is a step of its own; see `Reassignment`."""
+class ReassigningZkClient(ZkClientReadingVariables):
+    """A client for which what a reassignment writes is a step of its own; see `Reassignment`."""
 
     cluster: ReassignedCluster
 
@@ -147,15 +146,16 @@ class ReassigningController(ControllerOfCluster):
 
     # What it writes.
 
-    def update_replica_assignment_for_partition(
-        self, partition: TopicPartition, assignment: ReplicaAssignment
+    def set_topic_assignment(
+        self, topic: TopicName, assignments: Mapping[TopicPartition, ReplicaAssignment], following: Call
     ) -> Calls:
         """The topic's node is written, in the next step."""
-        return self._in_a_step_of_its_own(then(self._assignment_is_due, partition, assignment))
+        due = then(self._assignment_is_due, topic, tuple(assignments.items()), following)
+        return self._in_a_step_of_its_own(due)
 
-    def _assignment_is_due(self, _: object, partition: TopicPartition, assignment: ReplicaAssignment) -> Calls:
+    def _assignment_is_due(self, _: object, topic: TopicName, assignments: Assignments, following: Call) -> Calls:
         say("it writes the topic's node")
-        return super().update_replica_assignment_for_partition(partition, assignment)
+        return super().set_topic_assignment(topic, dict(assignments), following)
 
     def update_leader_epoch(self, partition: TopicPartition, following: Call) -> Calls:
         """The leader epoch is incremented, in the next step, which reads it as well: a conflict is read again."""
@@ -173,52 +173,18 @@ class ReassigningController(ControllerOfCluster):
         say(f"it deletes {path}")
         return super().delete_recursive(path)
 
-    # What it reads at once, when its turn has come.
+    # What it deletes as it reads it: other notifications may come before the event ends.
 
-    def path_exists(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
-        """Only /admin/reassign_partitions may be there."""
-        return (following.given(path in self.cluster.zk.nodes),)
-
-    def get_data(self, paths: Iterable[ZkPath], following: Call, watch: bool = False) -> Calls:
-        """That node, or the notification of ISRs, which goes as it is read: others may come before the event ends."""
-        paths = tuple(paths)
-        if paths != (REASSIGN_PARTITIONS,):
-            answers = super().get_data(paths, following, watch)
-            if any(path.startswith(ISR_CHANGE_NOTIFICATION) for path in paths) and self.may_delete:
-                self._forget_notifications()
-            return answers
-        node = self.cluster.zk.nodes.get(REASSIGN_PARTITIONS)
-        return (following.given((None if node is None else ZkResponse(Code.OK, node.data),)),)
+    def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
+        """Notifications go, if the controller may delete them."""
+        children = super().get_children(path, following, watch)
+        if path == ISR_CHANGE_NOTIFICATION and self.may_delete:
+            self.forget_notifications()
+        return children
 
     def delete(self, paths: Iterable[ZkPath]) -> Calls:
-        """The notification is gone already, unless the controller may not delete it: then it finds out."""
+        """They are gone already, unless the controller may not delete them: then it finds out."""
         return () if self.may_delete else super().delete(paths)
-
-    def _delete_children(self, names: Sequence[str], path: ZkPath) -> Calls:
-        """In a failover, which reads all by itself, it goes unread."""
-        if path == ISR_CHANGE_NOTIFICATION:
-            self._forget_notifications()
-        return ()
-
-    def _forget_notifications(self) -> None:
-        if self.cluster.isr_change_notification:
-            self.cluster.isr_change_notification = frozenset()
-
-    def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName], following: Call) -> Calls:
-        """The topic's node."""
-        assignments: Assignments = ((PARTITION, self.cluster.assignment),)
-        return (following.given(assignments),)
-
-    def get_topic_partition_states(self, partitions: Sequence[TopicPartition], following: Call) -> Calls:
-        """The leaders and ISRs that are in ZooKeeper by then."""
-        return (call(self._states_are_due, tuple(partitions), following),)
-
-    def complete_notified(self, partitions: tuple[TopicPartition, ...]) -> Calls:
-        """The notification stands for the watch of the partition's state, until 2.6."""
-        return tuple(call(self.maybe_complete_reassignment, partition) for partition in partitions)
-
-    def _states_are_due(self, partitions: tuple[TopicPartition, ...], following: Call) -> Calls:
-        return super().get_topic_partition_states(partitions, following)
 
 
 R = TypeVar("R", bound=ReassignedCluster, default=ReassignedCluster)
@@ -340,7 +306,7 @@ class Reassignment(ClusterUnderControl[R]):
 
     strategies = (OFFLINE, REASSIGN)
     at_once = (ZkRequests, AlteringPartitions)
-    controller_of_cluster = ReassigningController
+    zk_client = ReassigningZkClient
 
     # How large it is.
 
@@ -413,7 +379,8 @@ class Reassignment(ClusterUnderControl[R]):
         """What is written in a step of its own, beside what elections come to."""
         due: list[Frame | Call] = [self.elected, Call("_deletion_is_due", (REASSIGN_PARTITIONS,))]
         for assignment in self.reachable:
-            due.append(Call("_assignment_is_due", (PARTITION, assignment)))
+            written = (TOPIC, ((PARTITION, assignment),), Call("_updated_assignment"))
+            due.append(Call("_assignment_is_due", written))
             due += (
                 Call("_epoch_is_due", (PARTITION, Call("_send_leader_and_isr", (PARTITION, assignment, to, to_new))))
                 for to, to_new in self.told_of(assignment)
@@ -439,7 +406,7 @@ class Reassignment(ClusterUnderControl[R]):
         else:
             triggered = Call("_triggered_zk_reassignment", (PARTITION, (), (), False))
             bodies = self.moving_by_node
-        notified = at_last(Call("delete", ((f"{ISR_CHANGE_NOTIFICATION}/0",),)))
+        notified = at_last(Call("delete", ((isr_change_notification_path(PARTITION),),)))
         gone = ((), *((Call("_brokers_go", (some,)),) for some in self.groups_of_brokers))
         come = tuple(
             (Call("_resume_deletions_on_new_brokers", (topics,)), *rest) for topics in ((), (TOPIC,)) for rest in gone
@@ -471,11 +438,9 @@ class Reassignment(ClusterUnderControl[R]):
         """What is left of a reassignment, since 2.4."""
         for assignment in self.reachable:
             target, done = assignment.target_replicas, ReplicaAssignment(assignment.target_replicas)
-            go_on = Call("_go_on_with", (True, PARTITION, assignment))
-            if assignment.is_being_reassigned:
-                looked = Call("_are_in_isr", (target, Call("_go_on_with", (PARTITION, assignment))))
-                go_on = Call("_states_are_due", ((PARTITION,), looked))
-            going_on = (Call("_being_reassigned", (PARTITION,)), go_on)
+            go_on = Call("_go_on_with", (PARTITION, assignment))
+            looked = Call("_is_reassignment_complete", (PARTITION, assignment, go_on))
+            going_on = (Call("_being_reassigned", (PARTITION,)), looked)
             for unneeded in self.groups_of_brokers:
                 if {*unneeded}.isdisjoint(assignment.replicas):
                     update = Call("update_memory", (PARTITION, assignment))
@@ -551,10 +516,15 @@ class Reassignment(ClusterUnderControl[R]):
 
     # The controller, over a state.
 
-    def controller(self, s: R) -> ControllerOfCluster:
-        """With what it remembers of the node."""
+    def controller(self, s: R) -> ControllerEventProcessor:
+        """With what it remembers of the node.
+
+        The notification of an ISR stands for the watch of the partition's state, too, until 2.6: with both the
+        controller looks whether the reassignment has ended.
+        """
         controller = super().controller(s)
         controller.reassignment_targets = s.reassignment_targets
+        controller.design = controller.design._replace(alter_partition=True)
         return controller
 
     def go_on(self, s: R, step: Processing | Processed) -> None:
@@ -601,7 +571,7 @@ class Reassignment(ClusterUnderControl[R]):
         require(s.active and s.idle and s.context.epoch == s.epoch)
         require(self.context.of(s.context).partition_full_replica_assignment(PARTITION).is_being_reassigned)
         self.asks(s)
-        self.begin(s, ReassigningController.process_api_partition_reassignment, ((PARTITION, None),))
+        self.begin(s, ControllerEventProcessor.process_api_partition_reassignment, ((PARTITION, None),))
 
     @action(when=by_api, actor="administrator", receiver="controller")
     def reassign(self, s: R, target: Brokers) -> None:
@@ -610,7 +580,7 @@ class Reassignment(ClusterUnderControl[R]):
         known = self.context.of(s.context).partition_full_replica_assignment(PARTITION)
         require(frozenset(target) != frozenset(known.target_replicas))
         self.asks(s)
-        self.begin(s, ReassigningController.process_api_partition_reassignment, ((PARTITION, target),))
+        self.begin(s, ControllerEventProcessor.process_api_partition_reassignment, ((PARTITION, target),))
 
     @action(when=by_node, actor="administrator", receiver="ZooKeeper")
     def write_reassignment(self, s: R, target: Brokers) -> None:
@@ -624,7 +594,7 @@ class Reassignment(ClusterUnderControl[R]):
         """The controller reads what is asked for. [PartitionReassignment]"""
         require(s.active and s.idle and s.asked_for is not None)
         require(s.asked_for != s.reassignment_targets.get(PARTITION))
-        self.begin(s, ReassigningController.process_zk_partition_reassignment)
+        self.begin(s, ControllerEventProcessor.process_zk_partition_reassignment)
 
     @action(
         when=lambda self: by_node(self) and self.requests > 1 and self.moves > 0,

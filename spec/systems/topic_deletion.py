@@ -40,16 +40,17 @@ from spec.parts.controlled_cluster import (
     TOPIC_PATH,
     ClusterUnderControl,
     ControlledCluster,
-    ControllerOfCluster,
     isr_may_change,
 )
 from spec.parts.controller_calls import Frame, in_order
+from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Znodes
 from spec.releases import ByRelease
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_calls import Await, Call, Calls, call
-from statemachines.controller_zk_client import Assignments, ControllerZkClient
+from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.controller_zk_client import ControllerZkClient
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
@@ -150,12 +151,10 @@ class ClusterWithDeletions(ControlledCluster):
         return () if node is None else tuple(node.data.decode(TOPIC))
 
 
-class DeletingController(ControllerOfCluster):
-    """A controller for which each node of the topic that it deletes is a step of its own; see `TopicDeletion`."""
+class DeletingZkClient(ZkClientReadingVariables):
+    """A client for which each node of the topic that it deletes is a step of its own; see `TopicDeletion`."""
 
     cluster: ClusterWithDeletions
-
-    # What it deletes.
 
     def delete_topic_znode(self, topic: TopicName) -> Calls:
         """The nodes below it go first, in Kafka's order. No node comes meanwhile: only controllers make them."""
@@ -180,24 +179,6 @@ class DeletingController(ControllerOfCluster):
             return ()
         say(f"it deletes {MARK}")
         return ControllerZkClient.delete(self, (MARK,))
-
-    # What it reads at once.
-
-    def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
-        """The topics that are to be deleted, or the partitions that have nodes."""
-        nodes = self.cluster.zk.nodes
-        if path == DELETE_TOPICS:
-            return (following.given((TOPIC,) if MARK in nodes else ()),)
-        if path == topic_partitions_path(TOPIC):
-            there = (each for each in self.assignments if topic_partition_path(each) in nodes)
-            return (following.given(tuple(str(each.partition) for each in there)),)
-        return super().get_children(path, following, watch)
-
-    def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName], following: Call) -> Calls:
-        """The topic's node."""
-        node = self.cluster.zk.nodes.get(TOPIC_PATH) if topics else None
-        assignments: Assignments = () if node is None else tuple(node.data.decode(TOPIC).items())
-        return (following.given(assignments),)
 
 
 def comes_again(self: TopicDeletion) -> bool:
@@ -291,7 +272,7 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
 
     strategies = (OFFLINE,)
     deletable = (TOPIC,)
-    controller_of_cluster = DeletingController
+    zk_client = DeletingZkClient
 
     # How large it is.
 
@@ -491,7 +472,7 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
     def topic_deletion(self, s: ClusterWithDeletions) -> None:
         """The controller hears that the topic is to be deleted. [TopicDeletion]"""
         require(s.active and s.idle and s.marked and not s.queued and TOPIC in s.context.all_topics)
-        self.begin(s, DeletingController.process_topic_deletion)
+        self.begin(s, ControllerEventProcessor.process_topic_deletion)
 
     @action(when=comes_again, actor="administrator", receiver="ZooKeeper")
     def create_topic(self, s: ClusterWithDeletions) -> None:
@@ -506,7 +487,7 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
         """The controller hears of the topic. [TopicChange, onNewPartitionCreation]"""
         require(s.active and s.idle and s.exists and TOPIC not in s.context.all_topics)
         s.modified = False
-        self.begin(s, DeletingController.process_topic_change)
+        self.begin(s, ControllerEventProcessor.process_topic_change)
 
     @action(when=lambda self: self.additions, actor="administrator", receiver="ZooKeeper")
     def add_partition(self, s: ClusterWithDeletions) -> None:
@@ -520,7 +501,7 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
         """The controller hears that the topic's node has changed. [PartitionModifications]"""
         require(s.active and s.idle and s.modified and TOPIC in s.context.all_topics)
         s.modified = False
-        self.begin(s, DeletingController.process_partition_modifications, TOPIC)
+        self.begin(s, ControllerEventProcessor.process_partition_modifications, TOPIC)
 
     # Brokers that delete.
 
@@ -557,7 +538,7 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
                 self.refused(s, replica)
                 errors.append((replica.topic_partition, Errors.KAFKA_STORAGE_ERROR))
         require(errors)
-        handler = DeletingController.process_topic_deletion_stop_replica_response_received
+        handler = ControllerEventProcessor.process_topic_deletion_stop_replica_response_received
         self.begin(s, handler, broker, Errors.NONE, tuple(errors))
 
     def refused(self, s: ClusterWithDeletions, replica: PartitionAndReplica) -> None:

@@ -22,7 +22,6 @@ from spec.systems.reassignment import (
     PARTITION,
     Brokers,
     ReassignedCluster,
-    ReassigningController,
     Reassignment,
     by_api,
     by_node,
@@ -30,6 +29,7 @@ from spec.systems.reassignment import (
 from spec.what_if.plan import EventPlan, PlannedCluster
 from spec.what_if.situations import MOVE
 from statemachines.controller_calls import Processing
+from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
@@ -133,7 +133,7 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
         """An administrator has the partition move to these brokers. [AlterPartitionReassignments]"""
         require(s.active and s.idle and s.context.epoch == s.epoch)
         self.happens(s, MOVE)
-        self.begin(s, ReassigningController.process_api_partition_reassignment, ((PARTITION, target),))
+        self.begin(s, ControllerEventProcessor.process_api_partition_reassignment, ((PARTITION, target),))
 
     @action(when=by_node, actor="administrator", receiver="ZooKeeper")
     def write_reassignment(self, s: MovingCluster, target: Brokers) -> None:

@@ -7,7 +7,8 @@ import pytest
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_responses import LeaderAndIsrResponse
 from statemachines.controller import BROKER_IDS
-from statemachines.controller_calls import Call, EventFailure, Processing, ReleaseChannels
+from statemachines.controller_calls import Call, EventFailure, Processing
+from statemachines.event_driver import ReleaseChannels
 from statemachines.kafka_zk_client import GetChildren
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import TopicPartition

@@ -16,7 +16,6 @@ from statemachines.controller_calls import (
     Call,
     Callback,
     Calls,
-    ControllerCalls,
     EventFailed,
     EventFailure,
     Processing,
@@ -27,6 +26,8 @@ from statemachines.controller_calls import (
     then,
 )
 from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.controller_zk_client import ControllerZkClient
+from statemachines.event_driver import EventDriver
 from statemachines.kafka_zk_client import GetChildren, GetData, ZkResponse, retry_requests_until_connected
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.partition_state_machine import OFFLINE
@@ -37,7 +38,7 @@ from statemachines.zookeeper.tree import Check, Code, Create, Delete
 from tests.statemachines.control import EPOCH_ZK_VERSION, T0, Cluster
 
 
-class Handlers(ControllerCalls):
+class Handlers(EventDriver):
     """Handlers that only say that they were called."""
 
     said: list[Any]
@@ -389,8 +390,11 @@ OVERRIDDEN = {
 
 
 def test_no_two_families_have_a_method_of_one_name() -> None:
-    """A controller inherits from all of them, and a call goes by name: one would take another's place unseen."""
-    families = [each for each in ControllerEventProcessor.__mro__ if issubclass(each, ControllerCalls)]
+    """A controller inherits from all of them, and a call of it or of its client goes by name."""
+    families = [
+        ControllerZkClient,
+        *(each for each in ControllerEventProcessor.__mro__ if issubclass(each, EventDriver)),
+    ]
     twice = {
         name
         for one, other in combinations(families, 2)

@@ -77,7 +77,7 @@ def test_what_is_narrowed_must_be_there(thread: EventThreadPart) -> None:
 
 def test_a_frame_is_of_a_method(thread: EventThreadPart) -> None:
     """Which the controller has."""
-    with pytest.raises(SpecificationError, match="a ControllerOfCluster has no method no_such_method"):
+    with pytest.raises(SpecificationError, match="a ControllerEventProcessor has no method no_such_method"):
         thread.calls_of(Frame("no_such_method"))
 
 

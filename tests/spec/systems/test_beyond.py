@@ -20,12 +20,13 @@ from spec.language import Specification, part
 from spec.parts.receiving_brokers import ReceivingBrokers, ReceivingBrokersPart
 from spec.systems.control_requests import ControlRequests, asks
 from spec.systems.partitions import Partitions
-from spec.systems.reassignment import ReassigningController, Reassignment
-from spec.systems.topic_deletion import DeletingController, TopicDeletion
+from spec.systems.reassignment import Reassignment
+from spec.systems.topic_deletion import TopicDeletion
 from spec.testing import Violation, as_state_machine
 from statemachines.broker.replica_manager import NO_FAILURES, LogFailure
 from statemachines.control_responses import ControlResponse, PartitionErrors
 from statemachines.controller_calls import Call, Calls
+from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
@@ -50,7 +51,7 @@ class PartitionsPassedOver(Partitions[Any]):
     replica_state_machine = PassesOverTheThird
 
 
-class LooksAtTwo(ReassigningController):
+class LooksAtTwo(ControllerEventProcessor):
     """Of three replicas that a partition moves to, two have to be in sync."""
 
     def _are_in_isr(self, states: Any, replicas: tuple[BrokerId, ...], following: Call) -> Calls:
@@ -60,10 +61,10 @@ class LooksAtTwo(ReassigningController):
 class ReassignmentToTwo(Reassignment):
     """With such a controller."""
 
-    controller_of_cluster = LooksAtTwo
+    event_processor = LooksAtTwo
 
 
-class TrustsTheThird(DeletingController):
+class TrustsTheThird(ControllerEventProcessor):
     """What a third broker could not delete counts as deleted."""
 
     def process_topic_deletion_stop_replica_response_received(
@@ -77,7 +78,7 @@ class TrustsTheThird(DeletingController):
 class DeletionOnTrust(TopicDeletion):
     """With such a controller."""
 
-    controller_of_cluster = TrustsTheThird
+    event_processor = TrustsTheThird
 
 
 class KnowThreeLives(ReceivingBrokersPart):

@@ -17,8 +17,9 @@ from spec.atlas.anomalies import anomaly_named
 from spec.checking import Result, check
 from spec.language import Specification, transition_invariant
 from spec.releases import RELEASES
-from spec.systems.reassignment import ReassignedCluster, ReassigningController, Reassignment
+from spec.systems.reassignment import ReassignedCluster, Reassignment
 from statemachines.controller_calls import Call, Calls
+from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.messages.leader_and_isr import LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
@@ -117,14 +118,14 @@ def test_a_controller_that_was_replaced_cannot_delete_notifications(fence_zk: bo
 # Every guard that matters: the system with one thing wrong, and the property that sees it.
 
 
-class LooksAtNothing(ReassigningController):
+class LooksAtNothing(ControllerEventProcessor):
     """It takes replicas for being in sync that are not."""
 
     def _are_in_isr(self, states: object, replicas: tuple[BrokerId, ...], following: Call) -> Calls:
         return (following.given(True),)
 
 
-class LeavesTheLeader(ReassigningController):
+class LeavesTheLeader(ControllerEventProcessor):
     """No leader is elected among the replicas that stay."""
 
     def move_reassigned_partition_leader_if_required(
@@ -133,14 +134,14 @@ class LeavesTheLeader(ReassigningController):
         return ()
 
 
-class KeepsTheRemoved(ReassigningController):
+class KeepsTheRemoved(ControllerEventProcessor):
     """Replicas that are not assigned any more stay."""
 
     def stop_removed_replicas(self, partition: TopicPartition, removed: Any) -> Calls:
         return ()
 
 
-class KeepsItToItself(ReassigningController):
+class KeepsItToItself(ControllerEventProcessor):
     """The topic's node is not written."""
 
     def update_replica_assignment_for_partition(
@@ -149,14 +150,14 @@ class KeepsItToItself(ReassigningController):
         return ()
 
 
-class NeverEnds(ReassigningController):
+class NeverEnds(ControllerEventProcessor):
     """What has arrived goes on being reassigned."""
 
     def is_reassigned(self, partition: TopicPartition) -> None:
         return None
 
 
-class PutsTheTargetLast(ReassigningController):
+class PutsTheTargetLast(ControllerEventProcessor):
     """The replicas that a partition moves to stand behind those that it leaves."""
 
     def _built(self, partition: TopicPartition, target: tuple[BrokerId, ...] | None) -> ReplicaAssignment | None:
@@ -173,15 +174,15 @@ class Backwards(Reassignment):
         return tuple(dict.fromkeys((*ways, *(each._replace(replicas=each.replicas[::-1]) for each in ways))))
 
 
-def mutant(kind: type[ReassigningController], **constants: Any) -> Specification:
+def mutant(kind: type[ControllerEventProcessor], **constants: Any) -> Specification:
     """The system with this controller in place of its own."""
-    place = {"controller_of_cluster": kind, "__doc__": kind.__doc__}
+    place = {"event_processor": kind, "__doc__": kind.__doc__}
     base = Backwards if kind is PutsTheTargetLast else Reassignment
     made: Callable[..., Specification] = type(kind.__name__, (base,), place)
     return made(**{**PROPOSED, **THERE, **constants})
 
 
-MUTANTS: list[tuple[type[ReassigningController] | None, dict[str, Any], str]] = [
+MUTANTS: list[tuple[type[ControllerEventProcessor] | None, dict[str, Any], str]] = [
     (None, {"fence_zk": False, "moves": 1}, "fenced_writes"),
     (None, {"remember_epoch": False}, "cache_fresh"),
     (None, {**OUTSIDE, "expire_unassigned": False}, "behind_may_leave"),
@@ -205,7 +206,7 @@ MUTANTS: list[tuple[type[ReassigningController] | None, dict[str, Any], str]] = 
     ids=[f"{kind.__name__ if kind else 'switch'}-{name}" for kind, _, name in MUTANTS],
 )
 def test_a_mutant_breaks_the_property_that_is_there_for_it(
-    kind: type[ReassigningController] | None, constants: dict[str, Any], property_: str
+    kind: type[ControllerEventProcessor] | None, constants: dict[str, Any], property_: str
 ) -> None:
     """On the way to it nothing else has to hold."""
     given = {**PROPOSED, **THERE, **constants}

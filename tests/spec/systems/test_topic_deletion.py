@@ -16,9 +16,10 @@ from spec.atlas.anomalies import anomaly_named
 from spec.checking import Result, check
 from spec.language import Specification
 from spec.releases import RELEASES
-from spec.systems.topic_deletion import DeletingController, TopicDeletion
+from spec.systems.topic_deletion import DeletingZkClient, TopicDeletion
 from statemachines.control_responses import PartitionErrors
 from statemachines.controller_calls import Calls, call
+from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import TopicName
 from statemachines.partition_state_machine import OFFLINE, PartitionStateMachine, PartitionStep
@@ -56,14 +57,14 @@ def test_a_mark_of_the_topic_that_is_gone_stops_the_next_one_from_being_deleted(
 # Every guard that matters: the system with one thing wrong, and the property that sees it.
 
 
-class AsksForNothing(DeletingController):
+class AsksForNothing(DeletingZkClient):
     """What asked for the deletion goes before the topic does."""
 
     def delete_topic_znode(self, topic: TopicName) -> Calls:
         return (call(self.delete_topic_deletions, (topic,)), *super().delete_topic_znode(topic))
 
 
-class TakesErrorsForSuccess(DeletingController):
+class TakesErrorsForSuccess(ControllerEventProcessor):
     """A replica that could not be deleted counts as deleted."""
 
     def process_topic_deletion_stop_replica_response_received(
@@ -73,7 +74,7 @@ class TakesErrorsForSuccess(DeletingController):
         return super().process_topic_deletion_stop_replica_response_received(broker, request_error, fine)
 
 
-class RemembersTheTopic(DeletingController):
+class RemembersTheTopic(ControllerEventProcessor):
     """The leaders and ISRs of a topic that is gone are still known."""
 
     def _remove_topic(self, topic: TopicName) -> None:
@@ -82,7 +83,7 @@ class RemembersTheTopic(DeletingController):
         self.context.state.partition_leadership_info.update(known)
 
 
-class ForgetsToResume(DeletingController):
+class ForgetsToResume(ControllerEventProcessor):
     """A broker that is back resumes nothing."""
 
     def resume_deletion_for_topics(self, topics: Iterable[TopicName]) -> Calls:
@@ -97,10 +98,17 @@ class ElectsForAll(PartitionStateMachine):
         return self.handle_state_changes(wanted, OnlinePartition, OFFLINE)
 
 
+PLACES: Mapping[str, type[Any]] = {
+    "event_processor": ControllerEventProcessor,
+    "zk_client": DeletingZkClient,
+    "partition_state_machine": PartitionStateMachine,
+}
+"""Where a system says of which class each is."""
+
+
 def mutant(kind: type[Any], **constants: Any) -> Specification:
-    """The system with this controller, or state machine, in place of its own."""
-    machine = issubclass(kind, PartitionStateMachine)
-    place = "partition_state_machine" if machine else "controller_of_cluster"
+    """The system with this controller, client, or state machine in place of its own."""
+    (place,) = (name for name, of in PLACES.items() if issubclass(kind, of))
     made: Callable[..., Specification] = type(kind.__name__, (TopicDeletion,), {place: kind, "__doc__": kind.__doc__})
     return made(**{**PROPOSED, **ALONE, **constants})
 

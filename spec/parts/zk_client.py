@@ -1,0 +1,154 @@
+"""A controller's client that answers at once what is read for no change of states, from the variables of a system.
+
+Kafka's reads of a handler are batches of requests like others, between which anything may happen. Where a system has
+what is read in variables, and nothing in between that matters, such a read is answered in the step in which it is
+asked, without nodes below /brokers/ids and the like. States of partitions are read so as well, but those that a
+change of states reads: these are the state machines' own requests. What the controller writes is requests, as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from election.ids import BrokerEpoch, BrokerId
+from spec.parts.zookeeper import Ensemble
+from statemachines.control_design import ControlDesign
+from statemachines.controller_calls import Call, Calls, EventFailed, EventFailure
+from statemachines.controller_context import ControllerContext
+from statemachines.controller_zk_client import ControllerZkClient
+from statemachines.kafka_zk_client import ZkResponse
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicName, TopicPartition
+from statemachines.zk_data import (
+    DELETE_TOPICS,
+    ISR_CHANGE_NOTIFICATION,
+    delete_topics_topic_path,
+    topic_partition_path,
+    topic_partitions_path,
+    topic_path,
+)
+from statemachines.zookeeper.tree import Code, Node, ZkPath
+
+__all__ = ["ReadCluster", "ZkClientReadingVariables", "isr_change_notification_path"]
+
+
+def isr_change_notification_path(partition: TopicPartition) -> ZkPath:
+    """The notification that the ISR of a partition has changed: here each partition has one of its own."""
+    return f"{ISR_CHANGE_NOTIFICATION}/{partition}"
+
+
+class ReadCluster(Protocol):
+    """What a controller reads of a cluster, as variables of a system."""
+
+    zk: Ensemble
+    registered: frozenset[BrokerId]
+    isr_change_notification: frozenset[TopicPartition]
+    """The partitions whose leaders have changed their ISRs, and told the controller, which has not read them yet."""
+
+    @property
+    def epoch(self) -> int:
+        """The controller epoch that is in ZooKeeper."""
+
+    @property
+    def broker_epochs(self) -> Mapping[BrokerId, BrokerEpoch]:
+        """The epochs of brokers, those that are registered among them."""
+
+    def written(self, partition: TopicPartition) -> Node | None:
+        """The node of a partition's state, if there is one."""
+
+
+class ZkClientReadingVariables(ControllerZkClient):
+    """A client that reads at once what is read for no change of states.
+
+    Args:
+        context: what the controller knows.
+        design: that of its release.
+        cluster: the state.
+        assignments: what a topic's node has, where the system leaves it out.
+    """
+
+    def __init__(
+        self,
+        context: ControllerContext,
+        design: ControlDesign,
+        cluster: ReadCluster,
+        assignments: Mapping[TopicPartition, ReplicaAssignment],
+    ) -> None:
+        super().__init__(context)
+        self.design, self.cluster, self.assignments = design, cluster, assignments
+
+    @property
+    def topics(self) -> Collection[TopicName]:
+        """Those that there may be."""
+        return dict.fromkeys(partition.topic for partition in self.assignments)
+
+    def path_exists(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
+        """Whether the system has the node."""
+        return (following.given(path in self.cluster.zk.nodes),)
+
+    def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
+        """The notifications of ISRs, the topics that are to be deleted, or the partitions of a topic."""
+        nodes, children = self.cluster.zk.nodes, list[str]()
+        if path == ISR_CHANGE_NOTIFICATION:
+            notified = self.cluster.isr_change_notification
+            children += (str(partition) for partition in self.assignments if partition in notified)
+        elif path == DELETE_TOPICS:
+            children += (topic for topic in self.topics if delete_topics_topic_path(topic) in nodes)
+        else:
+            of_topic = (each for each in self.assignments if topic_partitions_path(each.topic) == path)
+            children += (str(each.partition) for each in of_topic if topic_partition_path(each) in nodes)
+        return (following.given(tuple(children)),)
+
+    def get_data(self, paths: Iterable[ZkPath], following: Call, watch: bool = False) -> Calls:
+        """Which partition a notification is of; other nodes are as the system has them."""
+        return (following.given(tuple(map(self._data, paths))),)
+
+    def _data(self, path: ZkPath) -> ZkResponse | None:
+        for partition in self.assignments:
+            if path == isr_change_notification_path(partition):
+                return ZkResponse(Code.OK, (partition,))
+        node = self.cluster.zk.nodes.get(path)
+        return None if node is None else ZkResponse(Code.OK, node.data)
+
+    @property
+    def may_delete(self) -> bool:
+        """Whether what it deletes is deleted: its controller has not been replaced, or that is not checked."""
+        return not self.design.fence_zk or self.context.state.epoch == self.cluster.epoch
+
+    def delete(self, paths: Iterable[ZkPath]) -> Calls:
+        """Notifications are deleted; a controller that has been replaced is refused that, and finds out by it."""
+        if any(path.startswith(ISR_CHANGE_NOTIFICATION) for path in paths):
+            if not self.may_delete:
+                raise EventFailed(EventFailure.ControllerMoved)
+            self.forget_notifications()
+        return ()
+
+    def forget_notifications(self) -> None:
+        """There are none, if there were any."""
+        if self.cluster.isr_change_notification:
+            self.cluster.isr_change_notification = frozenset()
+
+    def get_all_broker_and_epochs_in_cluster(self, following: Call) -> Calls:
+        """The brokers that are registered."""
+        epochs = self.cluster.broker_epochs
+        return (following.given(tuple((broker, epochs[broker]) for broker in self.cluster.registered)),)
+
+    def get_all_topics_in_cluster(self, following: Call) -> Calls:
+        """The topics that have a node."""
+        return (following.given(tuple(each for each in self.topics if topic_path(each) in self.cluster.zk.nodes)),)
+
+    def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName], following: Call) -> Calls:
+        """What is in the nodes of these topics."""
+        read: dict[TopicPartition, ReplicaAssignment] = {}
+        for topic in topics:
+            node = self.cluster.zk.nodes.get(topic_path(topic))
+            if node is not None:
+                read.update(self.assignments if node.data is None else node.data.decode(topic))
+        return (following.given(tuple(read.items())),)
+
+    def get_topic_partition_states(self, partitions: Sequence[TopicPartition], following: Call) -> Calls:
+        """The leaders and ISRs that are in ZooKeeper."""
+        nodes = ((partition, self.cluster.written(partition)) for partition in partitions)
+        states = ((partition, node.data.decode(node.version)) for partition, node in nodes if node is not None)
+        return (following.given(tuple(states)),)
