@@ -22,10 +22,12 @@ Left out: BrokerModifications, for addresses are left out, and with it the handl
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import ClassVar
 
 from election.ids import BrokerEpoch, BrokerId
 from statemachines.control_responses import LeaderAndIsrResponse
-from statemachines.controller_calls import Calls, at_last, call, then
+from statemachines.controller_calls import Call, Calls, Frame, StackFrames, at_last, call, call_of, then
+from statemachines.event_driver import EventDriver
 from statemachines.kafka_zk_client import ZkResponse
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr
@@ -34,6 +36,7 @@ from statemachines.partition_reassignment import PartitionReassignment
 from statemachines.state_change import ElectionOutcome
 from statemachines.tables.partition import OfflinePartition
 from statemachines.tables.replica import OfflineReplica, OnlineReplica
+from statemachines.topic_deletion_manager import TopicDeletionManager
 from statemachines.zk_data import LOG_DIR_EVENT_NOTIFICATION
 
 __all__ = ["BrokerChanges"]
@@ -212,3 +215,36 @@ class BrokerChanges(PartitionReassignment):
         """All replicas on these brokers are told who leads them; those that cannot follow will say so."""
         brokers = tuple(sorted({answer.data for answer in answers if answer is not None}))
         return self.replicas_become(self.context.replicas_on_brokers(brokers), OnlineReplica)
+
+    # What may be left.
+
+    @classmethod
+    def coming(cls, brokers: tuple[BrokerId, ...], topics: tuple[TopicName, ...]) -> tuple[Call, ...]:
+        """Of brokers that come, whose replicas are online by now: of these topics."""
+        return (
+            call_of(cls.trigger_online_partition_state_change),
+            call_of(cls._resume_reassignments_to, brokers),
+            call_of(cls._resume_deletions_on_new_brokers, topics),
+        )
+
+    @classmethod
+    def going(cls, brokers: tuple[BrokerId, ...]) -> Call:
+        """Of brokers that go, when others have come."""
+        return call_of(cls._brokers_go, brokers)
+
+    ELECTED: ClassVar[Frame] = Frame(_elected, takes_answer=True)
+    """Leaders have been elected in place of those that are gone."""
+    COMING: ClassVar[tuple[Frame, ...]] = (
+        Frame(EventDriver.trigger_online_partition_state_change),
+        Frame(_resume_reassignments_to),
+        Frame(_resume_deletions_on_new_brokers),
+    )
+    GOING: ClassVar[Frame] = Frame(_brokers_go)
+    TELLS_ALL: ClassVar[Call] = call_of(_tell_all_of_brokers)
+    RESUME_FRAMES: ClassVar[tuple[Frame, ...]] = (ELECTED,)
+    STACK_FRAMES: ClassVar[StackFrames] = (
+        COMING,
+        (*COMING, GOING),
+        (Frame(EventDriver.trigger_online_partition_state_change, {"topic": (None,), "following": ELECTED}),),
+        (Frame(TopicDeletionManager.fail_replica_deletion),),
+    )

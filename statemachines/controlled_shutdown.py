@@ -20,7 +20,7 @@ by one, in no order (`change_together`).
 
 # ruff: noqa: N815
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from election.ids import BrokerEpoch, BrokerId
 from statemachines.controller_calls import (
@@ -28,6 +28,9 @@ from statemachines.controller_calls import (
     Calls,
     EventFailed,
     EventFailure,
+    Frame,
+    InCase,
+    StackFrames,
     call,
     caught,
     then,
@@ -160,3 +163,12 @@ class ControlledShutdown(EventDriver):
 
     def _controlled_shutdown_failed(self, failure: EventFailure | Code | None) -> Calls:
         return () if failure is None else (Callback(failure),)
+
+    STACK_FRAMES: ClassVar[StackFrames] = (
+        (
+            Frame(_stop_replicas),
+            Frame(EventDriver.replicas_become, {"target": (OfflineReplica,)}),
+            Frame(_answer_controlled_shutdown),
+            Frame(_controlled_shutdown_failed, takes_answer=True, made=InCase.CaughtFailure),
+        ),
+    )

@@ -31,7 +31,8 @@ the spot; what of its event is left then may read, and is refused what it writes
 [process in KafkaController.scala, 3.9]
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeAlias
 
@@ -45,13 +46,17 @@ __all__ = [
     "Calls",
     "EventFailed",
     "EventFailure",
+    "Frame",
     "InCase",
     "Processing",
+    "StackFrames",
     "ZkRequests",
     "at_last",
     "call",
+    "call_of",
     "caught",
     "then",
+    "then_of",
 ]
 
 P = ParamSpec("P")
@@ -113,13 +118,25 @@ Calls: TypeAlias = tuple[Call | Await | Callback, ...]
 
 def call(method: Callable[P, Calls | None], *arguments: P.args, **named: P.kwargs) -> Call:
     """The call of a method of a controller, or of its client, to be made later. Arguments are given by place."""
-    if named:
-        raise ValueError(f"{method.__name__}: arguments of a call are given by place, not by name: {named}")
-    return Call(method.__name__, arguments)
+    return _call(method, arguments, named)
 
 
 def then(method: Callable[Concatenate[Any, P], Calls | None], *arguments: P.args, **named: P.kwargs) -> Call:
     """The call of a method that takes what was answered, and then these arguments."""
+    return _call(method, arguments, named)
+
+
+def call_of(method: Callable[Concatenate[Any, P], Calls | None], *arguments: P.args, **named: P.kwargs) -> Call:
+    """As `call`, of a method as its class has it."""
+    return _call(method, arguments, named)
+
+
+def then_of(method: Callable[Concatenate[Any, Any, P], Calls | None], *arguments: P.args, **named: P.kwargs) -> Call:
+    """As `then`, of a method as its class has it."""
+    return _call(method, arguments, named)
+
+
+def _call(method: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
     if named:
         raise ValueError(f"{method.__name__}: arguments of a call are given by place, not by name: {named}")
     return Call(method.__name__, arguments)
@@ -133,6 +150,27 @@ def caught(handler: Call) -> Call:
 def at_last(handler: Call) -> Call:
     """A call that is made whether or not something fails before it."""
     return handler._replace(made=InCase.AnyFailure)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Calls of a method that may be left of an event: how large its arguments are, whoever explores it says.
+
+    Args:
+        method: as its class has it.
+        arguments: by name, what those may be that are not all that their types have; or the frame of a call.
+        takes_answer: it takes what was answered before its arguments, see `then`.
+        made: what it is made in spite of.
+    """
+
+    method: Callable[..., Calls | None]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    takes_answer: bool = False
+    made: InCase = InCase.Success
+
+
+StackFrames: TypeAlias = tuple[tuple[Frame | Call, ...], ...]
+"""The stacks that may be left of events, each as its calls from the first to the last."""
 
 
 class EventFailure(Enum):

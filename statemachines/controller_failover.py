@@ -26,17 +26,18 @@ reassigned is added to: reassignments that others have finished since begin once
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from election.ids import BrokerEpoch, BrokerId
 from statemachines import failover as stages
 from statemachines.controller import BROKER_IDS
-from statemachines.controller_calls import Await, Calls, call, then
+from statemachines.controller_calls import Await, Call, Calls, StackFrames, call, call_of, then, then_of
 from statemachines.controller_zk_client import Assignments
 from statemachines.failover import Stage
 from statemachines.isr_change_notifications import IsrChangeNotifications
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType, ReplicaLeaderElection
+from statemachines.topic_deletion_manager import TopicDeletionManager
 from statemachines.zk_data import (
     DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION,
@@ -189,6 +190,17 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
         else:
             self.context.state.partitions_being_reassigned = reassigned
         self.context.state.replicas_on_offline_dirs.update(kept)
+
+    STARTS_PARTITIONS: ClassVar[Call] = call_of(_start_partition_state_machine)
+    """Before it partitions have no states."""
+    GOES_ON: ClassVar[tuple[Call, ...]] = (
+        call_of(TopicDeletionManager.try_topic_deletion),
+        call_of(ReplicaLeaderElection.get_preferred_replica_election, then_of(_resume_preferred_replica_elections)),
+    )
+    """What follows when reassignments go on."""
+    STACK_FRAMES: ClassVar[StackFrames] = (
+        (STARTS_PARTITIONS, call_of(_initialize_partition_reassignments), *GOES_ON),
+    )
 
 
 Step: TypeAlias = Callable[[ControllerFailover], Calls]

@@ -9,7 +9,7 @@ variables of a specification.
 """
 
 from collections.abc import Callable, MutableMapping, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from election.ids import BrokerId
 from statemachines.control_design import ControlDesign
@@ -21,8 +21,10 @@ from statemachines.controller_calls import (
     Calls,
     EventFailed,
     EventFailure,
+    Frame,
     InCase,
     Processing,
+    StackFrames,
     ZkRequests,
     call,
 )
@@ -228,6 +230,11 @@ class EventDriver:
         )
         self.zk_client = ControllerZkClient(self.context) if zk_client is None else zk_client
         self.change_by_change = change_by_change
+
+    STACK_FRAMES: ClassVar[StackFrames] = ()
+    """What may be left of the events of this part of a controller, where a change waits, or is over."""
+    RESUME_FRAMES: ClassVar[tuple[Frame, ...]] = ()
+    """What may be made with what the change comes to."""
 
     # The driver.
 

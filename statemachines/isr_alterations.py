@@ -7,7 +7,7 @@ reassigned may have arrived, which is looked at behind it. Where the request cam
 """
 
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from statemachines.alter_partition import (
     AlteredPartitions,
@@ -16,7 +16,7 @@ from statemachines.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
 )
-from statemachines.controller_calls import Await, Callback, Calls, EventFailure, call, caught, then
+from statemachines.controller_calls import Await, Callback, Calls, EventFailure, Frame, call, caught, then
 from statemachines.isr_change_notifications import IsrChangeNotifications
 from statemachines.state_change import StateMachine
 
@@ -50,3 +50,5 @@ class IsrAlterations(IsrChangeNotifications):
     def _not_altered(self, cause: object, response: AlterPartitionResponse) -> Calls:
         """The failure ends here, as in Kafka: another controller is to be elected, and the leader is answered."""
         return (Callback(response),)
+
+    RESUME_FRAMES: ClassVar[tuple[Frame, ...]] = (Frame(_altered, takes_answer=True),)

@@ -35,18 +35,29 @@ Until 2.3 it was otherwise, see `statemachines.zk_reassignment` [KAFKA-8345, 2.4
 [onPartitionReassignment, processZkPartitionReassignment in KafkaController.scala, 3.9]
 """
 
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar, TypeAlias
 
 from election.ids import BrokerId
-from statemachines.controller_calls import Call, Callback, Calls, EventFailed, EventFailure, call, caught, then
+from statemachines.controller_calls import (
+    Call,
+    Callback,
+    Calls,
+    EventFailed,
+    EventFailure,
+    call,
+    call_of,
+    caught,
+    then,
+    then_of,
+)
 from statemachines.controller_zk_client import Assignments, Targets
 from statemachines.kafka_zk_client import ZkResponse
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.reassignment_steps import on_brokers
+from statemachines.reassignment_steps import REMOVED, on_brokers
 from statemachines.tables.replica import NewReplica, OnlineReplica
 from statemachines.zk_data import REASSIGN_PARTITIONS
 from statemachines.zk_reassignment import ZkReassignment
@@ -318,3 +329,47 @@ class PartitionReassignment(ZkReassignment):
         if not reassignment.is_being_reassigned:
             return (following.given(True),)
         return self.are_replicas_in_isr(partition, reassignment.target_replicas, following)
+
+    # What may be left.
+
+    ENDING: ClassVar[str] = _remove_completed.__name__
+    """The call with which a reassignment ends."""
+
+    @classmethod
+    def triggered(cls, partition: TopicPartition) -> Call:
+        """Behind the reassignment of a partition that was asked for alone."""
+        return caught(then_of(cls._triggered, partition, (), (), then_of(cls._answer_reassignments)))
+
+    @classmethod
+    def reassigning(
+        cls, partition: TopicPartition, assignment: ReplicaAssignment, unneeded: Iterable[tuple[BrokerId, ...]]
+    ) -> Iterator[tuple[Call, ...]]:
+        """Of a partition that is to be assigned so, where any of these replicas were needed before."""
+        go_on = then_of(cls._go_on_with, partition, assignment)
+        going_on = (
+            call_of(cls._being_reassigned, partition),
+            call_of(cls._is_reassignment_complete, partition, assignment, go_on),
+        )
+        for brokers in unneeded:
+            yield (
+                call_of(cls.update_memory, partition, assignment),
+                call_of(cls.stop_removed_replicas, partition, brokers),
+                *going_on,
+            )
+            yield (*cls.becoming(partition, brokers, *REMOVED[1:]), *going_on)
+        adding, removing = assignment.adding_replicas, assignment.removing_replicas
+        yield tuple(each for broker in adding for each in cls.becoming(partition, (broker,), NewReplica))
+        completed = ReplicaAssignment(assignment.target_replicas)
+        ending = (
+            call_of(cls.update_replica_assignment_for_partition, partition, completed),
+            call_of(cls._remove_completed, partition, completed.replicas),
+            call_of(cls.is_reassigned, partition),
+            call_of(cls.resume_deletion_for_topics, (partition.topic,)),
+        )
+        yield (
+            call_of(cls.update_memory, partition, completed),
+            call_of(cls.move_reassigned_partition_leader_if_required, partition, completed, completed.replicas),
+            call_of(cls.stop_removed_replicas, partition, removing),
+            *ending,
+        )
+        yield (*cls.becoming(partition, removing, *REMOVED[1:]), *ending)

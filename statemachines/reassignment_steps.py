@@ -6,9 +6,10 @@ See `statemachines.partition_reassignment` for what they are about, and `statema
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from election.ids import BrokerId
-from statemachines.controller_calls import Call, Calls, EventFailed, EventFailure, call, then
+from statemachines.controller_calls import Call, Calls, EventFailed, EventFailure, call_of, then, then_of
 from statemachines.controller_zk_client import found
 from statemachines.kafka_zk_client import ZkResponse
 from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
@@ -21,10 +22,14 @@ from statemachines.tables.replica import (
     OfflineReplica,
     ReplicaDeletionStarted,
     ReplicaDeletionSuccessful,
+    ReplicaState,
 )
 from statemachines.topic_deletion_manager import TopicDeletionManager
 
 __all__ = ["ReassignmentSteps", "on_brokers"]
+
+REMOVED: Final = (OfflineReplica, ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica)
+"""The states that a replica goes through that is taken away."""
 
 
 class ReassignmentSteps(TopicDeletionManager):
@@ -37,7 +42,7 @@ class ReassignmentSteps(TopicDeletionManager):
         partitions = self.context.partitions_for_topic(partition.topic)
         assignments = {each: self.context.partition_full_replica_assignment(each) for each in partitions}
         assignments[partition] = assignment
-        return self.zk_client.set_topic_assignment(partition.topic, assignments, then(self._updated_assignment))
+        return self.zk_client.set_topic_assignment(partition.topic, assignments, self.assignment_updated())
 
     def _updated_assignment(self, responses: Sequence[ZkResponse]) -> None:
         if found(responses[0]) is None:
@@ -70,7 +75,7 @@ class ReassignmentSteps(TopicDeletionManager):
     ) -> Calls:
         """The leader epoch is incremented, and brokers are told, some of them as new."""
         return self.zk_client.update_leader_epoch(
-            partition, then(self._send_leader_and_isr, partition, assignment, to, to_new)
+            partition, self.leader_epoch_updated(partition, assignment, to, to_new)
         )
 
     def _send_leader_and_isr(
@@ -101,11 +106,33 @@ class ReassignmentSteps(TopicDeletionManager):
 
     def stop_removed_replicas(self, partition: TopicPartition, removed: Sequence[BrokerId]) -> Calls:
         """They leave the ISR, stop, delete, and are forgotten; what brokers answer is not waited for."""
-        replicas = on_brokers(partition, removed)
-        return tuple(
-            call(self.replicas_become, replicas, target)
-            for target in (OfflineReplica, ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica)
-        )
+        return self.becoming(partition, removed, *REMOVED)
+
+    @classmethod
+    def becoming(
+        cls, partition: TopicPartition, brokers: Iterable[BrokerId], *targets: ReplicaState
+    ) -> tuple[Call, ...]:
+        """The replicas on these brokers change their states, one after the other."""
+        replicas = on_brokers(partition, brokers)
+        return tuple(call_of(cls.replicas_become, replicas, target) for target in targets)
+
+    # What follows a write.
+
+    @classmethod
+    def assignment_updated(cls) -> Call:
+        """The topic's node has been written."""
+        return then_of(cls._updated_assignment)
+
+    @classmethod
+    def leader_epoch_updated(
+        cls,
+        partition: TopicPartition,
+        assignment: ReplicaAssignment,
+        to: tuple[BrokerId, ...],
+        to_new: tuple[BrokerId, ...] = (),
+    ) -> Call:
+        """The leader epoch has been incremented: these are told."""
+        return then_of(cls._send_leader_and_isr, partition, assignment, to, to_new)
 
     def is_reassigned(self, partition: TopicPartition) -> None:
         """A partition has moved, and all are told."""

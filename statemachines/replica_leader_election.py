@@ -23,11 +23,21 @@ which is scheduled whatever came of this one.
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from election.ids import BrokerId
 from election.rebalance import LEADER_IMBALANCE_PER_BROKER_PERCENTAGE, Partition, rebalance_candidates
-from statemachines.controller_calls import Call, Callback, Calls, EventFailed, EventFailure, at_last, call, then
+from statemachines.controller_calls import (
+    Call,
+    Callback,
+    Calls,
+    EventFailed,
+    EventFailure,
+    Frame,
+    at_last,
+    call,
+    then,
+)
 from statemachines.event_driver import EventDriver
 from statemachines.kafka_zk_client import ZkResponse
 from statemachines.messages.errors import Errors
@@ -277,3 +287,7 @@ class ReplicaLeaderElection(EventDriver):
             return Partition(replicas)
         leader = known.leader_and_isr.leader
         return Partition(replicas, None if leader == NO_LEADER else leader, known.leader_and_isr.isr)
+
+    ANSWERED: ClassVar[Frame] = Frame(_answer_election, takes_answer=True)
+    """An administrator is answered."""
+    RESUME_FRAMES: ClassVar[tuple[Frame, ...]] = (ANSWERED,)

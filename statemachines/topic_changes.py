@@ -22,11 +22,13 @@ Left out: topic ids.
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from election.ids import BrokerId
 from statemachines.control_responses import PartitionErrors
-from statemachines.controller_calls import Calls, call, then
+from statemachines.controller_calls import Calls, Frame, StackFrames, call, then
 from statemachines.controller_zk_client import Assignments, maybe_throw
+from statemachines.event_driver import EventDriver
 from statemachines.kafka_zk_client import ZkResponse
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
@@ -144,3 +146,11 @@ class TopicChanges(TopicDeletionManager):
         moving = {partition.topic for partition in self.context.state.partitions_being_reassigned}
         self.mark_topic_ineligible_for_deletion(topic for topic in topics if topic in moving)
         return self.enqueue_topics_for_deletion(topics)
+
+    STACK_FRAMES: ClassVar[StackFrames] = (
+        (
+            Frame(_replicas_of, {"target": (NewReplica,)}),
+            Frame(EventDriver.partitions_become, {"target": (OnlinePartition,), "strategy": (OFFLINE,)}),
+            Frame(_replicas_of, {"target": (OnlineReplica,)}),
+        ),
+    )

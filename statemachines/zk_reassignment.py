@@ -29,15 +29,26 @@ were live [KAFKA-4214, 0.10.1]. AR is a set where it is written; here RAR come f
 [onPartitionReassignment, removePartitionFromReassignedPartitions in KafkaController.scala, 1.0, 1.1, 2.2, 2.3]
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from election.ids import BrokerId
-from statemachines.controller_calls import Calls, EventFailed, EventFailure, call, caught, then
+from statemachines.controller_calls import (
+    Call,
+    Calls,
+    EventFailed,
+    EventFailure,
+    call,
+    call_of,
+    caught,
+    then,
+    then_of,
+)
 from statemachines.controller_zk_client import Targets
 from statemachines.kafka_zk_client import ZkResponse
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.reassignment_steps import ReassignmentSteps, on_brokers
+from statemachines.reassignment_steps import REMOVED, ReassignmentSteps, on_brokers
 from statemachines.tables.replica import NewReplica, OnlineReplica
 from statemachines.zk_data import REASSIGN_PARTITIONS
 from statemachines.zookeeper.tree import Code
@@ -237,3 +248,49 @@ class ZkReassignment(ReassignmentSteps):
     def expect_reassignment(self) -> None:
         """The watch for another one has to be armed again; until 1.0 it tells of what the controller writes, too."""
         self.put(call(self.process_zk_partition_reassignment))
+
+    # What may be left.
+
+    ZK_ENDING: ClassVar[str] = _remove_from_zk.__name__
+    """The call with which a reassignment ends."""
+
+    @classmethod
+    def zk_triggered(cls, partition: TopicPartition) -> Call:
+        """Behind the reassignment of a partition that was asked for alone."""
+        return caught(then_of(cls._triggered_zk_reassignment, partition, (), (), False))
+
+    @classmethod
+    def zk_reassigning(
+        cls, partition: TopicPartition, now: tuple[BrokerId, ...], target: tuple[BrokerId, ...]
+    ) -> Iterator[tuple[Call, ...]]:
+        """Of a partition that moves from these brokers to those."""
+        both, completed = ReplicaAssignment(tuple(dict.fromkeys((*target, *now)))), ReplicaAssignment(target)
+        added = (broker for broker in target if broker not in now)
+        removed = tuple(broker for broker in now if broker not in target)
+        yield (
+            call_of(cls.update_leader_epoch_and_send_request, partition, both, both.replicas),
+            *(each for broker in added for each in cls.becoming(partition, (broker,), NewReplica)),
+        )
+        ending = (
+            call_of(cls.update_replica_assignment_for_partition, partition, completed),
+            call_of(cls._remove_from_zk, (partition,)),
+            call_of(cls.is_reassigned, partition),
+            call_of(cls.resume_deletion_for_topics, (partition.topic,)),
+        )
+        yield (
+            *(each for broker in target for each in cls.becoming(partition, (broker,), OnlineReplica)),
+            call_of(cls.assign_target, partition, completed),
+            call_of(cls.move_reassigned_partition_leader_if_required, partition, completed, now),
+            call_of(cls.stop_removed_replicas, partition, removed),
+            *ending,
+        )
+        yield (*cls.becoming(partition, removed, *REMOVED[1:]), *ending)
+
+    @classmethod
+    def zk_forgetting(cls, partition: TopicPartition) -> Iterator[tuple[Call, ...]]:
+        """When the node is gone: of one in which the partition did not stand, or did."""
+        ending = (call_of(cls.is_reassigned, partition), call_of(cls.resume_deletion_for_topics, (partition.topic,)))
+        for partitions in ((), (partition,)):
+            forget = (call_of(cls.expect_reassignment), call_of(cls._forget, partitions))
+            yield forget
+            yield (*forget, *ending)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, Concatenate, NamedTuple, ParamSpec
 
 from typing_extensions import TypeVar
 
@@ -39,7 +39,7 @@ from spec.language import (
     variable,
     view,
 )
-from spec.parts.controller_calls import EventThread, EventThreadPart, Frame, WaitingChange, in_order
+from spec.parts.controller_calls import EventThread, EventThreadPart, WaitingChange, in_order
 from spec.parts.controller_context import Context, ContextPart
 from spec.parts.partition_states import PartitionStates
 from spec.parts.request_batch import Batch, BatchPart, RequestsWithoutMetadata
@@ -52,11 +52,24 @@ from statemachines.alter_partition import (
     AlterPartitionRequest,
 )
 from statemachines.broker.hosted_partition import goes_by
+from statemachines.broker_changes import BrokerChanges
 from statemachines.control_design import ControlDesign
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.controller_calls import Await, Call, EventFailure, Processing, ZkRequests
+from statemachines.controller_calls import (
+    Await,
+    Call,
+    Calls,
+    EventFailure,
+    Frame,
+    Processing,
+    StackFrames,
+    ZkRequests,
+    call_of,
+)
 from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.controller_failover import ControllerFailover
+from statemachines.isr_alterations import IsrAlterations
 from statemachines.kafka_zk_client import UNFENCED, ZkBatch, retry_requests_until_connected
 from statemachines.messages.control_requests import (
     ControlRequest,
@@ -102,6 +115,7 @@ from statemachines.zk_data import (
 from statemachines.zk_state_machine import PartitionUpdate
 from statemachines.zookeeper.tree import Code, SessionId, ZkVersion
 
+P = ParamSpec("P")
 T = TypeVar("T", bound=TableState)
 
 Deaths = Annotated[int, "how often brokers died"]
@@ -111,8 +125,6 @@ CONTROLLER: BrokerId = 9
 """Where the controller runs; it keeps no replica."""
 TOPIC: TopicName = "t"
 TOPIC_PATH = f"/brokers/topics/{TOPIC}"
-STARTS_PARTITIONS = Call("_start_partition_state_machine")
-"""What is left of a failover before partitions have states."""
 ANSWERS = ("answer_partitions", "answer_replicas")
 """The actions in which a controller goes on with a change of states."""
 WRITES = (*ANSWERS, "answer_alteration", "lose_answers")
@@ -255,14 +267,23 @@ class ClusterUnderControl(Specification[C]):
         return False
 
     @property
-    def awaiting(self) -> tuple[Frame | Call, ...]:
+    def resume_frames(self) -> tuple[Frame | Call, ...]:
         """The calls that may be made with what a change has come to."""
-        return (self.elected,)
+        return BrokerChanges.RESUME_FRAMES
 
     @property
-    def stacks(self) -> tuple[tuple[Frame | Call, ...], ...]:
+    def stack_frames(self) -> StackFrames:
         """The calls that may be left of an event while a change waits, or is over."""
         raise NotImplementedError
+
+    @property
+    def narrowed(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
+        """The arguments of calls that are narrower here: no topic is deleted, and brokers go in order."""
+        of_brokers = sorted(self.domain_of(PartitionAndReplica), key=lambda each: each.replica)
+        return {
+            BrokerChanges.ELECTED.method: {"for_deletion": ((),), "not_for_deletion": in_order(of_brokers)},
+            BrokerChanges.fail_replica_deletion: {"replicas": ((),)},
+        }
 
     @property
     def more_nodes(self) -> Collection[Znodes]:
@@ -337,14 +358,14 @@ class ClusterUnderControl(Specification[C]):
         }
 
     @property
-    def removals(self) -> Domain[ReplicaStateChange]:
+    def replica_change_domain(self) -> Domain[ReplicaStateChange]:
         """Every change of replicas: who is told of it is not settled before it is over."""
         untold = sequence_of(self.domain_of(PartitionUpdate, recipients=((),)), longest=len(self.assignments))
         tried = untold if self.design.tell_unwritten else ((),)
         return self.domain_of(ReplicaStateChange, updates=untold, without=untold, tried=tried)
 
     @property
-    def alterations(self) -> Domain[AlteringPartitions]:
+    def isr_change_domain(self) -> Domain[AlteringPartitions]:
         """Every request of a leader: of one partition, whose state is written, and then read."""
         update = self.domain_of(PartitionUpdate, recipients=((),))
         outcome = tuple_of(self.domain_of(TopicPartition), self.domain_of(LeaderAndIsr))
@@ -395,26 +416,18 @@ class ClusterUnderControl(Specification[C]):
         sizes = {**self.requested, LeaderAndIsrPartitionState.isNew: (False,)}
         return BatchPart(sizes, self.all_assignments, told, stopped=self.replicas)
 
-    @property
-    def elected(self) -> Frame:
-        """What is made with the leaders that were elected in place of those that are gone."""
-        of_brokers = sorted(self.domain_of(PartitionAndReplica), key=lambda each: each.replica)
-        return Frame("_elected", {"for_deletion": ((),), "not_for_deletion": in_order(of_brokers)}, True)
-
     @part
     def thread(self) -> EventThreadPart:
         """What is left of the event that the controller processes."""
-        awaiting, alterations = tuple(self.awaiting), None
-        if leaders_wait(self):
-            awaiting, alterations = (*awaiting, Frame("_altered", takes_answer=True)), self.alterations
+        waits = leaders_wait(self)
         return EventThreadPart(
             self.sizes(),
-            self.event_processor,
             self.domain_of(PartitionStateChange),
-            self.removals,
-            awaiting=awaiting,
-            left=self.stacks,
-            alterations=alterations,
+            self.replica_change_domain,
+            resume_frames=(*self.resume_frames, *(IsrAlterations.RESUME_FRAMES if waits else ())),
+            stack_frames=self.stack_frames,
+            isr_change_domain=self.isr_change_domain if waits else None,
+            narrowed=self.narrowed,
         )
 
     # The controller, over a state.
@@ -453,9 +466,9 @@ class ClusterUnderControl(Specification[C]):
         client = self.zk_client(context, self.design, s, self.assignments)
         return self.event_processor(partitions, replicas, of_others, zk_client=client, change_by_change=True)
 
-    def begin(self, s: C, handler: Callable[..., Any], *arguments: Any) -> None:
+    def begin(self, s: C, handler: Callable[Concatenate[Any, P], Calls], *given: P.args, **named: P.kwargs) -> None:
         """The controller begins to process an event."""
-        self.go_on(s, self.controller(s).process(Call(handler.__name__, arguments)))
+        self.go_on(s, self.controller(s).process(call_of(handler, *given, **named)))
 
     def go_on(self, s: C, step: Processing | Processed) -> None:
         """An event waits for ZooKeeper, or is over."""
@@ -780,7 +793,7 @@ class ClusterUnderControl(Specification[C]):
     @transition_invariant
     def legal_psm(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
         """P7: partitions change their states as the table has it, but where a controller begins or resigns."""
-        if not before.active or not after.active or STARTS_PARTITIONS in before.thread.calls:
+        if not before.active or not after.active or ControllerFailover.STARTS_PARTITIONS in before.thread.calls:
             return True
         states = (s.context.partition_states.get(partition, NonExistentPartition) for s in (before, after))
         return self.takes(PARTITION, *states)

@@ -1,16 +1,18 @@
 """The event that a controller processes, as a part: the variables in which what is left of it is kept.
 
 What is left of an event is a value, `Processing`: what is awaited, and a stack of calls (decision 0024). The part
-says how large it is. Which stacks may be left a system names, as rows of `Frame`s: a frame is a method of the
-controller, and of a row that may be left its end may be, too. A call stands for itself. The arguments that a call of
-a frame may be left with follow from how the parameters of its method are annotated:
+says how large it is. Each part of a controller says which stacks may be left of its events, as rows of `Frame`s, and
+a system puts them together (`stack_frames_of`). A frame is of a method; of a row that may be left its end may be,
+too. A call stands for itself. The arguments that a call of a frame may have follow from how the parameters of its
+method are annotated:
 
     broker: BrokerId                        a broker
     partitions: Sequence[TopicPartition]    partitions, none twice, in their order; so it is for Iterable, tuple
     following: Call                         what the frame says
     strategy: ... = None                    not given, unless the frame says how large it is
 
-A frame can narrow each of them. What it does not have is found by `type_ok` when an event leaves it.
+A frame can narrow each of them, and a system those of a frame. What is missing is found by `type_ok` when an event
+leaves it.
 
 A change that is over is left as well, where the controller goes change by change.
 
@@ -46,16 +48,21 @@ from spec.language import (
 )
 from spec.language.sizes import types_in
 from statemachines.alter_partition import AlteringPartitions
-from statemachines.controller_calls import Await, Call, Calls, InCase, Processing
+from statemachines.controller_calls import Await, Call, Calls, Frame, Processing, StackFrames
 from statemachines.event_driver import EventDriver
 from statemachines.partition_state_machine import PartitionStateChange
 from statemachines.replica_state_machine import ReplicaStateChange
 from statemachines.state_change import Handled
 
-__all__ = ["EventThread", "EventThreadPart", "Frame", "WaitingChange", "in_order"]
+__all__ = ["EventThread", "EventThreadPart", "WaitingChange", "in_order", "stack_frames_of"]
 
 WaitingChange: TypeAlias = PartitionStateChange | ReplicaStateChange | AlteringPartitions
 """What of an event may wait for ZooKeeper."""
+
+
+def stack_frames_of(*parts: type[EventDriver]) -> StackFrames:
+    """What may be left of the events of these parts of a controller."""
+    return tuple(row for part in parts for row in part.STACK_FRAMES)
 
 
 def in_order(values: Iterable[Any]) -> Domain[tuple[Any, ...]]:
@@ -68,34 +75,17 @@ def in_order(values: Iterable[Any]) -> Domain[tuple[Any, ...]]:
     return one_of(*(some for length in range(len(all_of_them) + 1) for some in combinations(all_of_them, length)))
 
 
-@dataclass(frozen=True)
-class Frame:
-    """Calls of a method that may be left.
-
-    Args:
-        method: its name.
-        arguments: by name, the sizes of those that are narrower than their types; or the frame of a call.
-        takes_answer: it takes what was answered before its arguments, see `then`.
-        made: what it is made in spite of.
-    """
-
-    method: str
-    arguments: Mapping[str, Size | Frame] = field(default_factory=dict)
-    takes_answer: bool = False
-    made: InCase = InCase.Success
-
-
 class EventThread(State):
     """The event that a controller processes [ControllerEventThread]; of one that has nothing to do, nothing."""
 
     electing: PartitionStateChange | None = variable(
-        "A change of partitions that waits for ZooKeeper.", of=lambda self: optional(self.elections)
+        "A change of partitions that waits for ZooKeeper.", of=lambda self: optional(self.partition_change_domain)
     )
     removing: ReplicaStateChange | None = variable(
-        "A change of replicas that waits for ZooKeeper.", of=lambda self: optional(self.removals)
+        "A change of replicas that waits for ZooKeeper.", of=lambda self: optional(self.replica_change_domain)
     )
     altering: AlteringPartitions | None = variable(
-        "A leader's request to change an ISR that waits for ZooKeeper.", of=lambda self: self.alterations_or_none
+        "A leader's request to change an ISR that waits for ZooKeeper.", of=lambda self: self.isr_change_or_none
     )
     over: Handled | None = variable("A change that is over, and more is to be done.")
     then: Call | None = variable("The call that takes what the change comes to.", of=lambda self: self.following)
@@ -112,26 +102,26 @@ class EventThreadPart(Part[EventThread]):
     """What is left of a controller's event.
 
     Args:
-        given: the sizes of the types in it, as the system has them.
-        controller: whose methods the frames are of.
-        elections: every change of partitions that may wait.
-        removals: every change of replicas that may wait.
-        awaiting: the calls that may be made with what is awaited.
-        left: the stacks of calls that may be made after it. So may be the end of each, and none.
-        alterations: every request of a leader that may wait; None: leaders ask for nothing that waits.
+        type_sizes: the sizes of the types in it, as the system has them.
+        partition_change_domain: every change of partitions that may wait.
+        replica_change_domain: every change of replicas that may wait.
+        resume_frames: the calls that may be made with what is awaited.
+        stack_frames: the stacks of calls that may be made after it. So may be the end of each, and none.
+        isr_change_domain: every request of a leader that may wait; None: leaders ask for nothing that waits.
+        narrowed: by method and argument, the sizes of those of its frames that are narrower in this system.
     """
 
-    given: Mapping[Any, Size]
-    controller: type[EventDriver]
-    elections: Domain[PartitionStateChange]
-    removals: Domain[ReplicaStateChange]
-    awaiting: Collection[Frame | Call]
-    left: Collection[tuple[Frame | Call, ...]]
-    alterations: Domain[AlteringPartitions] | None = None
+    type_sizes: Mapping[Any, Size]
+    partition_change_domain: Domain[PartitionStateChange]
+    replica_change_domain: Domain[ReplicaStateChange]
+    resume_frames: Collection[Frame | Call]
+    stack_frames: Collection[tuple[Frame | Call, ...]]
+    isr_change_domain: Domain[AlteringPartitions] | None = None
+    narrowed: Mapping[Callable[..., Any], Mapping[str, Size]] = field(default_factory=dict)
 
     def sizes(self) -> Mapping[Any, Size]:
         """As in the system."""
-        return self.given
+        return self.type_sizes
 
     # What is left.
 
@@ -192,21 +182,21 @@ class EventThreadPart(Part[EventThread]):
     # How large it is.
 
     @property
-    def alterations_or_none(self) -> Domain[AlteringPartitions | None]:
+    def isr_change_or_none(self) -> Domain[AlteringPartitions | None]:
         """Every request of a leader that may wait, and that there is none."""
-        return one_of(None) if self.alterations is None else optional(self.alterations)
+        return one_of(None) if self.isr_change_domain is None else optional(self.isr_change_domain)
 
     @property
     def following(self) -> Domain[Call | None]:
         """Every call that may be made with what is awaited."""
-        return optional(either(*map(self.calls_of, self.awaiting)))
+        return optional(either(*map(self.calls_of, self.resume_frames)))
 
     @property
     def stacks(self) -> Domain[tuple[Call, ...]]:
         """Every stack of calls that may be left; a change that goes on needs to know no more than whether one is."""
         calls: dict[tuple[Frame | Call, ...], None] = {}
         frames: list[tuple[Frame | Call, ...]] = []
-        for row in self.left:
+        for row in self.stack_frames:
             for end in (row[at:] for at in range(len(row))):
                 if all(isinstance(each, Call) for each in end):
                     calls[end] = None
@@ -218,28 +208,26 @@ class EventThreadPart(Part[EventThread]):
         """Every call of a frame.
 
         Raises:
-            SpecificationError: there is no such method, or it has no argument that the frame narrows.
+            SpecificationError: its method has no argument that is narrowed.
         """
         if isinstance(frame, Call):
             return one_of(frame)
-        method: Callable[..., Any] | None = getattr(self.controller, frame.method, None)
-        if method is None:
-            raise SpecificationError(f"a {self.controller.__name__} has no method {frame.method}")
-        _, *parameters = signature(method).parameters.values()
+        _, *parameters = signature(frame.method).parameters.values()
         if frame.takes_answer:
             del parameters[0]
-        unknown = frame.arguments.keys() - {parameter.name for parameter in parameters}
+        name, narrowed = frame.method.__name__, {**frame.arguments, **self.narrowed.get(frame.method, {})}
+        unknown = narrowed.keys() - {parameter.name for parameter in parameters}
         if unknown:
-            raise SpecificationError(f"{frame.method} has no argument {', '.join(sorted(unknown))}")
-        types = types_in(method)
+            raise SpecificationError(f"{name} has no argument {', '.join(sorted(unknown))}")
+        types = types_in(frame.method)
         arguments = tuple_of(
             *(
-                self.argument(types[parameter.name], frame.arguments.get(parameter.name))
+                self.argument(types[parameter.name], narrowed.get(parameter.name))
                 for parameter in parameters
-                if parameter.default is Parameter.empty or parameter.name in frame.arguments
+                if parameter.default is Parameter.empty or parameter.name in narrowed
             )
         )
-        return record(Call, method=(frame.method,), arguments=arguments, made=(frame.made,))
+        return record(Call, method=(name,), arguments=arguments, made=(frame.made,))
 
     def argument(self, type_: Any, narrowed: Size | Frame | None) -> Size:
         """How large an argument is."""

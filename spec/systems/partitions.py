@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
 from election.ids import BrokerId
 from spec.language import (
+    Size,
     Step,
     action,
     constant,
@@ -26,12 +27,15 @@ from spec.parts.controlled_cluster import (
     isr_may_change,
     leaders_wait,
 )
-from spec.parts.controller_calls import Frame
+from spec.parts.controller_calls import stack_frames_of
 from spec.releases import ByRelease
+from statemachines.broker_changes import BrokerChanges
 from statemachines.control_design import ControlDesign, control_design_of
+from statemachines.controlled_shutdown import ControlledShutdown
 from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_calls import InCase
+from statemachines.controller_calls import Call, Frame, StackFrames
 from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.controller_failover import ControllerFailover
 from statemachines.kafka_zk_client import ZkBatch
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -43,7 +47,7 @@ from statemachines.partition_state_machine import (
     UNCLEAN_OFFLINE,
     PartitionLeaderElectionStrategy,
 )
-from statemachines.replica_leader_election import ElectionTrigger, ElectionType
+from statemachines.replica_leader_election import ElectionTrigger, ElectionType, ReplicaLeaderElection
 from statemachines.tables.partition import (
     NewPartition,
     OfflinePartition,
@@ -55,6 +59,7 @@ from statemachines.tables.replica import (
     OnlineReplica,
     ReplicaDeletionIneligible,
 )
+from statemachines.topic_changes import TopicChanges
 from statemachines.zookeeper.tree import Node
 
 
@@ -159,44 +164,21 @@ class Partitions(ClusterUnderControl[C]):
         }
 
     @property
-    def stacks(self) -> tuple[tuple[Frame, ...], ...]:
+    def stack_frames(self) -> StackFrames:
         """The calls that may be left of an event while a change waits, or is over."""
-        resumed = Frame("_resume_preferred_replica_elections", takes_answer=True)
-        come = (
-            Frame("trigger_online_partition_state_change"),
-            Frame("_resume_reassignments_to"),
-            Frame("_resume_deletions_on_new_brokers"),
-        )
-        return (
-            (
-                Frame("_start_partition_state_machine"),
-                Frame("_initialize_partition_reassignments"),
-                Frame("try_topic_deletion"),
-                Frame("get_preferred_replica_election", {"following": resumed}),
-            ),
-            (
-                Frame("_replicas_of", {"target": (NewReplica,)}),
-                Frame("partitions_become", {"target": (OnlinePartition,), "strategy": (OFFLINE,)}),
-                Frame("_replicas_of", {"target": (OnlineReplica,)}),
-            ),
-            come,
-            (*come, Frame("_brokers_go")),
-            (Frame("trigger_online_partition_state_change", {"topic": (None,), "following": self.elected}),),
-            (Frame("fail_replica_deletion", {"replicas": ((),)}),),
-            (
-                Frame("_stop_replicas"),
-                Frame("replicas_become", {"target": (OfflineReplica,)}),
-                Frame("_answer_controlled_shutdown"),
-                Frame("_controlled_shutdown_failed", takes_answer=True, made=InCase.CaughtFailure),
-            ),
-        )
+        return stack_frames_of(ControllerFailover, TopicChanges, BrokerChanges, ControlledShutdown)
 
     @property
-    def awaiting(self) -> tuple[Frame, ...]:
+    def resume_frames(self) -> tuple[Frame | Call, ...]:
         """An administrator waits for an election as well."""
+        return (*super().resume_frames, *ReplicaLeaderElection.RESUME_FRAMES)
+
+    @property
+    def narrowed(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
+        """An administrator asks for what can be done."""
         types = (ElectionType.PREFERRED, *((ElectionType.UNCLEAN,) if self.unclean_elections else ()))
-        answer = {"election_type": types, "refused": ((),)}
-        return (self.elected, Frame("_answer_election", answer, True))
+        answered = {"election_type": types, "refused": ((),)}
+        return {**super().narrowed, ReplicaLeaderElection.ANSWERED.method: answered}
 
     @initial
     def a_cluster_set_up(self, s: C) -> None:

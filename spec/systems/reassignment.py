@@ -44,12 +44,13 @@ from spec.parts.controlled_cluster import (
     isr_may_change,
     leaders_write,
 )
-from spec.parts.controller_calls import Frame
+from spec.parts.controller_calls import stack_frames_of
 from spec.parts.zk_client import ZkClientReadingVariables, isr_change_notification_path
 from spec.parts.zookeeper import Znodes
 from spec.releases import ByRelease
 from statemachines.alter_partition import AlteringPartitions
 from statemachines.broker.in_sync_replicas import may_expire
+from statemachines.broker_changes import BrokerChanges
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_calls import (
@@ -57,30 +58,33 @@ from statemachines.controller_calls import (
     Call,
     Calls,
     EventFailure,
+    Frame,
     Processing,
+    StackFrames,
     ZkRequests,
     at_last,
-    caught,
+    call_of,
     then,
+    then_of,
 )
 from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.controller_zk_client import Assignments
+from statemachines.controller_failover import ControllerFailover
+from statemachines.controller_zk_client import Assignments, ControllerZkClient
 from statemachines.failover import failover
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.partition_reassignment import PartitionReassignment
 from statemachines.partition_state_machine import OFFLINE, REASSIGN
-from statemachines.reassignment_steps import on_brokers
+from statemachines.reassignment_steps import ReassignmentSteps
 from statemachines.state_change import Handled, Processed
 from statemachines.tables.replica import (
     NewReplica,
-    NonExistentReplica,
     OfflineReplica,
     OnlineReplica,
     ReplicaDeletionStarted,
     ReplicaDeletionSuccessful,
-    ReplicaState,
 )
 from statemachines.zk_data import (
     ISR_CHANGE_NOTIFICATION,
@@ -100,10 +104,8 @@ Brokers = Annotated[tuple[BrokerId, ...], "the brokers that are to keep a partit
 
 PARTITION: Final = TopicPartition(TOPIC, 0)
 """The partition that moves."""
-ENDINGS: Final = ("_remove_completed", "_remove_from_zk")
+ENDINGS: Final = (PartitionReassignment.ENDING, PartitionReassignment.ZK_ENDING)
 """The calls with which a reassignment ends, by request and by the node."""
-DELETED: Final = (ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica)
-"""The states of a replica that is taken away, once it is offline."""
 
 
 class ReassignedCluster(ControlledCluster):
@@ -375,17 +377,17 @@ class Reassignment(ClusterUnderControl[R]):
     # What is left of an event.
 
     @property
-    def awaiting(self) -> tuple[Frame | Call, ...]:
+    def resume_frames(self) -> tuple[Frame | Call, ...]:
         """What is written in a step of its own, beside what elections come to."""
-        due: list[Frame | Call] = [self.elected, Call("_deletion_is_due", (REASSIGN_PARTITIONS,))]
+        due = [then_of(ReassigningZkClient._deletion_is_due, REASSIGN_PARTITIONS)]
+        updated = ReassignmentSteps.assignment_updated()
         for assignment in self.reachable:
-            written = (TOPIC, ((PARTITION, assignment),), Call("_updated_assignment"))
-            due.append(Call("_assignment_is_due", written))
-            due += (
-                Call("_epoch_is_due", (PARTITION, Call("_send_leader_and_isr", (PARTITION, assignment, to, to_new))))
-                for to, to_new in self.told_of(assignment)
-            )
-        return tuple(due)
+            written = ((PARTITION, assignment),)
+            due.append(then_of(ReassigningZkClient._assignment_is_due, TOPIC, written, updated))
+            for to, to_new in self.told_of(assignment):
+                tell = ReassignmentSteps.leader_epoch_updated(PARTITION, assignment, to, to_new)
+                due.append(then_of(ReassigningZkClient._epoch_is_due, PARTITION, tell))
+        return (*super().resume_frames, *due)
 
     def told_of(self, assignment: ReplicaAssignment) -> Iterable[tuple[tuple[BrokerId, ...], tuple[BrokerId, ...]]]:
         """Who may be told of the leader epoch of this assignment, and who as new."""
@@ -395,37 +397,30 @@ class Reassignment(ClusterUnderControl[R]):
         return [(each.replicas, ()) for each in self.reachable]
 
     @property
-    def stacks(self) -> tuple[tuple[Frame | Call, ...], ...]:
+    def stack_frames(self) -> StackFrames:
         """Those of brokers that come and go, of a failover, and of a reassignment in whatever it is part of."""
-        resumed = Call("_resume_preferred_replica_elections")
-        taking_over = (Call("try_topic_deletion"), Call("get_preferred_replica_election", (resumed,)))
-        starting = (Call("_start_partition_state_machine"), Call("_initialize_partition_reassignments"))
-        if self.design.kip_455:
-            triggered = Call("_triggered", (PARTITION, (), (), Call("_answer_reassignments")))
-            bodies = self.moving
-        else:
-            triggered = Call("_triggered_zk_reassignment", (PARTITION, (), (), False))
-            bodies = self.moving_by_node
-        notified = at_last(Call("delete", ((isr_change_notification_path(PARTITION),),)))
-        gone = ((), *((Call("_brokers_go", (some,)),) for some in self.groups_of_brokers))
-        come = tuple(
-            (Call("_resume_deletions_on_new_brokers", (topics,)), *rest) for topics in ((), (TOPIC,)) for rest in gone
-        )
-        resume = [Call("_resume_reassignments_to", (some,)) for some in self.groups_of_brokers]
-        within: tuple[tuple[Call, ...], ...] = (
-            (),
-            (caught(triggered),),
-            taking_over,
-            (caught(triggered), *taking_over),
-            (notified,),
-            *come,
+        groups = tuple(self.groups_of_brokers)
+        kip_455, of = self.design.kip_455, PartitionReassignment
+        triggered = of.triggered(PARTITION) if kip_455 else of.zk_triggered(PARTITION)
+        notified = at_last(call_of(ControllerZkClient.delete, (isr_change_notification_path(PARTITION),)))
+        gone = ((), *((BrokerChanges.going(some),) for some in groups))
+        coming = [BrokerChanges.coming(some, topics) for some in groups for topics in ((), (TOPIC,))]
+        taking_over = ControllerFailover.GOES_ON
+        within = dict.fromkeys(
+            (
+                (),
+                (triggered,),
+                taking_over,
+                (triggered, *taking_over),
+                (notified,),
+                *((come[-1], *rest) for come in coming for rest in gone),
+            )
         )
         return (
-            (*starting, *taking_over),
-            *((Call("trigger_online_partition_state_change"), each, *rest) for each in resume for rest in come),
-            (Frame("trigger_online_partition_state_change", {"topic": (None,), "following": self.elected}),),
-            (Frame("fail_replica_deletion", {"replicas": ((),)}),),
-            *((*body, *rest) for body in bodies() for rest in within),
+            *stack_frames_of(ControllerFailover),
+            *((*come, *rest) for come in coming for rest in gone),
+            *BrokerChanges.STACK_FRAMES[2:],
+            *((*body, *rest) for body in (self.moving() if kip_455 else self.moving_by_node()) for rest in within),
         )
 
     @property
@@ -437,65 +432,15 @@ class Reassignment(ClusterUnderControl[R]):
     def moving(self) -> Iterator[tuple[Call, ...]]:
         """What is left of a reassignment, since 2.4."""
         for assignment in self.reachable:
-            target, done = assignment.target_replicas, ReplicaAssignment(assignment.target_replicas)
-            go_on = Call("_go_on_with", (PARTITION, assignment))
-            looked = Call("_is_reassignment_complete", (PARTITION, assignment, go_on))
-            going_on = (Call("_being_reassigned", (PARTITION,)), looked)
-            for unneeded in self.groups_of_brokers:
-                if {*unneeded}.isdisjoint(assignment.replicas):
-                    update = Call("update_memory", (PARTITION, assignment))
-                    yield (update, Call("stop_removed_replicas", (PARTITION, unneeded)), *going_on)
-                    yield (*self.become(unneeded, *DELETED), *going_on)
-            yield tuple(each for broker in assignment.adding_replicas for each in self.become((broker,), NewReplica))
-            ending = (
-                Call("update_replica_assignment_for_partition", (PARTITION, done)),
-                Call("_remove_completed", (PARTITION, target)),
-                Call("is_reassigned", (PARTITION,)),
-                Call("resume_deletion_for_topics", ((TOPIC,),)),
-            )
-            removing = assignment.removing_replicas
-            yield (
-                Call("update_memory", (PARTITION, done)),
-                Call("move_reassigned_partition_leader_if_required", (PARTITION, done, target)),
-                Call("stop_removed_replicas", (PARTITION, removing)),
-                *ending,
-            )
-            yield (*self.become(removing, *DELETED), *ending)
+            unneeded = (some for some in self.groups_of_brokers if {*some}.isdisjoint(assignment.replicas))
+            yield from PartitionReassignment.reassigning(PARTITION, assignment, unneeded)
 
     def moving_by_node(self) -> Iterator[tuple[Call, ...]]:
         """The same until 2.3."""
         for now in self.reachable:
             for target in self.targets:
-                both = ReplicaAssignment(tuple(dict.fromkeys((*target, *now.replicas))))
-                done = ReplicaAssignment(target)
-                added = [broker for broker in target if broker not in now.replicas]
-                removed = tuple(broker for broker in now.replicas if broker not in target)
-                yield (
-                    Call("update_leader_epoch_and_send_request", (PARTITION, both, both.replicas)),
-                    *(each for broker in added for each in self.become((broker,), NewReplica)),
-                )
-                ending = (
-                    Call("update_replica_assignment_for_partition", (PARTITION, done)),
-                    Call("_remove_from_zk", ((PARTITION,),)),
-                    Call("is_reassigned", (PARTITION,)),
-                    Call("resume_deletion_for_topics", ((TOPIC,),)),
-                )
-                yield (
-                    *(each for broker in target for each in self.become((broker,), OnlineReplica)),
-                    Call("assign_target", (PARTITION, done)),
-                    Call("move_reassigned_partition_leader_if_required", (PARTITION, done, now.replicas)),
-                    Call("stop_removed_replicas", (PARTITION, removed)),
-                    *ending,
-                )
-                yield (*self.become(removed, *DELETED), *ending)
-        for partitions in ((), (PARTITION,)):
-            forget = (Call("expect_reassignment"), Call("_forget", (partitions,)))
-            yield forget
-            yield (*forget, Call("is_reassigned", (PARTITION,)), Call("resume_deletion_for_topics", ((TOPIC,),)))
-
-    def become(self, brokers: tuple[BrokerId, ...], *targets: ReplicaState) -> tuple[Call, ...]:
-        """The replicas on these brokers change their states, one after the other."""
-        return tuple(Call("replicas_become", (on_brokers(PARTITION, brokers), target)) for target in targets)
+                yield from PartitionReassignment.zk_reassigning(PARTITION, now.replicas, target)
+        yield from PartitionReassignment.zk_forgetting(PARTITION)
 
     @initial
     def a_cluster_set_up(self, s: R) -> None:
@@ -532,7 +477,7 @@ class Reassignment(ClusterUnderControl[R]):
         step = self.answered_at_once(s, step)
         if isinstance(step, Processing):
             following = step.awaits.then
-            epoch_is_due = following is not None and following.method == "_epoch_is_due"
+            epoch_is_due = following is not None and following.method == ReassigningZkClient._epoch_is_due.__name__
             state = s.state(PARTITION)
             bound(not epoch_is_due or state is None or state.leader_epoch < self.max_leader_epoch)
         elif step.failure is EventFailure.NewerController:
@@ -897,16 +842,16 @@ class Reassignment(ClusterUnderControl[R]):
 
 
 WRITES: Final[Mapping[str, str]] = {
-    "_assignment_is_due": "write the topic's node",
-    "_epoch_is_due": "increment the leader epoch",
-    "_deletion_is_due": f"delete {REASSIGN_PARTITIONS}",
+    ReassigningZkClient._assignment_is_due.__name__: "write the topic's node",
+    ReassigningZkClient._epoch_is_due.__name__: "increment the leader epoch",
+    ReassigningZkClient._deletion_is_due.__name__: f"delete {REASSIGN_PARTITIONS}",
 }
 """What a call writes in a step of its own, by its method."""
 
 
 def _words(upcoming: Call) -> str:
     """What a call does, in words, for those that a step begins with; else its name in Kafka."""
-    if upcoming.method == "replicas_become":
+    if upcoming.method == ControllerEventProcessor.replicas_become.__name__:
         replicas, target = upcoming.arguments[:2]
         whose = _told(each.replica for each in replicas)
         return f"make the state of the replica on {whose} {target.name}" if replicas else "go on"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from itertools import chain
@@ -42,14 +42,16 @@ from spec.parts.controlled_cluster import (
     ControlledCluster,
     isr_may_change,
 )
-from spec.parts.controller_calls import Frame, in_order
+from spec.parts.controller_calls import in_order, stack_frames_of
 from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Znodes
 from spec.releases import ByRelease
+from statemachines.broker_changes import BrokerChanges
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_calls import Await, Call, Calls, call
+from statemachines.controller_calls import Await, Calls, Frame, StackFrames, call, call_of
 from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.controller_failover import ControllerFailover
 from statemachines.controller_zk_client import ControllerZkClient
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.errors import Errors
@@ -72,6 +74,8 @@ from statemachines.tables.replica import (
     ReplicaDeletionStarted,
     ReplicaDeletionSuccessful,
 )
+from statemachines.topic_changes import TopicChanges
+from statemachines.topic_deletion_manager import TopicDeletionManager
 from statemachines.zk_data import (
     DELETE_TOPICS,
     TopicAssignment,
@@ -335,71 +339,35 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
     # What is left of an event.
 
     @property
-    def elected(self) -> Frame:
-        """Those that are gone may be of a topic that is to be deleted."""
-        some = self.broker_by_broker
-        return Frame("_elected", {"for_deletion": some, "not_for_deletion": some}, takes_answer=True)
+    def narrowed(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
+        """Those that are gone may be of a topic that is to be deleted, which there is one of."""
+        some: Size = self.broker_by_broker
+        the_topic: Mapping[str, Size] = {"topics": ((TOPIC,),)}
+        return {
+            BrokerChanges.ELECTED.method: {"for_deletion": some, "not_for_deletion": some},
+            BrokerChanges.fail_replica_deletion: {"replicas": some},
+            ControllerZkClient.delete_topic_configs: the_topic,
+            ControllerZkClient.delete_topic_deletions: the_topic,
+        }
 
     @property
-    def stacks(self) -> tuple[tuple[Frame | Call, ...], ...]:
+    def stack_frames(self) -> StackFrames:
         """Those of a failover, of what is created, of brokers that come and go; and a deletion in each of them."""
-        prefer = Call("get_preferred_replica_election", (Call("_resume_preferred_replica_elections"),))
-        come = (
-            Frame("trigger_online_partition_state_change"),
-            Frame("_resume_reassignments_to"),
-            Frame("_resume_deletions_on_new_brokers"),
-        )
-        fail, tell = Frame("fail_replica_deletion", {"replicas": self.broker_by_broker}), Call("_tell_all_of_brokers")
-        within: tuple[tuple[Frame | Call, ...], ...] = (
+        failing = Frame(BrokerChanges.fail_replica_deletion)
+        within: StackFrames = (
             (),
-            (Frame("complete_replica_deletion"),),
-            (prefer,),
-            (Frame("_brokers_go"),),
-            (tell,),
+            (Frame(TopicChanges.complete_replica_deletion),),
+            ControllerFailover.GOES_ON[1:],
+            (BrokerChanges.GOING,),
+            (BrokerChanges.TELLS_ALL,),
         )
+        nodes = (call_of(DeletingZkClient.delete_node, path) for path in children_first(self.assignments))
+        deleting: StackFrames = (*TopicDeletionManager.STACK_FRAMES, (*nodes, *TopicDeletionManager.FORGETS))
         return (
-            (
-                Call("_start_partition_state_machine"),
-                Call("_initialize_partition_reassignments"),
-                Call("try_topic_deletion"),
-                prefer,
-            ),
-            (
-                Frame("_replicas_of", {"target": (NewReplica,)}),
-                Frame("partitions_become", {"target": (OnlinePartition,), "strategy": (OFFLINE,)}),
-                Frame("_replicas_of", {"target": (OnlineReplica,)}),
-            ),
-            come,
-            (*come, Frame("_brokers_go")),
-            (Frame("trigger_online_partition_state_change", {"topic": (None,), "following": self.elected}),),
-            (fail,),
-            (fail, tell),
-            *((*body, *rest) for body in self.deleting() for rest in within),
+            *stack_frames_of(ControllerFailover, TopicChanges, BrokerChanges),
+            (failing, BrokerChanges.TELLS_ALL),
+            *((*body, *rest) for body in deleting for rest in within),
         )
-
-    def deleting(self) -> Iterator[tuple[Frame | Call, ...]]:
-        """What is left of a deletion."""
-        yield (Frame("mark_topic_ineligible_for_deletion"), Call("resume_deletions"))
-        yield (Frame("_on_topic_deletion"),)
-        yield (
-            Frame("partitions_become", {"target": (NonExistentPartition,)}),
-            Frame("_begin_topic_deletion"),
-            Frame("_tell_of_deletion"),
-            Frame("_on_partition_deletion"),
-        )
-        yield (
-            Frame("replicas_become", {"target": (OfflineReplica,)}),
-            Frame("replicas_become", {"target": (ReplicaDeletionStarted,)}),
-            Frame("mark_topic_ineligible_for_deletion"),
-        )
-        ending = (
-            Call("delete_topic_configs", ((TOPIC,),)),
-            Call("delete_topic_deletions", ((TOPIC,),)),
-            Call("_remove_topic", (TOPIC,)),
-            Call("_resume_deletions_of", ((), (), ())),
-        )
-        yield (Call("delete_topic_znode", (TOPIC,)), *ending)
-        yield (*(Call("delete_node", (path,)) for path in children_first(self.assignments)), *ending)
 
     @initial
     def a_cluster_set_up(self, s: ClusterWithDeletions) -> None:

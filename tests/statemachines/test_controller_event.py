@@ -93,8 +93,8 @@ def test_what_there_is_to_handle_has_a_row_or_carries_its_answer(threads: Thread
 
 @every_generation
 def test_no_row_is_of_another_generation(threads: Threads) -> None:
-    """Besides what is told: the first registration until 1.0, and what leaders tell of ISRs."""
-    more = {ControllerEvent.IsrChangeNotification}
+    """Besides what is told: the beginning, the first registration until 1.0, and what leaders tell of ISRs."""
+    more = {ControllerEvent.Startup, ControllerEvent.IsrChangeNotification}
     if threads is not Threads.barrier:
         more |= {ControllerEvent.Healthcheck, ControllerEvent.SessionExpireListener}
     assert set(HANDLING[threads]) - handled(threads) - more == set()

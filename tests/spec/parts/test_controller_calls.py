@@ -10,9 +10,11 @@ import pytest
 from spec.checking import check
 from spec.checking.local import LocalEngine
 from spec.language import SpecificationError
-from spec.parts.controller_calls import EventThreadPart, Frame, in_order
+from spec.parts.controller_calls import EventThreadPart, in_order
 from spec.systems.partitions import Partitions
-from statemachines.controller_calls import Call, InCase
+from statemachines.controller_calls import Call, Frame, InCase, StackFrames, call_of
+from statemachines.controller_event_processor import ControllerEventProcessor as Controller
+from statemachines.controller_zk_client import ControllerZkClient
 from statemachines.messages.topic_partition import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -36,16 +38,20 @@ def test_tuples_in_order() -> None:
 @pytest.mark.parametrize(
     ("frame", "calls"),
     [
-        pytest.param(Frame("try_topic_deletion"), [()], id="none"),
-        pytest.param(Frame("_answer_controlled_shutdown"), [(0,), (1,)], id="a type that has a size"),
-        pytest.param(Frame("_brokers_go"), [((),), ((0,),), ((1,),), ((0, 1),)], id="Sequence"),
-        pytest.param(Frame("_resume_deletions_on_new_brokers"), [((),), (("t",),)], id="Iterable"),
+        pytest.param(Frame(Controller.try_topic_deletion), [()], id="none"),
+        pytest.param(Frame(Controller._answer_controlled_shutdown), [(0,), (1,)], id="a type that has a size"),
+        pytest.param(Frame(Controller._brokers_go), [((),), ((0,),), ((1,),), ((0, 1),)], id="Sequence"),
+        pytest.param(Frame(Controller._resume_deletions_on_new_brokers), [((),), (("t",),)], id="Iterable"),
         pytest.param(
-            Frame("_stop_replicas", {"broker": (1,)}), [(1, ()), (1, (T0,)), (1, (T1,)), (1, (T0, T1))], id="tuple"
+            Frame(Controller._stop_replicas, {"broker": (1,)}),
+            [(1, ()), (1, (T0,)), (1, (T1,)), (1, (T0, T1))],
+            id="tuple",
         ),
-        pytest.param(Frame("trigger_online_partition_state_change"), [()], id="by default"),
+        pytest.param(Frame(Controller.trigger_online_partition_state_change), [()], id="by default"),
         pytest.param(
-            Frame("trigger_online_partition_state_change", {"topic": (None, "t")}), [(None,), ("t",)], id="narrowed"
+            Frame(Controller.trigger_online_partition_state_change, {"topic": (None, "t")}),
+            [(None,), ("t",)],
+            id="narrowed",
         ),
     ],
 )
@@ -53,32 +59,41 @@ def test_arguments_follow_from_how_a_method_is_annotated(
     thread: EventThreadPart, frame: Frame, calls: list[tuple[Any, ...]]
 ) -> None:
     """And from how large the types are in the system."""
-    assert list(thread.calls_of(frame)) == [Call(frame.method, arguments) for arguments in calls]
+    assert list(thread.calls_of(frame)) == [Call(frame.method.__name__, arguments) for arguments in calls]
 
 
 def test_a_call_that_takes_an_answer(thread: EventThreadPart) -> None:
     """What is answered is none of the arguments that are left."""
-    frame = Frame("_controlled_shutdown_failed", takes_answer=True, made=InCase.CaughtFailure)
+    frame = Frame(Controller._controlled_shutdown_failed, takes_answer=True, made=InCase.CaughtFailure)
     assert list(thread.calls_of(frame)) == [Call("_controlled_shutdown_failed", (), InCase.CaughtFailure)]
 
 
 def test_a_call_may_be_an_argument(thread: EventThreadPart) -> None:
     """As the frame says."""
-    resumed = Frame("_resume_preferred_replica_elections", takes_answer=True)
-    (call,) = thread.calls_of(Frame("get_preferred_replica_election", {"following": resumed}))
+    resumed = Frame(Controller._resume_preferred_replica_elections, takes_answer=True)
+    (call,) = thread.calls_of(Frame(Controller.get_preferred_replica_election, {"following": resumed}))
     assert call.arguments == (Call("_resume_preferred_replica_elections"),)
 
 
 def test_what_is_narrowed_must_be_there(thread: EventThreadPart) -> None:
     """A name that is no argument's is told."""
     with pytest.raises(SpecificationError, match="_brokers_go has no argument broker"):
-        thread.calls_of(Frame("_brokers_go", {"broker": (0,)}))
+        thread.calls_of(Frame(Controller._brokers_go, {"broker": (0,)}))
 
 
-def test_a_frame_is_of_a_method(thread: EventThreadPart) -> None:
-    """Which the controller has."""
-    with pytest.raises(SpecificationError, match="a ControllerEventProcessor has no method no_such_method"):
-        thread.calls_of(Frame("no_such_method"))
+def test_a_system_narrows_what_a_frame_leaves_open(thread: EventThreadPart) -> None:
+    """By its method, wherever it stands."""
+    narrow = replace(thread, narrowed={Controller._brokers_go: {"brokers": ((1,),)}})
+    assert list(narrow.calls_of(Frame(Controller._brokers_go))) == [call_of(Controller._brokers_go, (1,))]
+
+
+@pytest.mark.parametrize("of", [each for each in Controller.__mro__ if "STACK_FRAMES" in vars(each)])
+def test_a_frame_is_of_the_method_that_a_call_by_its_name_is_of(of: Any) -> None:
+    """None is of a method that another one replaces."""
+    for frame in (*of.RESUME_FRAMES, *(each for row in of.STACK_FRAMES for each in row)):
+        if isinstance(frame, Frame):
+            name = frame.method.__name__
+            assert frame.method is (getattr(Controller, name, None) or getattr(ControllerZkClient, name))
 
 
 # Stacks
@@ -86,8 +101,12 @@ def test_a_frame_is_of_a_method(thread: EventThreadPart) -> None:
 
 def test_the_end_of_a_stack_may_be_left(thread: EventThreadPart) -> None:
     """Of two stacks with one end it is one."""
-    first, second, last = Frame("try_topic_deletion"), Frame("resume_deletions"), Frame("_brokers_go")
-    stacks = replace(thread, left=((first, last), (second, last))).stacks
+    first, second, last = (
+        Frame(Controller.try_topic_deletion),
+        Frame(Controller.resume_deletions),
+        Frame(Controller._brokers_go),
+    )
+    stacks = replace(thread, stack_frames=((first, last), (second, last))).stacks
     go = [Call("_brokers_go", (brokers,)) for brokers in ((), (0,), (1,), (0, 1))]
     rows: list[tuple[Call, ...]] = [()]
     rows += [(Call("try_topic_deletion"), each) for each in go]
@@ -103,17 +122,17 @@ def without(at: int) -> Partitions:
         """One is missing."""
 
         @property
-        def stacks(self) -> tuple[tuple[Frame, ...], ...]:
-            every = super().stacks
+        def stack_frames(self) -> StackFrames:
+            every = super().stack_frames
             return (*every[:at], *every[at + 1 :])
 
     return Without(clear_batch=True)
 
 
-STACKS = Partitions().stacks
+STACKS = Partitions().stack_frames
 
 
-@pytest.mark.parametrize("at", range(len(STACKS)), ids=[frames[-1].method for frames in STACKS])
+@pytest.mark.parametrize("at", range(len(STACKS)), ids=[str(at) for at in range(len(STACKS))])
 def test_a_stack_that_is_missing_is_found(at: int) -> None:
     """By the type of the variable; so each is needed."""
     result = check(without(at), properties=["type_ok"], engine=LocalEngine())
