@@ -109,10 +109,19 @@ class ControlDesign(NamedTuple):
     keep_leader: Annotated[bool, control.KEEP_LEADER] = control.KEEP_LEADER.now
     replica_table: Table[ReplicaState] = REPLICA
     """Which states of replicas may follow which; it changed in 2.3."""
-    failover: tuple[Stage, ...] = stages.failover(RELEASES[-1])
-    """What a controller does that takes over, step by step."""
+    failover: tuple[Stage, ...] = ()
+    """What a controller does that takes over, step by step; empty: see `failover_steps`."""
     resignation: tuple[Stage, ...] = stages.resignation(RELEASES[-1])
     """What it does when it is controller no longer."""
+
+    @property
+    def failover_steps(self) -> tuple[Stage, ...]:
+        """Those of its release; of a design without one, those of the newest release that tells and reassigns so."""
+        if self.failover:
+            return self.failover
+        if not self.metadata_first:
+            return stages.failover("0.10.1")
+        return stages.failover(RELEASES[-1] if self.kip_455 else "2.3")
 
 
 def control_design_of(release: str) -> ControlDesign:

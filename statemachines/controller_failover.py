@@ -56,7 +56,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def on_controller_failover(self) -> Calls:
         """The broker has been elected: the context has its epoch, and nothing else."""
-        return tuple(each for stage in self.design.failover for each in STARTED_BY[stage](self))
+        return tuple(each for stage in self.design.failover_steps for each in STARTED_BY[stage](self))
 
     def on_controller_resignation(self) -> None:
         """The broker is controller no longer, or its session has ended."""

@@ -49,6 +49,9 @@ class Switches(Declaration, Generic[R]):
             among = None if form is None else [each.name for each in form]
             self.constants[name] = switch(_plain(getattr(newest, name)), str(told[name][-1]), among=among)
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
     def __get__(self, specification: Any, owner: type) -> Any:
         if specification is None:
             return self
@@ -56,7 +59,8 @@ class Switches(Declaration, Generic[R]):
         for name, form in self.forms.items():
             value = vars(specification)[name]
             values[name] = value if form is None else form[value]
-        return self.record(**values)
+        made = vars(specification)[self.name] = self.record(**values)  # it is made once
+        return made
 
 
 class _Constants(Mapping[str, Mapping[str, Any]]):

@@ -67,18 +67,18 @@ class ContextPart(Part[Context]):
     """A controller's context.
 
     Args:
-        given: the sizes of the types in it, as the system has them.
+        type_sizes: the sizes of the types in it, as the system has them.
         assignments: how each partition may be assigned. Where there is one way to some replica, it is not reassigned.
         deletable: the topics that may be to be deleted.
     """
 
-    given: Mapping[Any, Size]
+    type_sizes: Mapping[Any, Size]
     assignments: Mapping[TopicPartition, Collection[ReplicaAssignment]]
     deletable: Collection[TopicName] = ()
 
     def sizes(self) -> Mapping[Any, Size]:
         """As in the system."""
-        return self.given
+        return self.type_sizes
 
     @property
     def reassigned(self) -> Domain[frozenset[TopicPartition]]:

@@ -53,20 +53,20 @@ class BatchPart(Part[Batch]):
     """A batch of requests to brokers.
 
     Args:
-        given: the sizes of the types in it, as the system has them.
+        type_sizes: the sizes of the types in it, as the system has them.
         assignments: how each partition may be assigned.
         told: the replicas that may be about to be told of their leaders, while a change waits for ZooKeeper.
         stopped: those that may be about to be told to stop.
     """
 
-    given: Mapping[Any, Size]
+    type_sizes: Mapping[Any, Size]
     assignments: Mapping[TopicPartition, Collection[ReplicaAssignment]]
     told: Collection[PartitionAndReplica]
     stopped: Collection[PartitionAndReplica]
 
     def sizes(self) -> Mapping[Any, Size]:
         """As in the system; what is to delete its log does not wait for ZooKeeper."""
-        return {**self.given, StopReplicaPartitionState.deletePartition: (False,)}
+        return {**self.type_sizes, StopReplicaPartitionState.deletePartition: (False,)}
 
     def leader_and_isr_to(self, replica: PartitionAndReplica) -> Domain[Any]:
         """All that a replica may be told."""

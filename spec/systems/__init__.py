@@ -1,4 +1,4 @@
-"""The specifications, one file each: they know the machines they are made of, not how they are explored."""
+"""The specifications, a file or a room each: they know the machines they are made of, not how they are explored."""
 
 from collections.abc import Mapping
 from typing import Final

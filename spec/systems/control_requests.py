@@ -39,7 +39,6 @@ from spec.language import (
     view,
 )
 from spec.parts.channels import Channels, ChannelsPart
-from spec.parts.controlled_cluster import CONTROLLER, TOPIC, TOPIC_PATH, Deaths
 from spec.parts.controller_context import Context, ContextPart
 from spec.parts.partition_states import PartitionStates
 from spec.parts.receiving_brokers import ReceivingBrokers, ReceivingBrokersPart
@@ -47,6 +46,7 @@ from spec.parts.waiting_requests import WaitingRequests
 from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
 from spec.releases import ByRelease
+from spec.systems.cluster import CONTROLLER, TOPIC, TOPIC_PATH, Deaths
 from statemachines.broker.replica_manager import NO_FAILURES, LogFailure, ReplicaManager
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_responses import ControlResponse
@@ -55,7 +55,6 @@ from statemachines.controller_broker_request_batch import ControllerBrokerReques
 from statemachines.controller_calls import Call, Processing
 from statemachines.controller_channel_manager import ControllerChannelManager, Delivery
 from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.failover import failover
 from statemachines.kafka_zk_client import ZkBatch, retry_requests_until_connected
 from statemachines.messages.control_requests import (
     ControlRequest,
@@ -275,7 +274,7 @@ class ControlRequests(Specification[C]):
         False, "The topic is new, brokers have no logs, and cannot always read how it is configured."
     )
 
-    chosen: ControlDesign = switches(
+    design: ControlDesign = switches(
         ControlDesign,
         ByRelease(control_design_of),
         only=[
@@ -314,11 +313,6 @@ class ControlRequests(Specification[C]):
     request_batch: ClassVar[type[ControllerBrokerRequestBatch]] = ControllerBrokerRequestBatch
     channel_manager: ClassVar[type[ControllerChannelManager]] = ControllerChannelManager
     replica_manager: ClassVar[type[ReplicaManager]] = ReplicaManager
-
-    @cached_property
-    def design(self) -> ControlDesign:
-        """How it is done in this release; metadata that come last do so in the failover of 0.10.1."""
-        return self.chosen if self.chosen.metadata_first else self.chosen._replace(failover=failover("0.10.1"))
 
     # How large it is.
 
@@ -377,7 +371,7 @@ class ControlRequests(Specification[C]):
         return tuple(each for each, may_be in there.items() if may_be)
 
     @property
-    def given(self) -> Mapping[Any, Size]:
+    def type_sizes(self) -> Mapping[Any, Size]:
         """How large the types are that parts have as well."""
         return {
             BrokerId: self.broker_ids,
@@ -397,7 +391,7 @@ class ControlRequests(Specification[C]):
     def sizes(self) -> Mapping[Any, Size]:
         """There is one session, of the controllers."""
         return {
-            **self.given,
+            **self.type_sizes,
             SessionId: [Session("controller", 0)],
             Deaths: integers(0, self.max_deaths),
             Expiries: integers(0, self.expiries),
@@ -432,7 +426,7 @@ class ControlRequests(Specification[C]):
     @part
     def context(self) -> ContextPart:
         """What the controller knows."""
-        return ContextPart(self.given, self.ways)
+        return ContextPart(self.type_sizes, self.ways)
 
     @part
     def channels(self) -> ChannelsPart:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any
 
 from election.ids import BrokerId
@@ -18,17 +17,17 @@ from spec.language import (
     sometimes,
     switches,
 )
-from spec.parts.controlled_cluster import (
+from spec.parts.controller_calls import stack_frames_of
+from spec.releases import ByRelease
+from spec.systems.cluster import (
     ANSWERS,
     TOPIC,
     TOPIC_PATH,
     C,
-    ClusterUnderControl,
+    ClusterSpec,
     isr_may_change,
     leaders_wait,
 )
-from spec.parts.controller_calls import stack_frames_of
-from spec.releases import ByRelease
 from statemachines.broker_changes import BrokerChanges
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controlled_shutdown import ControlledShutdown
@@ -74,7 +73,7 @@ def may_be_ineligible(self: Partitions[Any]) -> bool:
     return leaders_wait(self) and self.design.live_isr_check and self.shutdowns
 
 
-class Partitions(ClusterUnderControl[C]):
+class Partitions(ClusterSpec[C]):
     """One effective controller, batch by batch, and the partitions of a topic on brokers that come and go.
 
     What the controller does in an event is `ControllerEventProcessor`'s, over the variables here: its context, the
@@ -114,7 +113,7 @@ class Partitions(ClusterUnderControl[C]):
         False, "The connection may be lost after ZooKeeper has done what a change asks for, any number of times."
     )
 
-    chosen: ControlDesign = switches(
+    design: ControlDesign = switches(
         ControlDesign,
         ByRelease(control_design_of),
         only=[
@@ -130,11 +129,6 @@ class Partitions(ClusterUnderControl[C]):
             *("alter_partition", "check_alter_epochs", "live_isr_check", "read_back_alteration"),
         ],
     )
-
-    @cached_property
-    def design(self) -> ControlDesign:
-        """How the controller of this release does it."""
-        return self.chosen
 
     @property
     def strategies(self) -> tuple[PartitionLeaderElectionStrategy, ...]:
@@ -232,13 +226,13 @@ class Partitions(ClusterUnderControl[C]):
         by_admin = (ElectionType.UNCLEAN, ElectionTrigger.AdminClientTriggered)
         self.begin(s, ControllerEventProcessor.process_replica_leader_election, (partition,), *by_admin)
 
-    @invariant(where=ClusterUnderControl.quiet, when=lambda self: not self.creation)
+    @invariant(where=ClusterSpec.quiet, when=lambda self: not self.creation)
     def online_replica_is_live(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
         """P14: when all is quiet, the broker of a replica that is online runs; but see online_on_a_dead_broker."""
         state = s.context.replica_states.get(PartitionAndReplica(partition, broker))
         return state is not OnlineReplica or broker in s.registered
 
-    @invariant(where=ClusterUnderControl.quiet, when=lambda self: self.lost_replies)
+    @invariant(where=ClusterSpec.quiet, when=lambda self: self.lost_replies)
     def new_is_not_led(self, s: C, partition: TopicPartition) -> bool:
         """P10: when all is quiet, a partition that is new, of which brokers are not told, has no leader that runs."""
         state = s.state(partition)
@@ -375,12 +369,12 @@ class Partitions(ClusterUnderControl[C]):
         replica = PartitionAndReplica(partition, broker)
         return self.replica_changes(before, after, replica, ReplicaDeletionIneligible, OnlineReplica)
 
-    @sometimes(where=ClusterUnderControl.quiet, when=lambda self: self.moves > 0 and self.max_deaths > 0)
+    @sometimes(where=ClusterSpec.quiet, when=lambda self: self.moves > 0 and self.max_deaths > 0)
     def quiet_at_last(self, s: C) -> bool:
         """All that may happen to brokers and controllers has happened, all brokers run, and all is quiet."""
         return s.deaths == self.max_deaths and s.epoch == 1 + 2 * self.moves and len(s.registered) == self.brokers
 
-    @sometimes(where=ClusterUnderControl.quiet, when=lambda self: self.max_deaths >= self.brokers)
+    @sometimes(where=ClusterSpec.quiet, when=lambda self: self.max_deaths >= self.brokers)
     def quiet_and_offline(self, s: C) -> bool:
         """All is quiet, and a partition is offline."""
         return OfflinePartition in s.context.partition_states.values()
@@ -401,13 +395,13 @@ class Partitions(ClusterUnderControl[C]):
         old, new = before.state(partition), after.state(partition)
         return old is not None and new is not None and new.leader not in (NO_LEADER, *old.isr)
 
-    @sometimes(where=ClusterUnderControl.quiet, when=lambda self: self.creation and self.max_deaths > 0)
+    @sometimes(where=ClusterSpec.quiet, when=lambda self: self.creation and self.max_deaths > 0)
     def online_on_a_dead_broker(self, s: C) -> bool:
         """A topic was created while a broker was down, whose replica is online all the same: P14 is no rule there."""
         online = (at.replica for at, state in s.context.replica_states.items() if state is OnlineReplica)
         return any(broker not in s.registered for broker in online)
 
-    @sometimes(where=ClusterUnderControl.quiet, when=may_be_offline_though_led)
+    @sometimes(where=ClusterSpec.quiet, when=may_be_offline_though_led)
     def offline_though_led(self, s: C, partition: TopicPartition) -> bool:
         """A partition is offline for the controller, led by a broker that shuts down, and another is in sync: P10."""
         state = s.state(partition)

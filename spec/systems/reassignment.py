@@ -34,20 +34,20 @@ from spec.language import (
     variable,
     view,
 )
-from spec.parts.controlled_cluster import (
-    ANSWERS,
-    TOPIC,
-    TOPIC_PATH,
-    ClusterUnderControl,
-    ControlledCluster,
-    Role,
-    isr_may_change,
-    leaders_write,
-)
 from spec.parts.controller_calls import stack_frames_of
 from spec.parts.zk_client import ZkClientReadingVariables, isr_change_notification_path
 from spec.parts.zookeeper import Znodes
 from spec.releases import ByRelease
+from spec.systems.cluster import (
+    ANSWERS,
+    TOPIC,
+    TOPIC_PATH,
+    ClusterSpec,
+    ClusterState,
+    Role,
+    isr_may_change,
+    leaders_write,
+)
 from statemachines.alter_partition import AlteringPartitions
 from statemachines.broker.in_sync_replicas import may_expire
 from statemachines.broker_changes import BrokerChanges
@@ -70,7 +70,6 @@ from statemachines.controller_calls import (
 from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.controller_failover import ControllerFailover
 from statemachines.controller_zk_client import Assignments, ControllerZkClient
-from statemachines.failover import failover
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -108,7 +107,7 @@ ENDINGS: Final = (PartitionReassignment.ENDING, PartitionReassignment.ZK_ENDING)
 """The calls with which a reassignment ends, by request and by the node."""
 
 
-class ReassignedCluster(ControlledCluster):
+class ReassignedCluster(ClusterState):
     """A cluster whose partition moves, with the logs on its brokers."""
 
     requests: Requests = variable("How often an administrator asked for a reassignment, or gave it up.")
@@ -232,7 +231,7 @@ def may_be_in_sync_from_outside(self: Reassignment[Any]) -> bool:
     return by_api(self) and several and isr_may_change(self) and self.moves > 0
 
 
-class Reassignment(ClusterUnderControl[R]):
+class Reassignment(ClusterSpec[R]):
     """One effective controller, and a partition that administrators have moved from brokers to others.
 
     What the controller does is `ControllerEventProcessor`'s; how it is cut into steps, who is the controller and what
@@ -271,7 +270,7 @@ class Reassignment(ClusterUnderControl[R]):
     away: bool = constant(False, "An administrator asks only for brokers that did not keep the partition at first.")
     requests: int = constant(2, "Bound: how often a reassignment is asked for, or given up.", at_least=0, at_most=5)
 
-    chosen: ControlDesign = switches(
+    design: ControlDesign = switches(
         ControlDesign,
         ByRelease(control_design_of),
         only=[
@@ -289,11 +288,6 @@ class Reassignment(ClusterUnderControl[R]):
             "keep_leader",
         ],
     )
-
-    @cached_property
-    def design(self) -> ControlDesign:
-        """How the controller of this release does it; a node that says what moves is read at a failover, too."""
-        return self.chosen if self.chosen.kip_455 else self.chosen._replace(failover=failover("2.3"))
 
     @property
     def asks_for_isr(self) -> bool:
@@ -353,11 +347,11 @@ class Reassignment(ClusterUnderControl[R]):
             yield ReplicaAssignment(tuple(dict.fromkeys((*target, *now.replicas))))
 
     @property
-    def given(self) -> Mapping[Any, Size]:
+    def type_sizes(self) -> Mapping[Any, Size]:
         """With the assignments. Only who is elected uncleanly has to recover."""
         recovery = tuple(LeaderRecoveryState) if self.unclean else (LeaderRecoveryState.RECOVERED,)
         more = {ReplicaAssignment: self.reachable, Brokers: self.targets, LeaderRecoveryState: recovery}
-        return {**super().given, **more}
+        return {**super().type_sizes, **more}
 
     def sizes(self) -> Mapping[Any, Size]:
         """With what administrators ask for."""
@@ -618,7 +612,7 @@ class Reassignment(ClusterUnderControl[R]):
             return False
         return replicas[: len(target)] == target
 
-    @invariant(where=ClusterUnderControl.quiet, when=lambda self: self.moves == 0)
+    @invariant(where=ClusterSpec.quiet, when=lambda self: self.moves == 0)
     def isr_within_assigned(self, s: R, partition: TopicPartition) -> bool:
         """P3: when all is quiet, the ISR is of brokers that keep the partition; but see in_sync_from_outside."""
         return super().isr_within_assigned(s, partition)
@@ -647,12 +641,12 @@ class Reassignment(ClusterUnderControl[R]):
         state = after.state(PARTITION)
         return state is not None and {*state.isr} <= {*now.replicas}
 
-    @invariant(where=ClusterUnderControl.quiet)
+    @invariant(where=ClusterSpec.quiet)
     def assignment_known(self, s: R) -> bool:
         """A4: when all is quiet, the controller knows of the assignment that is in ZooKeeper."""
         return s.context.partition_assignments.get(PARTITION) == s.assignment
 
-    @invariant(where=ClusterUnderControl.quiet)
+    @invariant(where=ClusterSpec.quiet)
     def moves_what_is_asked_for(self, s: R) -> bool:
         """A4: when all is quiet, the controller moves the partition where ZooKeeper has that it is to move."""
         moving = s.assignment.is_being_reassigned if self.design.kip_455 else s.asked_for is not None
@@ -678,7 +672,7 @@ class Reassignment(ClusterUnderControl[R]):
         """And it has read what it is asked for."""
         return super().quiet(s) and (s.asked_for is None or PARTITION in s.context.partitions_being_reassigned)
 
-    @invariant(where=ClusterUnderControl.quiet, when=isr_may_change)
+    @invariant(where=ClusterSpec.quiet, when=isr_may_change)
     def behind_may_leave(self, s: R) -> bool:
         """P17: when all is quiet, a leader that knows that it leads can take out whoever is dead or behind."""
         state = s.state(PARTITION)
@@ -726,12 +720,12 @@ class Reassignment(ClusterUnderControl[R]):
 
     # What else must be able to happen.
 
-    @sometimes(where=ClusterUnderControl.quiet, when=may_add)
+    @sometimes(where=ClusterSpec.quiet, when=may_add)
     def quiet_while_moving(self, s: R) -> bool:
         """All is quiet, and the partition is still to arrive."""
         return PARTITION in s.context.partitions_being_reassigned
 
-    @sometimes(where=ClusterUnderControl.quiet, when=may_arrive)
+    @sometimes(where=ClusterSpec.quiet, when=may_arrive)
     def moved(self, s: R) -> bool:
         """All is quiet, and the partition has arrived where it was not at first."""
         arrived = not s.context.partitions_being_reassigned
@@ -767,7 +761,7 @@ class Reassignment(ClusterUnderControl[R]):
         """A controller begins and finds a reassignment under way, of which it knew nothing."""
         return PARTITION in after.context.partitions_being_reassigned
 
-    @sometimes(where=ClusterUnderControl.quiet, when=may_be_in_sync_from_outside)
+    @sometimes(where=ClusterSpec.quiet, when=may_be_in_sync_from_outside)
     def in_sync_from_outside(self, s: R) -> bool:
         """A replica is in the ISR, or leads, that is assigned no more: a controller ended between U1 and U3. [3.9]
 

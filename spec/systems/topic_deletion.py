@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
-from functools import cached_property
 from itertools import chain
 from typing import Annotated, Any, Final
 
@@ -34,18 +33,18 @@ from spec.language import (
     variable,
     view,
 )
-from spec.parts.controlled_cluster import (
-    ANSWERS,
-    TOPIC,
-    TOPIC_PATH,
-    ClusterUnderControl,
-    ControlledCluster,
-    isr_may_change,
-)
 from spec.parts.controller_calls import in_order, stack_frames_of
 from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Znodes
 from spec.releases import ByRelease
+from spec.systems.cluster import (
+    ANSWERS,
+    TOPIC,
+    TOPIC_PATH,
+    ClusterSpec,
+    ClusterState,
+    isr_may_change,
+)
 from statemachines.broker_changes import BrokerChanges
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller import CONTROLLER_EPOCH
@@ -114,7 +113,7 @@ class Deletion(Enum):
         return self.name
 
 
-class ClusterWithDeletions(ControlledCluster):
+class ClusterWithDeletions(ClusterState):
     """A cluster whose topic comes and goes, with the logs on its brokers."""
 
     creations: Creations = variable("How often an administrator created the topic again.")
@@ -215,7 +214,7 @@ def waits(self: TopicDeletion) -> bool:
     return self.max_deaths > 0 or self.refusals > 0
 
 
-class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
+class TopicDeletion(ClusterSpec[ClusterWithDeletions]):
     """One effective controller, and a topic that is deleted, and created again by the same name.
 
     What the controller does is `ControllerEventProcessor`'s, its deletions those of `TopicDeletionManager`; how an
@@ -256,7 +255,7 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
     refusals: int = constant(1, "Bound: how often brokers answer with errors.", at_least=0, at_most=5)
     additions: bool = constant(False, "An administrator adds one more partition.")
 
-    chosen: ControlDesign = switches(
+    design: ControlDesign = switches(
         ControlDesign,
         ByRelease(control_design_of),
         only=[
@@ -268,11 +267,6 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
             "forget_ineligible",
         ],
     )
-
-    @cached_property
-    def design(self) -> ControlDesign:
-        """How the controller of this release does it."""
-        return self.chosen
 
     strategies = (OFFLINE,)
     deletable = (TOPIC,)
@@ -586,7 +580,7 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
         leaders = ((before.leader(partition), after.leader(partition)) for partition in self.assignments)
         return all(new in (NO_LEADER, old) for old, new in leaders)
 
-    @invariant(where=ClusterUnderControl.quiet)
+    @invariant(where=ClusterSpec.quiet)
     def waits_for_something(self, s: ClusterWithDeletions) -> bool:
         """When all is quiet, a deletion waits for a broker that does not run, or for one that could not delete."""
         if not s.queued:
@@ -675,22 +669,22 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
 
     # What else must be able to happen.
 
-    @sometimes(where=ClusterUnderControl.quiet)
+    @sometimes(where=ClusterSpec.quiet)
     def the_topic_is_gone(self, s: ClusterWithDeletions) -> bool:
         """All is quiet, and there is no topic."""
         return not s.exists
 
-    @sometimes(where=ClusterUnderControl.quiet, when=comes_again)
+    @sometimes(where=ClusterSpec.quiet, when=comes_again)
     def the_topic_is_back(self, s: ClusterWithDeletions) -> bool:
         """All is quiet, and a partition is online of a topic that was created again."""
         return s.creations > 0 and OnlinePartition in s.context.partition_states.values()
 
-    @sometimes(where=ClusterUnderControl.quiet, when=lambda self: self.max_deaths > 0)
+    @sometimes(where=ClusterSpec.quiet, when=lambda self: self.max_deaths > 0)
     def waits_for_a_broker(self, s: ClusterWithDeletions) -> bool:
         """All is quiet, and a deletion waits for a broker that does not run."""
         return s.queued and len(s.registered) < self.brokers
 
-    @sometimes(where=ClusterUnderControl.quiet, when=lambda self: self.refusals > 0)
+    @sometimes(where=ClusterSpec.quiet, when=lambda self: self.refusals > 0)
     def waits_though_all_run(self, s: ClusterWithDeletions) -> bool:
         """All is quiet, and a deletion waits that no broker that returns will resume: one could not delete."""
         return s.queued and len(s.registered) == self.brokers

@@ -25,8 +25,8 @@ from spec.checking.traces.trace import TraceStep
 from spec.language import action, require
 from spec.language.errors import SpecificationError, UsageError
 from spec.language.escapes import escaped
-from spec.parts.controlled_cluster import ClusterUnderControl
 from spec.releases import ByRelease, release_named, valuation
+from spec.systems.cluster import ClusterSpec
 from spec.systems.partitions import Partitions
 from spec.what_if.cluster import KnownCluster
 from spec.what_if.events import ClusterEvent, Reassign
@@ -292,7 +292,7 @@ def _require_few(situation: Situation, partition: TopicPartition) -> None:
     Raises:
         UsageError: there are too many replicas, or events.
     """
-    kinds, constants = situation.kinds, ClusterUnderControl.constants()
+    kinds, constants = situation.kinds, ClusterSpec.constants()
     new = len(situation.new)
     if situation.moves and not situation.has_state:
         raise UsageError(f"{partition} never had a leader; --any-order explores no reassignment of it")
@@ -330,7 +330,7 @@ class PlanBounds(NamedTuple):
     @classmethod
     def of(cls, situation: Situation) -> PlanBounds:
         """Those to begin with."""
-        highest = ClusterUnderControl.constants()["max_leader_epoch"].at_most or 0
+        highest = ClusterSpec.constants()["max_leader_epoch"].at_most or 0
         kinds = situation.kinds
         changes = kinds["return"] + kinds["shutdown"] + len(situation.new | situation.waiting)
         epochs = max(2 + len(situation.events), 1 + 2 * kinds["failover"])  # versions of its epoch, too
@@ -340,7 +340,7 @@ class PlanBounds(NamedTuple):
 
     def raised(self) -> PlanBounds | None:
         """Higher ones; None: there are none."""
-        constants = ClusterUnderControl.constants()
+        constants = ClusterSpec.constants()
         higher = PlanBounds(self.max_leader_epoch + 2, self.isr_changes and self.isr_changes + 1)
         admitted = (number <= (constants[name].at_most or 0) for name, number in higher._asdict().items())
         return higher if all(admitted) else None

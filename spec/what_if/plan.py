@@ -13,7 +13,7 @@ from typing_extensions import TypeVar
 
 from election.ids import BrokerId
 from spec.language import Size, action, initial, invariant, require, sometimes, variable
-from spec.parts.controlled_cluster import TOPIC, TOPIC_PATH, ClusterUnderControl, ControlledCluster
+from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState
 from spec.what_if.situations import Situation
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
@@ -34,7 +34,7 @@ PARTITION: Final = TopicPartition(TOPIC, 0)
 """The partition that is asked about."""
 
 
-class PlannedCluster(ControlledCluster):
+class PlannedCluster(ClusterState):
     """A cluster to which something is to happen."""
 
     pending: frozenset[Planned] = variable("What has not happened yet.")
@@ -44,7 +44,7 @@ class PlannedCluster(ControlledCluster):
 P = TypeVar("P", bound=PlannedCluster, default=PlannedCluster)
 
 
-class EventPlan(ClusterUnderControl[P]):
+class EventPlan(ClusterSpec[P]):
     """A cluster under control, where what happens to brokers is planned, and the order is not.
 
     A system of its own for each situation: `situation` is a class variable.
@@ -61,9 +61,9 @@ class EventPlan(ClusterUnderControl[P]):
         return {**super().sizes(), Planned: tuple(dict.fromkeys((*self.situation.events, *exits)))}
 
     @property
-    def given(self) -> Mapping[Any, Size]:
+    def type_sizes(self) -> Mapping[Any, Size]:
         """With the ISRs that may come of what happens: of many brokers there are too many in all orders."""
-        return {**super().given, LeaderAndIsr.isr: self.isrs}
+        return {**super().type_sizes, LeaderAndIsr.isr: self.isrs}
 
     @property
     def leaving(self) -> frozenset[BrokerId]:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from election.ids import BrokerId
 from spec.language import Size, action, constant, initial, invariant, require
-from spec.parts.controlled_cluster import TOPIC_PATH
+from spec.systems.cluster import TOPIC_PATH
 from spec.systems.reassignment import (
     PARTITION,
     Brokers,

@@ -32,7 +32,7 @@ from spec.kafka.step_plane import SEEN_OF_CONTEXT, KafkaSteps, StepsTask, compar
 from spec.kafka.world import AGAIN, ControlCommand, path_of
 from spec.language import Size, Step
 from spec.language.state import Values
-from spec.parts.controlled_cluster import ANSWERS, LEADERS, TOPIC, ControlledCluster
+from spec.systems.cluster import ANSWERS, LEADERS, TOPIC, ClusterState
 from spec.systems.partitions import Partitions
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller_calls import Call
@@ -84,7 +84,7 @@ class Verbatim(Partitions[Any]):
         raise NotImplementedError
 
     @cached_property
-    def design(self) -> ControlDesign:
+    def design(self) -> ControlDesign:  # type: ignore[override]  # it is as read-only there
         """The system's, with what a release says in StopReplica, in how many, and how often it reads a topic."""
         said = control_design_of(self.line)
         return super().design._replace(
@@ -97,9 +97,9 @@ class Verbatim(Partitions[Any]):
         return super().broker_ids if Release(self.line) >= Release("2.5.0") else OLD_BROKERS[: self.brokers]
 
     @property
-    def requested(self) -> Mapping[Any, Size]:
+    def request_sizes(self) -> Mapping[Any, Size]:
         """Nothing is left out of requests that wait."""
-        return self.given
+        return self.type_sizes
 
     def receive(self, s: Any, broker: BrokerId, request: ControlRequest) -> None:
         """That is told."""
@@ -167,10 +167,10 @@ class PartitionsMapping(SystemMapping[StepsTask]):
         action.instances[choice[1]](self._window.s)
         return self._window.changed()
 
-    def at(self, state: Values) -> ControlledCluster:
+    def at(self, state: Values) -> ClusterState:
         """A state, until another one is looked at."""
         self._window.load(state)
-        here: ControlledCluster = self._window.s  # type: ignore[assignment]
+        here: ClusterState = self._window.s  # type: ignore[assignment]
         return here
 
     def ahead(self, state: Values) -> tuple[int, int] | None:
@@ -217,7 +217,7 @@ class PartitionsMapping(SystemMapping[StepsTask]):
         assigned = {str(each.partition): list(it.replicas) for each, it in self.partitions.assignments.items()}
         return {"do": "create_topic", "topic": TOPIC, "partitions": assigned}
 
-    def commands(self, s: ControlledCluster, step: Step) -> Iterator[ControlCommand]:
+    def commands(self, s: ClusterState, step: Step) -> Iterator[ControlCommand]:
         """What others do in a step."""
         its = step.parameters
         match step.action:
@@ -250,11 +250,11 @@ class PartitionsMapping(SystemMapping[StepsTask]):
 
     # States.
 
-    def of_zookeeper(self, s: ControlledCluster) -> Observation:
+    def of_zookeeper(self, s: ClusterState) -> Observation:
         """What is to be seen of ZooKeeper."""
         return {"znodes": {path: (node.version, node.data) for path, node in s.zk.nodes.items() if is_compared(path)}}
 
-    def of_controller(self, s: ControlledCluster) -> Observation:
+    def of_controller(self, s: ClusterState) -> Observation:
         """What is to be seen of a controller that waits, or has nothing to do."""
         context = of_context(self.partitions.context.of(s.context).state)
         return {
@@ -268,7 +268,7 @@ class PartitionsMapping(SystemMapping[StepsTask]):
 
     # Edges that are alike.
 
-    def edge_class(self, before: ControlledCluster, step: Step, after: ControlledCluster) -> Hashable:
+    def edge_class(self, before: ClusterState, step: Step, after: ClusterState) -> Hashable:
         """By what is done to whom, how the controller stands before and after, and what changes."""
         broker, partition = step.parameters.get("broker"), step.parameters.get("partition")
         partitions = self.partitions.assignments if partition is None else (partition,)
@@ -407,7 +407,7 @@ class StepClass(NamedTuple):
     changes: frozenset[PartitionEffect]
 
 
-def _relation(s: ControlledCluster, broker: BrokerId, partition: TopicPartition) -> Relation:
+def _relation(s: ClusterState, broker: BrokerId, partition: TopicPartition) -> Relation:
     state = s.state(partition)
     return Relation(
         broker in s.registered,
@@ -419,7 +419,7 @@ def _relation(s: ControlledCluster, broker: BrokerId, partition: TopicPartition)
     )
 
 
-def _office(s: ControlledCluster) -> Office:
+def _office(s: ClusterState) -> Office:
     return Office(
         s.active,
         s.context.epoch == s.epoch,
@@ -428,7 +428,7 @@ def _office(s: ControlledCluster) -> Office:
     )
 
 
-def _doing(s: ControlledCluster) -> Doing:
+def _doing(s: ClusterState) -> Doing:
     thread = s.thread
     change = thread.waiting
     target: Hashable = None
@@ -444,9 +444,9 @@ def _doing(s: ControlledCluster) -> Doing:
 
 
 def _change(
-    before: ControlledCluster, after: ControlledCluster, partition: TopicPartition, brokers: Iterable[BrokerId]
+    before: ClusterState, after: ClusterState, partition: TopicPartition, brokers: Iterable[BrokerId]
 ) -> PartitionEffect:
-    def both(seen: Callable[[ControlledCluster], T]) -> tuple[T, T]:
+    def both(seen: Callable[[ClusterState], T]) -> tuple[T, T]:
         return seen(before), seen(after)
 
     replicas = [PartitionAndReplica(partition, broker) for broker in brokers]
@@ -459,23 +459,21 @@ def _change(
     )
 
 
-def _of_replica(
-    before: ControlledCluster, after: ControlledCluster, replica: PartitionAndReplica
-) -> tuple[Hashable, Hashable]:
+def _of_replica(before: ClusterState, after: ClusterState, replica: PartitionAndReplica) -> tuple[Hashable, Hashable]:
     return before.context.replica_states.get(replica), after.context.replica_states.get(replica)
 
 
-def _leads(s: ControlledCluster, partition: TopicPartition) -> Hashable:
+def _leads(s: ClusterState, partition: TopicPartition) -> Hashable:
     state = s.state(partition)
     return None if state is None else state.leader == NO_LEADER or state.leader in s.registered
 
 
-def _in_sync(s: ControlledCluster, partition: TopicPartition) -> Hashable:
+def _in_sync(s: ClusterState, partition: TopicPartition) -> Hashable:
     state = s.state(partition)
     return None if state is None else (len(state.isr), len(s.registered.intersection(state.isr)))
 
 
-def _is_known(s: ControlledCluster, partition: TopicPartition) -> bool:
+def _is_known(s: ClusterState, partition: TopicPartition) -> bool:
     known, node = s.context.partition_leadership_info.get(partition), s.written(partition)
     if known is None or node is None:
         return known is None and node is None

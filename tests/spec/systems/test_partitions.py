@@ -16,9 +16,9 @@ from spec.atlas.anomalies import anomaly_named
 from spec.checking import Result, check
 from spec.checking.local import LocalEngine
 from spec.language import Specification, transition_invariant
-from spec.parts.controlled_cluster import ControlledCluster
 from spec.parts.request_batch import RequestsWithoutMetadata
 from spec.releases import RELEASES
+from spec.systems.cluster import ClusterState
 from spec.systems.partitions import Partitions
 from statemachines.kafka_zk_client import ZkBatch, ZkRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr
@@ -417,11 +417,11 @@ def test_a_controlled_shutdown_swallows_that_another_controller_is_elected() -> 
     assert (witness.verdict, witness.length) == ("witnessed", 12)
 
 
-class FindsOutByNotifications(Partitions[ControlledCluster]):
+class FindsOutByNotifications(Partitions[ClusterState]):
     """What Kafka's own controller showed: it deletes notifications by a fenced write."""
 
     @transition_invariant(of="hear_of_isr_changes")
-    def resigns_if_replaced(self, before: ControlledCluster, after: ControlledCluster) -> bool:
+    def resigns_if_replaced(self, before: ClusterState, after: ClusterState) -> bool:
         """It finds out that it has been replaced, and leaves the notifications to its successor."""
         replaced = before.context.epoch != before.epoch
         return after.active is not replaced and bool(after.isr_change_notification) is replaced

@@ -14,8 +14,8 @@ from spec.atlas.instances import instances
 from spec.checking import Result, check
 from spec.language import Size, Total, action, initial, require, sometimes, variable
 from spec.language.errors import SpecificationError, UsageError
-from spec.parts.controlled_cluster import TOPIC, Role
 from spec.releases import valuation
+from spec.systems.cluster import TOPIC, Role
 from spec.what_if.any_order import (
     ARRIVES,
     RULES,
@@ -420,9 +420,9 @@ class Narrow(EventsInAnyOrder):
     """A bound is too small for what happens."""
 
     @property
-    def given(self) -> Mapping[Any, Size]:
+    def type_sizes(self) -> Mapping[Any, Size]:
         """There is one leader epoch only."""
-        return {**super().given, LeaderEpoch: (0,)}
+        return {**super().type_sizes, LeaderEpoch: (0,)}
 
 
 class Presumptuous(EventsInAnyOrder):

@@ -1,0 +1,315 @@
+"""What happens in a cluster under a controller: brokers die and return, leaders change ISRs, ZooKeeper answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec
+
+from election.ids import BrokerId
+from spec.language import (
+    action,
+    bound,
+    require,
+    say,
+)
+from spec.parts.controller_calls import WaitingChange
+from spec.systems.cluster.state import (
+    CONTROLLER,
+    C,
+    ClusterVariables,
+    Role,
+    isr_may_change,
+    leaders_wait,
+    leaders_write,
+)
+from statemachines.alter_partition import (
+    AlteredPartitions,
+    AlterPartitionData,
+    AlterPartitionRequest,
+)
+from statemachines.broker.hosted_partition import goes_by
+from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller_broker_request_batch import InMemoryBatch
+from statemachines.controller_calls import (
+    Await,
+    Calls,
+    EventFailure,
+    Processing,
+    call_of,
+)
+from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.kafka_zk_client import UNFENCED, ZkBatch, retry_requests_until_connected
+from statemachines.messages.control_requests import (
+    ControlRequest,
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+)
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.state_change import Handled, Processed
+from statemachines.zk_data import (
+    topic_partition_state_path,
+)
+from statemachines.zookeeper.tree import Code
+
+P = ParamSpec("P")
+
+
+class ClusterActions(ClusterVariables[C]):
+    """A controller of which every step is an action, and what happens beside it."""
+
+    # The controller, over a state.
+
+    def receive(self, s: C, broker: BrokerId, request: ControlRequest) -> None:
+        """A broker goes by a request from now on; what was sent to one that does not run is gone when it starts."""
+        match request:
+            case LeaderAndIsrRequest(partitionStates=states):
+                for told in states:
+                    replica = PartitionAndReplica(TopicPartition(told.topicName, told.partitionIndex), broker)
+                    role = s.roles[replica]
+                    if role is None or goes_by(role.leader_epoch, told.leaderEpoch):
+                        s.roles[replica] = Role(told.leader, told.leaderEpoch)
+            case StopReplicaRequest(partitionStates=stopped):
+                for each in stopped:
+                    replica = PartitionAndReplica(TopicPartition(each.topicName, each.partitionIndex), broker)
+                    s.roles[replica] = None
+
+    def controller(self, s: C) -> ControllerEventProcessor:
+        """The controller that processes events, change by change.
+
+        It goes on after a change that is over in a step of its own. What such a step touches is the controller's
+        alone, so that it makes no difference when it is made; and no step looks at what two changes look at. Of the
+        requests that are sent for no change nothing stays in a batch.
+        """
+        context = self.context.of(s.context)
+        kept = (s.partition_requests, s.replica_requests, InMemoryBatch())
+        of_partitions, of_replicas, of_others = (
+            self.request_batch(
+                CONTROLLER, context, lambda broker, request: self.receive(s, broker, request), requests, self.design
+            )
+            for requests in kept
+        )
+        partitions = self.partition_state_machine(context, of_partitions, self.design, None, self.unclean)
+        replicas = self.replica_state_machine(context, of_replicas, self.design, None, self.unclean)
+        client = self.zk_client(context, self.design, s, self.assignments)
+        return self.event_processor(partitions, replicas, of_others, zk_client=client, change_by_change=True)
+
+    def begin(self, s: C, handler: Callable[Concatenate[Any, P], Calls], *given: P.args, **named: P.kwargs) -> None:
+        """The controller begins to process an event."""
+        self.go_on(s, self.controller(s).process(call_of(handler, *given, **named)))
+
+    def go_on(self, s: C, step: Processing | Processed) -> None:
+        """An event waits for ZooKeeper, or is over."""
+        step = self.answered_at_once(s, step)
+        if isinstance(step, Processing):
+            self.within_bounds(step.awaits.what)
+            self.thread.leave(s.thread, step)
+            return
+        self.thread.leave(s.thread, None)
+        assert not step.moves
+        assert step.failure in (None, EventFailure.ControllerMoved)
+        if step.failure is not None:
+            self.resign(s)
+
+    def answered_at_once(self, s: C, step: Processing | Processed) -> Processing | Processed:
+        """How an event goes on where what it waits for needs no step of its own."""
+        while isinstance(step, Processing) and isinstance(step.awaits.what, self.at_once):
+            controller = self.controller(s)
+            responses = retry_requests_until_connected(self.zk.servers(s.zk), None, controller.requests(step))
+            step = controller.answered(step, responses)
+        return step
+
+    def within_bounds(self, what: WaitingChange | Handled) -> None:
+        """What a change is about to write has no leader epoch that is too high."""
+        if not isinstance(what, Handled) and what.due is ZkBatch.SetTopicPartitionStates:
+            bound(all(each.leader_and_isr.leader_epoch <= self.max_leader_epoch for each in what.updates))
+
+    def resign(self, s: C) -> None:
+        """The controller knows nothing any more; requests that it has not sent it forgets only by design."""
+        say("it resigns")
+        s.active = False
+        self.controller(s).on_controller_resignation()
+
+    # Controllers.
+
+    @action(actor="controller", receiver="ZooKeeper")
+    def become_controller(self, s: C) -> None:
+        """The controller is elected, reads what there is, and starts its state machines. [onControllerFailover]"""
+        require(not s.active)
+        bound(s.epoch < 1 + 2 * self.moves)
+        stat = self.zk.servers(s.zk).set(None, CONTROLLER_EPOCH, s.epoch + 1)
+        s.active = True
+        s.context.epoch, s.context.epoch_zk_version = s.epoch, stat.version
+        self.begin(s, ControllerEventProcessor.on_controller_failover)
+
+    @action(when=lambda self: self.moves > 0, actor="another controller", receiver="ZooKeeper")
+    def elect_another_controller(self, s: C) -> None:
+        """Another controller is elected, which the one here does not know yet."""
+        require(s.active and s.context.epoch == s.epoch)
+        bound(s.epoch < 2 * self.moves)
+        self.zk.servers(s.zk).set(None, CONTROLLER_EPOCH, s.epoch + 1)
+
+    @action(when=lambda self: self.moves > 0, actor="controller")
+    def hear_of_another_controller(self, s: C) -> None:
+        """The controller hears that another has been elected, when it has nothing to do. [ControllerChange]"""
+        require(s.active and s.idle and s.context.epoch < s.epoch)
+        self.resign(s)
+
+    # Brokers.
+
+    @action(when=lambda self: self.max_deaths > 0, actor="broker")
+    def die(self, s: C, broker: BrokerId) -> None:
+        """A broker dies, and its registration goes."""
+        require(broker in s.registered)
+        bound(s.deaths < self.max_deaths)
+        s.deaths += 1
+        s.registered -= {broker}
+        self.forget_roles(s, broker)
+
+    @action(when=lambda self: self.max_deaths > 0, actor="broker")
+    def come_back(self, s: C, broker: BrokerId) -> None:
+        """A broker is started again, when the controller knows that it was gone."""
+        require(broker not in s.registered and broker not in s.context.live_broker_epochs)
+        s.registered |= {broker}
+        self.forget_roles(s, broker)
+
+    def forget_roles(self, s: C, broker: BrokerId) -> None:
+        """A broker that starts waits to be told which leaders to go by."""
+        for partition in self.assignments:
+            s.roles[PartitionAndReplica(partition, broker)] = None
+
+    @action(when=lambda self: self.max_deaths > 0, actor="controller", receiver="ZooKeeper")
+    def broker_change(self, s: C) -> None:
+        """The controller reads which brokers are registered. [BrokerChange, onBrokerStartup]"""
+        require(s.active and s.idle)
+        require(s.registered != frozenset(s.context.live_broker_epochs))
+        self.begin(s, ControllerEventProcessor.process_broker_change)
+
+    # Leaders.
+
+    def role_of_leader(self, s: C, partition: TopicPartition) -> Role:
+        """What a broker goes by that leads a partition, and knows."""
+        state = s.state(partition)
+        require(state is not None and state.leader in s.registered)
+        assert state is not None
+        role = Role(state.leader, state.leader_epoch)
+        require(s.roles[PartitionAndReplica(partition, state.leader)] == role)
+        return role
+
+    def led(self, s: C, partition: TopicPartition) -> LeaderAndIsr:
+        """The state of a partition whose leader runs, if whom it asks for another ISR has nothing else to do."""
+        require(not self.asks_for_isr or (s.active and s.idle))
+        state = s.state(partition)
+        require(state is not None and state.leader in s.registered)
+        assert state is not None
+        return state
+
+    def change_isr(self, s: C, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
+        """The leader asks the controller for it, since 2.7; before, it writes it, and has the controller told."""
+        node = s.written(partition)
+        assert node is not None
+        state = node.data.leader_and_isr
+        self.role_of_leader(s, partition)
+        require(not self.asks_for_isr or self.may_be_asked(s, partition))
+        bound(node.version - state.leader_epoch < self.isr_changes)
+        if self.asks_for_isr:
+            recovered = LeaderRecoveryState.RECOVERED  # a leader is, as soon as it knows that it leads [makeLeader]
+            wanted = AlterPartitionData(*partition, state.leader_epoch, isr, recovered, node.version)
+            request = AlterPartitionRequest(state.leader, 0, (wanted,))
+            self.begin(s, ControllerEventProcessor.process_alter_partition, request)
+            return
+        data = node.data._replace(leader_and_isr=state._replace(isr=isr))
+        self.zk.servers(s.zk).set(None, topic_partition_state_path(partition), data, node.version)
+        s.isr_change_notification |= {partition}
+
+    def may_be_asked(self, s: C, partition: TopicPartition) -> bool:
+        """Whether the leader has no request that was written unheard.
+
+        Such a leader is refused, and waits for another leader epoch.
+        [INVALID_UPDATE_VERSION in Partition.handleAlterPartitionError, 3.9]
+        """
+        known, node = self.context.of(s.context).leadership_of(partition), s.written(partition)
+        return known is not None and node is not None and known.leader_and_isr.partition_epoch == node.version
+
+    @action(when=isr_may_change, actor="leader", receiver="{self.isr_receiver}")
+    def shrink_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
+        """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr]"""
+        state = self.led(s, partition)
+        require(broker != state.leader and broker in state.isr)
+        self.change_isr(s, partition, tuple(member for member in state.isr if member != broker))
+
+    @action(when=isr_may_change, actor="leader", receiver="{self.isr_receiver}")
+    def expand_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
+        """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr]"""
+        state = self.led(s, partition)
+        require(broker not in state.isr and broker in s.registered)
+        require(s.roles[PartitionAndReplica(partition, broker)] == Role(state.leader, state.leader_epoch))
+        self.change_isr(s, partition, (*state.isr, broker))
+
+    @action(when=leaders_write, actor="controller", receiver="ZooKeeper")
+    def hear_of_isr_changes(self, s: C) -> None:
+        """The controller reads the states that leaders have changed. [IsrChangeNotification]"""
+        require(s.active and s.idle and s.isr_change_notification)
+        self.begin(s, ControllerEventProcessor.process_isr_change_notification)
+
+    # ZooKeeper answers.
+
+    def answer(self, s: C, change: WaitingChange) -> None:
+        """ZooKeeper answers what a change waits for; what is left of the event counts only if the change is over."""
+        controller = self.controller(s)
+        machine = controller.machine_of(change)
+        assert machine is not None
+        responses = retry_requests_until_connected(self.zk.servers(s.zk), None, machine.requests(change))
+        say(change.due.value)
+        for refused in dict.fromkeys(each.code for each in responses if each.code is not Code.OK):
+            say(refused.name)
+        step = machine.answered(change, responses)
+        if isinstance(step, Handled | AlteredPartitions):
+            self.go_on(s, controller.go_on(Processing(Await(step, s.thread.then), s.thread.calls)))
+        else:
+            self.within_bounds(step)
+            self.thread.wait(s.thread, step)
+
+    @action(actor="controller", receiver="ZooKeeper")
+    def answer_partitions(self, s: C) -> None:
+        """ZooKeeper answers the requests of the partition state machine."""
+        change = s.thread.electing
+        require(change is not None)
+        assert change is not None
+        self.answer(s, change)
+
+    @action(actor="controller", receiver="ZooKeeper")
+    def answer_replicas(self, s: C) -> None:
+        """ZooKeeper answers the requests of the replica state machine."""
+        change = s.thread.removing
+        require(change is not None)
+        assert change is not None
+        self.answer(s, change)
+
+    @action(when=leaders_wait, actor="controller", receiver="ZooKeeper")
+    def answer_alteration(self, s: C) -> None:
+        """ZooKeeper answers the requests of the controller for a leader. [AlterPartition]"""
+        change = s.thread.altering
+        require(change is not None)
+        assert change is not None
+        self.answer(s, change)
+
+    @action(when=lambda self: self.loses_answers, actor="ZooKeeper", receiver="controller")
+    def lose_answers(self, s: C) -> None:
+        """ZooKeeper does what a change asks for, all of it, and will be asked again, as its answers are lost."""
+        change = s.thread.waiting
+        require(change is not None and change.due not in UNFENCED)
+        assert change is not None
+        machine = self.controller(s).machine_of(change)
+        assert machine is not None
+        retry_requests_until_connected(self.zk.servers(s.zk), None, machine.requests(change))
+        say(change.due.value)
+        say("the connection is lost with the answers")
+
+    @action(actor="controller")
+    def next_change(self, s: C) -> None:
+        """A change is over: the controller goes on with the next one of the event."""
+        require(s.thread.over is not None)
+        processing = self.thread.processing(s.thread)
+        assert processing is not None
+        self.go_on(s, self.controller(s).answered(processing, ()))

@@ -1,0 +1,337 @@
+"""What has to hold of a cluster under a controller, and what must be able to happen."""
+
+from __future__ import annotations
+
+from typing_extensions import TypeVar
+
+from election.ids import BrokerId
+from spec.language import (
+    Step,
+    invariant,
+    sometimes,
+    transition_invariant,
+)
+from spec.parts.request_batch import Batch
+from spec.systems.cluster.actions import ClusterActions
+from spec.systems.cluster.state import C, Role, elects_the_living, leaders_write
+from statemachines.controller_failover import ControllerFailover
+from statemachines.kafka_zk_client import ZkBatch
+from statemachines.messages.leader_and_isr import NO_LEADER
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.partition_state_machine import (
+    PREFERRED,
+    REASSIGN,
+)
+from statemachines.tables.partition import (
+    PARTITION,
+    NewPartition,
+    NonExistentPartition,
+    OfflinePartition,
+    OnlinePartition,
+)
+from statemachines.tables.replica import (
+    NonExistentReplica,
+    OfflineReplica,
+    OnlineReplica,
+    ReplicaDeletionIneligible,
+)
+from statemachines.tables.table import Table, TableState
+
+T = TypeVar("T", bound=TableState)
+
+ANSWERS = ("answer_partitions", "answer_replicas")
+"""The actions in which a controller goes on with a change of states."""
+WRITES = (*ANSWERS, "answer_alteration", "lose_answers")
+"""Those in which ZooKeeper does what a controller asks for."""
+LEADERS = ("shrink_isr", "expand_isr")
+"""Those in which a leader writes its ISR, or asks for it."""
+
+
+class ClusterProperties(ClusterActions[C]):
+    """What holds of leaders and ISRs, of what the controller knows, and of a cluster that is quiet."""
+
+    # Properties of what is in ZooKeeper.
+
+    @invariant
+    def leader_in_isr(self, s: C, partition: TopicPartition) -> bool:
+        """P1: the leader is in the ISR, if there is one."""
+        state = s.state(partition)
+        return state is None or state.leader in (NO_LEADER, *state.isr)
+
+    @invariant
+    def isr_not_empty(self, s: C, partition: TopicPartition) -> bool:
+        """P2: the ISR is never empty."""
+        state = s.state(partition)
+        return state is None or len(state.isr) > 0
+
+    @invariant
+    def isr_within_assigned(self, s: C, partition: TopicPartition) -> bool:
+        """P3: the ISR is of brokers that keep the partition, each of which stands there once."""
+        state = s.state(partition)
+        if state is None:
+            return True
+        members = {*state.isr}
+        return len(members) == len(state.isr) and members <= {*self.assigned(s, partition)}
+
+    @transition_invariant
+    def leader_epoch_monotone(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
+        """P4: each write of the controller raises the leader epoch by one; an ISR for the leader keeps it."""
+        old, new = before.written(partition), after.written(partition)
+        if old is None or new is None:
+            return new is None or new.data.leader_and_isr.leader_epoch == 0
+        writes: int = new.version - old.version
+        raised: int = new.data.leader_and_isr.leader_epoch - old.data.leader_and_isr.leader_epoch
+        keeps = writes == 0 or step.action in LEADERS or before.thread.altering is not None
+        return raised == (0 if keeps else writes)
+
+    @transition_invariant
+    def one_leader_per_epoch(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
+        """P5: in a leader epoch one broker leads, or none."""
+        old, new = before.state(partition), after.state(partition)
+        if old is None or new is None or old.leader_epoch != new.leader_epoch:
+            return True
+        return old.leader == new.leader
+
+    @invariant
+    def presumed_leader_legit(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """P6: a broker that runs goes by the leader in ZooKeeper, or by one of an earlier leader epoch."""
+        role, state = s.roles[PartitionAndReplica(partition, broker)], s.state(partition)
+        if role is None or broker not in s.registered:
+            return True
+        if state is None or role.leader_epoch > state.leader_epoch:
+            return False
+        return role.leader_epoch < state.leader_epoch or role.leader == state.leader
+
+    @transition_invariant
+    def told_as_written(self, before: C, step: Step, after: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """P6, H6: who goes by what it is told goes by the leader that is in ZooKeeper, in its leader epoch."""
+        old, new = (s.roles[PartitionAndReplica(partition, broker)] for s in (before, after))
+        if new is None or new == old:
+            return True
+        state = after.state(partition)
+        return state is not None and new == Role(state.leader, state.leader_epoch)
+
+    @transition_invariant(of=("answer_partitions", "lose_answers"))
+    def elected_from_what_is_there(self, before: C, after: C) -> bool:
+        """P12: an election is written over the very state that it was made of."""
+        change = before.thread.electing
+        if change is None or change.due is not ZkBatch.SetTopicPartitionStates:
+            return True
+        for partition, elected, _ in change.updates:
+            node = before.written(partition)
+            if node is not None and node.version != elected.partition_epoch and node != after.written(partition):
+                return False
+        return True
+
+    @transition_invariant(of=("answer_partitions", "lose_answers"), when=elects_the_living)
+    def isr_survives_election(self, before: C, after: C) -> bool:
+        """A5: a preferred election, or a reassignment's, leaves the ISR as it was."""
+        change = before.thread.electing
+        if change is None or change.strategy not in (PREFERRED, REASSIGN):
+            return True
+        states = ((before.state(partition), after.state(partition)) for partition in self.assignments)
+        return all(old is None or new is None or old.isr == new.isr for old, new in states)
+
+    @transition_invariant
+    def clean_election(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
+        """P11: a new leader was in the ISR, unless one from outside is permitted, or an administrator asks."""
+        old, new = before.state(partition), after.state(partition)
+        if old is None or new is None or new.leader in (NO_LEADER, old.leader):
+            return True
+        change = before.thread.electing
+        return self.unclean or new.leader in old.isr or (change is not None and change.strategy.allow_unclean)
+
+    @transition_invariant(of=WRITES)
+    def fenced_writes(self, before: C, after: C) -> bool:
+        """C4: a controller that writes has the epoch that is in ZooKeeper at that moment."""
+        if before.context.epoch == before.epoch:
+            return True
+        return all(before.written(partition) == after.written(partition) for partition in self.assignments)
+
+    # Properties of what the controller knows.
+
+    def takes(self, table: Table[T], before: T, after: T) -> bool:
+        """Whether nothing changes, or by a row of the table."""
+        return before is after or table.allows(before, after)
+
+    @transition_invariant
+    def legal_psm(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
+        """P7: partitions change their states as the table has it, but where a controller begins or resigns."""
+        if not before.active or not after.active or ControllerFailover.STARTS_PARTITIONS in before.thread.calls:
+            return True
+        states = (s.context.partition_states.get(partition, NonExistentPartition) for s in (before, after))
+        return self.takes(PARTITION, *states)
+
+    @transition_invariant
+    def legal_rsm(
+        self,
+        before: C,
+        step: Step,
+        after: C,
+        partition: TopicPartition,
+        broker: BrokerId,
+    ) -> bool:
+        """P7: replicas change their states as the table has it, but where a controller begins or resigns."""
+        if not before.active or not after.active:
+            return True
+        replica = PartitionAndReplica(partition, broker)
+        states = (s.context.replica_states.get(replica, NonExistentReplica) for s in (before, after))
+        return self.takes(self.design.replica_table, *states)
+
+    @invariant
+    def new_has_no_state(self, s: C, partition: TopicPartition) -> bool:
+        """P8: of a partition that is new the controller knows no leader."""
+        new = s.context.partition_states.get(partition) is NewPartition
+        return not new or partition not in s.context.partition_leadership_info
+
+    @invariant
+    def cache_not_ahead(self, s: C, partition: TopicPartition) -> bool:
+        """C9: the controller knows no state of a partition that is not in ZooKeeper yet."""
+        known, node = s.context.partition_leadership_info.get(partition), s.written(partition)
+        if known is None or node is None:
+            return known is None or self.is_to_be_deleted(s, partition)
+        return known.leader_and_isr.partition_epoch <= node.version
+
+    def is_about_to_change_states(self, s: C) -> bool:
+        """Whatever happens next, the one controller that there is finds its batches as they are."""
+        return s.active and s.idle and s.context.epoch == s.epoch
+
+    @invariant(where=is_about_to_change_states)
+    def batch_empty(self, s: C) -> bool:
+        """H3: a controller that begins to change states finds nothing in its batches."""
+        return not any(requests.leader_and_isr or requests.stop_replica for requests in self.requests_in(s))
+
+    def requests_in(self, s: C) -> tuple[Batch, Batch]:
+        """The batches of both state machines."""
+        return s.partition_requests, s.replica_requests
+
+    # Properties of what is quiet. Of a topic that is to be deleted leaders and ISRs are not kept up any more.
+
+    def quiet(self, s: C) -> bool:
+        """The one controller that there is has nothing to do, and has heard of all that there was to hear of."""
+        if not (s.active and s.idle) or s.context.epoch != s.epoch or s.isr_change_notification:
+            return False
+        return all((broker in s.registered) == (broker in s.context.live_broker_epochs) for broker in self.broker_ids)
+
+    @invariant(where=quiet)
+    def cache_fresh(self, s: C, partition: TopicPartition) -> bool:
+        """C8: when all is quiet, the controller knows the partition's state as it is in ZooKeeper."""
+        known = s.context.partition_leadership_info.get(partition)
+        written = s.leader_isr_and_controller_epoch(partition)
+        if known is None or written is None:
+            return known is None
+        return known.leader_and_isr == written.leader_and_isr
+
+    @invariant(where=quiet)
+    def online_has_live_leader(self, s: C, partition: TopicPartition) -> bool:
+        """P9: when all is quiet, the leader of a partition that is online runs."""
+        state = s.state(partition)
+        if s.context.partition_states.get(partition) is not OnlinePartition or self.is_to_be_deleted(s, partition):
+            return True
+        return state is not None and state.leader in s.registered
+
+    @invariant(where=quiet)
+    def offline_only_if_stuck(self, s: C, partition: TopicPartition) -> bool:
+        """P10: when all is quiet, no broker runs that might lead an offline partition, or a leader yet shuts down."""
+        state, context = s.state(partition), self.context.of(s.context)
+        if s.context.partition_states.get(partition) is not OfflinePartition or state is None:
+            return True
+        if self.is_to_be_deleted(s, partition):
+            return True
+        candidates = (broker for broker in self.assigned(s, partition) if self.unclean or broker in state.isr)
+        return state.leader in s.registered or not any(map(context.is_live_broker, candidates))
+
+    @invariant(where=quiet)
+    def dead_not_in_isr(self, s: C, partition: TopicPartition) -> bool:
+        """P13: when all is quiet, the members of an ISR of several run, those that keep the partition."""
+        state = s.state(partition)
+        if state is None or len(state.isr) < 2 or self.is_to_be_deleted(s, partition):
+            return True
+        return {*state.isr} & {*self.assigned(s, partition)} <= s.registered
+
+    @invariant(where=quiet)
+    def offline_replica_is_dead(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """P14: when all is quiet, the broker of a replica that is offline does not run, or shuts down."""
+        state = s.context.replica_states.get(PartitionAndReplica(partition, broker))
+        if state not in (OfflineReplica, ReplicaDeletionIneligible) or self.is_to_be_deleted(s, partition):
+            return True
+        return not self.context.of(s.context).is_live_broker(broker)
+
+    @invariant(where=quiet)
+    def rsm_domain(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """P15: when all is quiet, those replicas have states that are assigned."""
+        assigned = broker in self.context.of(s.context).partition_replica_assignment(partition)
+        return assigned == (PartitionAndReplica(partition, broker) in s.context.replica_states)
+
+    # Every row of both tables that can be taken must be.
+
+    def partition_changes(
+        self,
+        before: C,
+        after: C,
+        partition: TopicPartition,
+        source: object,
+        target: object,
+    ) -> bool:
+        """Whether the controller has a partition in the one state before, and in the other after it."""
+        old, new = (s.context.partition_states.get(partition) for s in (before, after))
+        return old is source and new is target
+
+    def replica_changes(
+        self,
+        before: C,
+        after: C,
+        replica: PartitionAndReplica,
+        source: object,
+        target: object,
+    ) -> bool:
+        """Whether the controller has a replica in the one state before, and in the other after it."""
+        old, new = (s.context.replica_states.get(replica) for s in (before, after))
+        return old is source and new is target
+
+    @sometimes(when=lambda self: self.max_deaths > 0)
+    def a_dead_leader(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
+        """OnlinePartition -> OfflinePartition."""
+        return self.partition_changes(before, after, partition, OnlinePartition, OfflinePartition)
+
+    @sometimes(when=lambda self: self.max_deaths > 0)
+    def a_leader_again(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
+        """OfflinePartition -> OnlinePartition."""
+        return self.partition_changes(before, after, partition, OfflinePartition, OnlinePartition)
+
+    @sometimes(when=lambda self: self.max_deaths > 0)
+    def a_replica_is_back(
+        self,
+        before: C,
+        step: Step,
+        after: C,
+        partition: TopicPartition,
+        broker: BrokerId,
+    ) -> bool:
+        """OfflineReplica -> OnlineReplica."""
+        return self.replica_changes(
+            before, after, PartitionAndReplica(partition, broker), OfflineReplica, OnlineReplica
+        )
+
+    # What else must be able to happen.
+
+    @sometimes(where=quiet)
+    def all_is_quiet(self, s: C) -> bool:
+        """All is quiet, and a partition is online."""
+        return OnlinePartition in s.context.partition_states.values()
+
+    @sometimes(when=lambda self: self.moves > 0 and self.design.fence_zk, of=ANSWERS)
+    def moved_half_way(self, before: C, after: C) -> bool:
+        """A controller finds that another has been elected, while it changes states."""
+        return not after.active
+
+    @sometimes(when=leaders_write, of=ANSWERS)
+    def a_conflict(self, before: C, after: C) -> bool:
+        """A state has been written by its leader since the controller read it, and is read again."""
+        for old, new in (
+            (before.thread.electing, after.thread.electing),
+            (before.thread.removing, after.thread.removing),
+        ):
+            if old is not None and new is not None and old.due is ZkBatch.SetTopicPartitionStates:
+                return new.due is ZkBatch.GetTopicPartitionStates and new.asking == old.asking
+        return False

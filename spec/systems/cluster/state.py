@@ -1,0 +1,375 @@
+"""The state of a cluster under a controller: its variables, the parts that they are of, and how large they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from typing_extensions import TypeVar
+
+from election.ids import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch
+from spec.language import (
+    Domain,
+    Size,
+    Specification,
+    Total,
+    at_most,
+    constant,
+    integers,
+    left_out,
+    one_of,
+    part,
+    sequence_of,
+    subset_of,
+    tuple_of,
+    variable,
+)
+from spec.parts.controller_calls import EventThread, EventThreadPart, in_order
+from spec.parts.controller_context import Context, ContextPart
+from spec.parts.partition_states import PartitionStates
+from spec.parts.request_batch import Batch, BatchPart, RequestsWithoutMetadata
+from spec.parts.zk_client import ZkClientReadingVariables
+from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
+from statemachines.alter_partition import (
+    AlteringPartitions,
+)
+from statemachines.broker_changes import BrokerChanges
+from statemachines.control_design import ControlDesign
+from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
+from statemachines.controller_calls import (
+    Call,
+    Frame,
+    StackFrames,
+    ZkRequests,
+)
+from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.isr_alterations import IsrAlterations
+from statemachines.kafka_zk_client import UNFENCED, ZkBatch
+from statemachines.messages.control_requests import (
+    LeaderAndIsrPartitionState,
+    StopReplicaPartitionState,
+)
+from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
+from statemachines.partition_state_machine import (
+    OFFLINE,
+    PREFERRED,
+    REASSIGN,
+    PartitionLeaderElectionStrategy,
+    PartitionStateChange,
+    PartitionStateMachine,
+)
+from statemachines.replica_state_machine import OfBroker, ReplicaStateChange, ReplicaStateMachine
+from statemachines.state_change import ElectionOutcome, Handled, StateChangeCause
+from statemachines.tables.replica import (
+    NewReplica,
+    OfflineReplica,
+)
+from statemachines.zk_data import (
+    TopicPartitionState,
+    topic_partition_path,
+    topic_partition_state_path,
+    topic_partitions_path,
+)
+from statemachines.zk_state_machine import PartitionUpdate
+from statemachines.zookeeper.tree import SessionId, ZkVersion
+
+Deaths = Annotated[int, "how often brokers died"]
+"""A number of deaths."""
+
+CONTROLLER: BrokerId = 9
+"""Where the controller runs; it keeps no replica."""
+TOPIC: TopicName = "t"
+TOPIC_PATH = f"/brokers/topics/{TOPIC}"
+
+
+class Role(NamedTuple):
+    """Which leader a broker goes by, for one of its replicas."""
+
+    leader: int
+    """-1 if there is none."""
+    leader_epoch: LeaderEpoch
+
+
+class ClusterState(PartitionStates):
+    """A controller, the ZooKeeper that it writes to, and the brokers that it tells."""
+
+    context: Context
+    partition_requests: Batch
+    replica_requests: Batch
+    thread: EventThread
+    registered: frozenset[BrokerId] = variable(
+        "The brokers that run and are registered. Left out: their sessions, and their nodes below /brokers/ids."
+    )
+    deaths: Deaths = variable("How often a broker died.")
+    roles: Total[PartitionAndReplica, Role | None] = variable(
+        "The LeaderAndIsr of the newest leader epoch that was sent to a replica; None if that was before its broker "
+        "started, or if it was to stop since. Left out: queues of requests, so that a broker obeys at once."
+    )
+    active: bool = variable("The controller takes itself for controller. [isActive]")
+    isr_change_notification: frozenset[TopicPartition] = variable(
+        "The partitions whose leaders have changed their ISRs, and told the controller, which has not read them yet."
+    )
+
+    @property
+    def broker_epochs(self) -> Mapping[BrokerId, BrokerEpoch]:
+        """All brokers have the same epoch, as long as none is bounced."""
+        return dict.fromkeys(self.registered, 0)
+
+    @property
+    def idle(self) -> bool:
+        """It has no event under way."""
+        return self.thread.waiting is None and self.thread.over is None
+
+
+C = TypeVar("C", bound=ClusterState, default=ClusterState)
+
+
+def leaders_write(self: ClusterVariables[Any]) -> bool:
+    """Leaders write their ISRs to ZooKeeper themselves."""
+    return isr_may_change(self) and not self.asks_for_isr
+
+
+def leaders_wait(self: ClusterVariables[Any]) -> bool:
+    """Leaders ask the controller for an ISR, which writes it in steps of its own."""
+    return isr_may_change(self) and self.asks_for_isr and AlteringPartitions not in self.at_once
+
+
+def elects_the_living(self: ClusterVariables[Any]) -> bool:
+    """A leader may be elected in place of one that runs."""
+    return not {PREFERRED, REASSIGN}.isdisjoint(self.strategies)
+
+
+def isr_may_change(self: ClusterVariables[Any]) -> bool:
+    """Leaders change the ISR by themselves."""
+    return self.isr_changes > 0 and self.brokers > 1
+
+
+class ClusterVariables(Specification[C]):
+    """What there is of a cluster under a controller, and how large it is."""
+
+    brokers: int = constant(2, "Brokers that keep replicas.", at_least=1, at_most=6)
+    max_deaths: int = constant(2, "Bound: how often brokers die.", at_least=0, at_most=9)
+    isr_changes: int = constant(1, "Bound: how often the ISR of a partition is changed.", at_least=0, at_most=9)
+    moves: int = constant(1, "Bound: how often another controller is elected.", at_least=0, at_most=3)
+    max_leader_epoch: int = constant(4, "Bound: the highest leader epoch; the first is 0.", at_least=0, at_most=30)
+    unclean: bool = constant(False, "Brokers are configured to elect leaders from outside the ISR.")
+
+    partition_state_machine: ClassVar[type[PartitionStateMachine]] = PartitionStateMachine
+    replica_state_machine: ClassVar[type[ReplicaStateMachine]] = ReplicaStateMachine
+    request_batch: ClassVar[type[ControllerBrokerRequestBatch]] = RequestsWithoutMetadata
+    event_processor: ClassVar[type[ControllerEventProcessor]] = ControllerEventProcessor
+    zk_client: ClassVar[type[ZkClientReadingVariables]] = ZkClientReadingVariables
+
+    # What a system says.
+
+    design: ControlDesign
+    """How the controller of this release does it: the switches."""
+    deletable: ClassVar[tuple[TopicName, ...]] = ()
+    """The topics that may be deleted there; of their nodes it is known then what stands below them."""
+    at_once: ClassVar[tuple[type, ...]] = (ZkRequests,)
+    """What an event may wait for that needs no step of its own."""
+
+    @property
+    def strategies(self) -> tuple[PartitionLeaderElectionStrategy, ...]:
+        """How leaders are elected there."""
+        return (OFFLINE,)
+
+    @property
+    def asks_for_isr(self) -> bool:
+        """Whether a leader asks the controller to change an ISR. [AlterPartition]"""
+        return False
+
+    @property
+    def isr_receiver(self) -> str:
+        """To whom a leader says which ISR it wants."""
+        return "controller" if self.asks_for_isr else "ZooKeeper"
+
+    @property
+    def loses_answers(self) -> bool:
+        """Whether a connection may be lost before what ZooKeeper has done is answered."""
+        return False
+
+    @property
+    def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
+        """Which brokers keep each partition, at first."""
+        raise NotImplementedError
+
+    @property
+    def all_assignments(self) -> Mapping[TopicPartition, Collection[ReplicaAssignment]]:
+        """How each partition may be assigned, in ZooKeeper or in the controller's context."""
+        return {partition: (assignment,) for partition, assignment in self.assignments.items()}
+
+    def assigned(self, s: C, partition: TopicPartition) -> tuple[BrokerId, ...]:
+        """Which brokers keep a partition now, as ZooKeeper has it."""
+        return self.assignments[partition].replicas
+
+    def is_to_be_deleted(self, s: C, partition: TopicPartition) -> bool:
+        """Whether its topic is to be deleted, so that it need not have a leader any more."""
+        return False
+
+    @property
+    def resume_frames(self) -> tuple[Frame | Call, ...]:
+        """The calls that may be made with what a change has come to."""
+        return BrokerChanges.RESUME_FRAMES
+
+    @property
+    def stack_frames(self) -> StackFrames:
+        """The calls that may be left of an event while a change waits, or is over."""
+        raise NotImplementedError
+
+    @property
+    def narrowed(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
+        """The arguments of calls that are narrower here: no topic is deleted, and brokers go in order."""
+        of_brokers = sorted(self.domain_of(PartitionAndReplica), key=lambda each: each.replica)
+        return {
+            BrokerChanges.ELECTED.method: {"for_deletion": ((),), "not_for_deletion": in_order(of_brokers)},
+            BrokerChanges.fail_replica_deletion: {"replicas": ((),)},
+        }
+
+    @property
+    def more_nodes(self) -> Collection[Znodes]:
+        """What else there may be in ZooKeeper, the topic's node among them."""
+        return (Znodes(TOPIC_PATH),)
+
+    # How large it is.
+
+    @property
+    def broker_ids(self) -> Sequence[BrokerId]:
+        """The brokers, in the order in which a controller goes through them."""
+        return range(self.brokers)
+
+    @property
+    def replicas(self) -> Sequence[PartitionAndReplica]:
+        """A replica of every partition on every broker."""
+        return [PartitionAndReplica(each, broker) for each in self.assignments for broker in self.broker_ids]
+
+    @property
+    def type_sizes(self) -> Mapping[Any, Size]:
+        """How large the types are that the controller's parts have as well."""
+        brokers, partitions = self.broker_ids, tuple(self.assignments)
+        return {
+            BrokerId: brokers,
+            TopicName: (TOPIC,),
+            PartitionId: range(len(partitions)),
+            TopicPartition: partitions,
+            PartitionAndReplica: self.replicas,
+            ControllerEpoch: integers(0, 1 + 2 * self.moves),
+            BrokerEpoch: (0,),
+            LeaderEpoch: integers(0, self.max_leader_epoch),
+            ZkVersion: integers(0, self.max_leader_epoch + self.isr_changes),
+            tuple[BrokerId, ...]: at_most(self.brokers),
+            LeaderAndIsrPartitionState.leader: (NO_LEADER, *brokers),
+        }
+
+    @property
+    def request_sizes(self) -> Mapping[Any, Size]:
+        """The same in requests that wait; without what brokers do not look at here."""
+        unseen = (
+            LeaderAndIsrPartitionState.controllerEpoch,
+            LeaderAndIsrPartitionState.isr,
+            LeaderAndIsrPartitionState.partitionEpoch,
+            LeaderAndIsrPartitionState.leaderRecoveryState,
+            StopReplicaPartitionState.leaderEpoch,
+        )
+        return {**self.type_sizes, **dict.fromkeys(unseen, left_out())}
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """A change is about partitions that are there, each at most once."""
+        some = at_most(len(self.assignments))
+        outcomes = (len(self.assignments) - 1) * (1 if self.design.retry_alone else 2)
+        together = self.design.change_together
+        reads_and_sets = (*UNFENCED, ZkBatch.SetTopicPartitionStates)
+        return {
+            **self.type_sizes,
+            SessionId: [Session("controller", 0)],
+            Deaths: integers(0, self.max_deaths),
+            Role.leader: (NO_LEADER, *self.broker_ids),
+            PartitionLeaderElectionStrategy: self.strategies,
+            tuple[TopicPartition, ...]: some,
+            tuple[PartitionUpdate, ...]: some,
+            tuple[tuple[TopicPartition, StateChangeCause | None], ...]: at_most(outcomes),
+            ReplicaStateChange.due: [each for each in ZkBatch if each in reads_and_sets],
+            tuple[tuple[TopicPartition, ElectionOutcome], ...]: some,
+            Handled.controller_moved: (False,),
+            tuple[OfBroker, ...]: at_most((self.brokers if together else len(self.replicas)) - 1),
+            PartitionStateChange.to_come: ((),) if together else some,
+            ReplicaStateChange.target: (OfflineReplica, NewReplica)
+            if self.design.read_for_new
+            else (OfflineReplica,),
+        }
+
+    @property
+    def replica_change_domain(self) -> Domain[ReplicaStateChange]:
+        """Every change of replicas: who is told of it is not settled before it is over."""
+        untold = sequence_of(self.domain_of(PartitionUpdate, recipients=((),)), longest=len(self.assignments))
+        tried = untold if self.design.tell_unwritten else ((),)
+        return self.domain_of(ReplicaStateChange, updates=untold, without=untold, tried=tried)
+
+    @property
+    def isr_change_domain(self) -> Domain[AlteringPartitions]:
+        """Every request of a leader: of one partition, whose state is written, and then read."""
+        update = self.domain_of(PartitionUpdate, recipients=((),))
+        outcome = tuple_of(self.domain_of(TopicPartition), self.domain_of(LeaderAndIsr))
+        return self.domain_of(
+            AlteringPartitions,
+            due=(ZkBatch.SetTopicPartitionStates, ZkBatch.GetTopicPartitionStates),
+            updates=sequence_of(update, longest=1),
+            outcomes=sequence_of(outcome, longest=1),
+        )
+
+    @part
+    def zk(self) -> ZooKeeperPart:
+        """The controller's epoch and the nodes of the topic; nothing is watched, and no session ends."""
+        partitions, epochs = tuple(self.assignments), self.domain_of(ControllerEpoch)
+        leader_and_isr = self.domain_of(LeaderAndIsr, partition_epoch=(0,))
+        state = self.domain_of(TopicPartitionState, leader_and_isr=leader_and_isr)
+        below_partitions = below_partition = None
+        if TOPIC in self.deletable:
+            below_partitions = subset_of(tuple(str(each.partition) for each in partitions))
+            below_partition = subset_of(("state",))
+        znodes: Collection[Znodes] = (
+            Znodes(one_of("/brokers", "/brokers/topics")),
+            Znodes(topic_partitions_path(TOPIC), children=below_partitions),
+            *self.more_nodes,
+            Znodes(one_of(*map(topic_partition_path, partitions)), children=below_partition),
+            Znodes(
+                one_of(*map(topic_partition_state_path, partitions)), data=state, version=self.domain_of(ZkVersion)
+            ),
+            Znodes(CONTROLLER_EPOCH, data=epochs, version=epochs),
+        )
+        return ZooKeeperPart(sessions=self.domain_of(SessionId), znodes=znodes, inbox=0, expiries=False)
+
+    @part
+    def context(self) -> ContextPart:
+        """What the controller knows."""
+        return ContextPart(self.type_sizes, self.all_assignments, self.deletable)
+
+    @part
+    def partition_requests(self) -> BatchPart:
+        """The batch of the partition state machine: who leads the one partition, while another is elected for."""
+        several = len(self.assignments) > 1
+        return BatchPart(self.request_sizes, self.all_assignments, told=self.replicas if several else (), stopped=())
+
+    @part
+    def replica_requests(self) -> BatchPart:
+        """The batch of the replica state machine: what came of one broker, while another is taken out of ISRs."""
+        told = [replica for replica in self.replicas if replica.replica != self.broker_ids[0] or self.brokers > 2]
+        sizes = {**self.request_sizes, LeaderAndIsrPartitionState.isNew: (False,)}
+        return BatchPart(sizes, self.all_assignments, told, stopped=self.replicas)
+
+    @part
+    def thread(self) -> EventThreadPart:
+        """What is left of the event that the controller processes."""
+        waits = leaders_wait(self)
+        return EventThreadPart(
+            self.sizes(),
+            self.domain_of(PartitionStateChange),
+            self.replica_change_domain,
+            resume_frames=(*self.resume_frames, *(IsrAlterations.RESUME_FRAMES if waits else ())),
+            stack_frames=self.stack_frames,
+            isr_change_domain=self.isr_change_domain if waits else None,
+            narrowed=self.narrowed,
+        )
