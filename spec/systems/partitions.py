@@ -6,28 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from election.ids import BrokerId
-from spec.language import (
-    Size,
-    Step,
-    action,
-    constant,
-    initial,
-    invariant,
-    require,
-    sometimes,
-    switches,
-)
+from spec.language import Size, Step, action, constant, initial, invariant, require, sometimes, switches
 from spec.parts.controller_calls import stack_frames_of
 from spec.releases import ByRelease
-from spec.systems.cluster import (
-    ANSWERS,
-    TOPIC,
-    TOPIC_PATH,
-    C,
-    ClusterSpec,
-    isr_may_change,
-    leaders_wait,
-)
+from spec.systems.cluster import ANSWERS, TOPIC, TOPIC_PATH, C, ClusterSpec, isr_may_change, leaders_wait
 from statemachines.broker_changes import BrokerChanges
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controlled_shutdown import ControlledShutdown
@@ -47,17 +29,8 @@ from statemachines.partition_state_machine import (
     PartitionLeaderElectionStrategy,
 )
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType, ReplicaLeaderElection
-from statemachines.tables.partition import (
-    NewPartition,
-    OfflinePartition,
-    OnlinePartition,
-)
-from statemachines.tables.replica import (
-    NewReplica,
-    OfflineReplica,
-    OnlineReplica,
-    ReplicaDeletionIneligible,
-)
+from statemachines.tables.partition import NewPartition, OfflinePartition, OnlinePartition
+from statemachines.tables.replica import NewReplica, OfflineReplica, OnlineReplica, ReplicaDeletionIneligible
 from statemachines.topic_changes import TopicChanges
 from statemachines.zookeeper.tree import Node
 

@@ -18,14 +18,7 @@ from typing import Any, Final
 from election.ids import BrokerId
 from spec.language import Size, action, constant, initial, invariant, require
 from spec.systems.cluster import TOPIC_PATH
-from spec.systems.reassignment import (
-    PARTITION,
-    Brokers,
-    ReassignedCluster,
-    Reassignment,
-    by_api,
-    by_node,
-)
+from spec.systems.reassignment import PARTITION, Brokers, ReassignedCluster, Reassignment, by_api, by_node
 from spec.what_if.plan import EventPlan, PlannedCluster
 from spec.what_if.situations import MOVE
 from statemachines.controller_calls import Processing

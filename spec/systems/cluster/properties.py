@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing_extensions import TypeVar
 
 from election.ids import BrokerId
-from spec.language import (
-    Step,
-    invariant,
-    sometimes,
-    transition_invariant,
-)
+from spec.language import Step, invariant, sometimes, transition_invariant
 from spec.parts.request_batch import Batch
 from spec.systems.cluster.actions import ClusterActions
 from spec.systems.cluster.state import C, Role, elects_the_living, leaders_write
@@ -18,10 +13,7 @@ from statemachines.controller_failover import ControllerFailover
 from statemachines.kafka_zk_client import ZkBatch
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.partition_state_machine import (
-    PREFERRED,
-    REASSIGN,
-)
+from statemachines.partition_state_machine import PREFERRED, REASSIGN
 from statemachines.tables.partition import (
     PARTITION,
     NewPartition,
@@ -29,12 +21,7 @@ from statemachines.tables.partition import (
     OfflinePartition,
     OnlinePartition,
 )
-from statemachines.tables.replica import (
-    NonExistentReplica,
-    OfflineReplica,
-    OnlineReplica,
-    ReplicaDeletionIneligible,
-)
+from statemachines.tables.replica import NonExistentReplica, OfflineReplica, OnlineReplica, ReplicaDeletionIneligible
 from statemachines.tables.table import Table, TableState
 
 T = TypeVar("T", bound=TableState)

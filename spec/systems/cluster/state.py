@@ -30,26 +30,16 @@ from spec.parts.partition_states import PartitionStates
 from spec.parts.request_batch import Batch, BatchPart, RequestsWithoutMetadata
 from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
-from statemachines.alter_partition import (
-    AlteringPartitions,
-)
+from statemachines.alter_partition import AlteringPartitions
 from statemachines.broker_changes import BrokerChanges
 from statemachines.control_design import ControlDesign
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
-from statemachines.controller_calls import (
-    Call,
-    Frame,
-    StackFrames,
-    ZkRequests,
-)
+from statemachines.controller_calls import Call, Frame, StackFrames, ZkRequests
 from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.isr_alterations import IsrAlterations
 from statemachines.kafka_zk_client import UNFENCED, ZkBatch
-from statemachines.messages.control_requests import (
-    LeaderAndIsrPartitionState,
-    StopReplicaPartitionState,
-)
+from statemachines.messages.control_requests import LeaderAndIsrPartitionState, StopReplicaPartitionState
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
@@ -63,10 +53,7 @@ from statemachines.partition_state_machine import (
 )
 from statemachines.replica_state_machine import OfBroker, ReplicaStateChange, ReplicaStateMachine
 from statemachines.state_change import ElectionOutcome, Handled, StateChangeCause
-from statemachines.tables.replica import (
-    NewReplica,
-    OfflineReplica,
-)
+from statemachines.tables.replica import NewReplica, OfflineReplica
 from statemachines.zk_data import (
     TopicPartitionState,
     topic_partition_path,

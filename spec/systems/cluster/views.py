@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from election.ids import BrokerId
-from spec.language import (
-    Grid,
-    Look,
-    Tag,
-    Tags,
-    picture,
-    view,
-)
+from spec.language import Grid, Look, Tag, Tags, picture, view
 from spec.systems.cluster.properties import ClusterProperties
 from spec.systems.cluster.state import C
-from statemachines.messages.control_requests import (
-    LeaderAndIsrRequest,
-    StopReplicaRequest,
-)
+from statemachines.messages.control_requests import LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 

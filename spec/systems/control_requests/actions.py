@@ -1,0 +1,316 @@
+"""What happens to requests, and to those who send and get them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, Final, ParamSpec
+
+from election.ids import BrokerId
+from spec.language import action, bound, require, say
+from spec.parts.channels import Channels, ChannelsPart
+from spec.parts.zk_client import ZkClientReadingVariables
+from spec.systems.cluster import CONTROLLER
+from spec.systems.control_requests.state import (
+    FIRST,
+    KINDS,
+    C,
+    Connection,
+    ControlRequestsVariables,
+    asks,
+    reassigns,
+    registers_anew,
+    writes,
+)
+from statemachines.broker.replica_manager import NO_FAILURES, LogFailure
+from statemachines.control_responses import ControlResponse
+from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller_broker_request_batch import InMemoryBatch
+from statemachines.controller_calls import Calls, Processing, call_of
+from statemachines.controller_channel_manager import Delivery
+from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.kafka_zk_client import ZkBatch, retry_requests_until_connected
+from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest
+from statemachines.messages.errors import Errors
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.state_change import Processed
+
+EPOCHS_OF_REASSIGNMENT: Final = 2
+"""Leader epochs that begin in the event of a reassignment: when it is asked for, and when a replica goes."""
+
+
+P = ParamSpec("P")
+
+
+class ControlRequestsActions(ControlRequestsVariables):
+    """What controllers, connections and brokers do."""
+
+    # The controller, over a state.
+
+    def controller(self, s: C) -> ControllerEventProcessor:
+        """The controller that processes events. Its requests name a life of a broker, see `ReceivingBrokersPart`."""
+        context = self.context.of(s.context)
+        naming = self.design._replace(broker_epoch=True)
+        of_partitions, of_replicas, of_others = (
+            self.request_batch(
+                CONTROLLER,
+                context,
+                lambda broker, request: self.channels.send(s.channels, broker, self.requests.kept(request)),
+                InMemoryBatch(),
+                naming,
+            )
+            for _ in range(3)
+        )
+        return ControllerEventProcessor(
+            self.partition_state_machine(context, of_partitions, self.design, log=None),
+            self.replica_state_machine(context, of_replicas, self.design, log=None),
+            of_others,
+            self.channels.of(s.channels, context),
+            zk_client=ZkClientReadingVariables(context, self.design, s, self.assignments),
+        )
+
+    def process(
+        self, s: C, handler: Callable[Concatenate[Any, P], Calls], *given: P.args, **named: P.kwargs
+    ) -> Processed:
+        """The controller processes an event, whatever ZooKeeper answers."""
+        controller = self.controller(s)
+        step = controller.process(call_of(handler, *given, **named))
+        while isinstance(step, Processing):
+            what = step.awaits.what
+            if getattr(what, "due", None) is ZkBatch.SetTopicPartitionStates:
+                bound(all(each.leader_and_isr.leader_epoch <= self.max_leader_epoch for each in what.updates))
+            responses = retry_requests_until_connected(self.zk.servers(s.zk), None, controller.requests(step))
+            step = controller.answered(step, responses)
+        assert step.failure is None
+        return step
+
+    @action(actor="controller", receiver="ZooKeeper")
+    def elect_controller(self, s: C) -> None:
+        """A controller is elected, and reads what there is; the one before goes on sending. [onControllerFailover]"""
+        bound(s.epoch < 1 + self.moves)
+        if s.epoch:
+            self.channels.move(s.channels, to=s.former)
+            self.context.of(s.context).reset_context()
+        stat = self.zk.servers(s.zk).set(None, CONTROLLER_EPOCH, s.epoch + 1)
+        s.context.epoch, s.context.epoch_zk_version = s.epoch, stat.version
+        s.brokers_changed = False
+        self.process(s, ControllerEventProcessor.on_controller_failover)
+
+    @action(when=lambda self: self.moves > 0, actor="former controller")
+    def resign(self, s: C) -> None:
+        """The former controller hears of the other one, and sends no more. [onControllerResignation]"""
+        require(not self.former.are_closed(s.former))
+        self.former.of(s.former).shutdown()
+
+    @action(when=registers_anew, actor="controller", receiver="ZooKeeper")
+    def broker_change(self, s: C) -> None:
+        """The controller reads which brokers are registered. [BrokerChange]"""
+        require(s.epoch and s.brokers_changed)
+        s.brokers_changed = False
+        self.process(s, ControllerEventProcessor.process_broker_change)
+
+    @action(when=lambda self: self.shutdowns and self.brokers > 1, actor="broker", receiver="controller")
+    def shut_down(self, s: C, broker: BrokerId) -> None:
+        """A broker asks to be shut down: others get what it leads, and it leaves the ISRs. [doControlledShutdown]"""
+        require(s.epoch and broker in s.registered and self.context.of(s.context).is_live_broker(broker))
+        epoch = self.receivers.own_epoch(s.receivers, broker)
+        require(s.context.live_broker_epochs[broker] == epoch)
+        self.process(s, ControllerEventProcessor.process_controlled_shutdown, broker, epoch)
+        s.leaving |= {broker}
+
+    # Brokers.
+
+    @action(when=lambda self: self.max_deaths > 0, actor="broker")
+    def die(self, s: C, broker: BrokerId) -> None:
+        """A broker dies, and its registration goes. The controller cannot tell that from a slow one."""
+        require(broker in s.registered)
+        bound(s.deaths < self.max_deaths)
+        s.deaths += 1
+        s.registered -= {broker}
+        if broker in s.leaving:
+            s.leaving -= {broker}
+        self.receivers.die(s.receivers, broker)
+        if s.copies[broker] is not None:
+            s.copies[broker] = None
+        self.changed(s)
+
+    @action(when=lambda self: self.max_deaths > 0, actor="broker", receiver="ZooKeeper")
+    def come_back(self, s: C, broker: BrokerId) -> None:
+        """A broker is started again, perhaps before the controller knows that it was gone."""
+        require(broker not in s.running)
+        s.registered |= {broker}
+        self.changed(s)
+
+    @action(when=lambda self: self.expiries > 0, actor="ZooKeeper", receiver="broker")
+    def expire(self, s: C, broker: BrokerId) -> None:
+        """The session of a broker that runs ends, and its registration goes."""
+        require(broker in s.registered and broker not in s.receivers.behind)
+        bound(s.expiries < self.expiries)
+        s.expiries += 1
+        s.registered -= {broker}
+        self.receivers.expire(s.receivers, broker)
+        self.changed(s)
+
+    @action(when=lambda self: self.expiries > 0, actor="broker", receiver="ZooKeeper")
+    def register_anew(self, s: C, broker: BrokerId) -> None:
+        """It registers in its next session; ZooKeeper's answer is on its way. [RegisterBrokerAndReelect]"""
+        require(broker in s.receivers.behind and broker not in s.registered)
+        s.registered |= {broker}
+        self.changed(s)
+
+    @action(when=lambda self: self.expiries > 0, actor="ZooKeeper", receiver="broker")
+    def learn_registration(self, s: C, broker: BrokerId) -> None:
+        """It has the answer, and knows its broker epoch, which requests may have named before. [KAFKA-9839]"""
+        require(broker in s.receivers.behind & s.registered)
+        self.receivers.learn_registration(s.receivers, broker)
+
+    def changed(self, s: C) -> None:
+        """The children of /brokers/ids have changed, which a controller hears."""
+        if s.epoch and not s.brokers_changed:
+            s.brokers_changed = True
+
+    # A partition is reassigned.
+
+    @action(when=reassigns, actor="administrator", receiver="controller")
+    def reassign(self, s: C) -> None:
+        """An administrator takes the last replica away, or gives it back. [AlterPartitionReassignments]"""
+        require(s.epoch)
+        bound(s.reassignments < self.reassignments)
+        state = s.state(FIRST)
+        bound(state is not None and state.leader_epoch + EPOCHS_OF_REASSIGNMENT <= self.max_leader_epoch)
+        s.reassignments += 1
+        whole, less = self.targets
+        known = self.context.of(s.context).partition_full_replica_assignment(FIRST)
+        target = less if {*known.target_replicas} == {*whole} else whole
+        self.process(s, ControllerEventProcessor.process_api_partition_reassignment, ((FIRST, target),))
+
+    # Followers join the ISR.
+
+    def catch_up(self, s: C, leader: BrokerId, follower: BrokerId) -> None:
+        """A follower has all that its leader has."""
+        require({leader, follower} <= s.running)
+        (partition,) = self.assignments
+        epoch = self.receivers.leads(s.receivers, leader, partition)
+        fetching = s.receivers.fetchers.get(PartitionAndReplica(partition, follower))
+        require(epoch is not None and fetching == (leader, epoch))
+        node = s.written(partition)
+        assert node is not None
+        bound(node.version - node.data.leader_and_isr.leader_epoch < self.isr_changes)
+
+    @action(when=asks, actor="broker")
+    def propose(self, s: C, broker: BrokerId, follower: BrokerId) -> None:
+        """A follower has caught up, and its leader asks the controller to have it in the ISR. [maybeExpandIsr]"""
+        self.catch_up(s, broker, follower)
+        manager = self.receivers.alter_partition_manager(s.receivers, broker)
+        require(manager.maybe_expand_isr(FIRST, follower))
+        manager.maybe_propagate_isr_changes()
+
+    @action(when=writes, actor="broker", receiver="ZooKeeper")
+    def write_isr(self, s: C, broker: BrokerId, follower: BrokerId) -> None:
+        """A follower has caught up, and its leader writes the ISR with it. [maybeExpandIsr, 2.6]"""
+        self.expand_isr(s, broker, follower)
+
+    @action(when=lambda self: writes(self) and self.lost_replies, actor="broker", receiver="ZooKeeper")
+    def write_isr_unheard(self, s: C, broker: BrokerId, follower: BrokerId) -> None:
+        """The leader writes the ISR, and asks again, as the answer is lost."""
+        self.expand_isr(s, broker, follower, answered=0, carried_out=1)
+
+    def expand_isr(self, s: C, broker: BrokerId, follower: BrokerId, **lost: int) -> None:
+        """A leader has a follower in the ISR, if ZooKeeper has the version of its state that it knows."""
+        self.catch_up(s, broker, follower)
+        servers, manager = self.zk.servers(s.zk), self.receivers.zk_alter_partition_manager(s.receivers, broker)
+        update = manager.maybe_expand_isr(FIRST, follower)
+        require(update)
+        while update is not None:
+            update = manager.answered(
+                update, retry_requests_until_connected(servers, None, manager.requests(update), **lost)
+            )
+            lost = {}
+        say("written" if manager.state.isr_change_set else "refused: it keeps the ISR and the version that it knows")
+        s.isr_change_notification |= manager.state.isr_change_set
+
+    @action(when=writes, actor="controller", receiver="ZooKeeper")
+    def hear_of_isr_changes(self, s: C) -> None:
+        """The controller reads the states that leaders have changed. [IsrChangeNotification]"""
+        require(s.epoch and s.isr_change_notification)
+        self.process(s, ControllerEventProcessor.process_isr_change_notification)
+
+    @action(when=asks, actor="broker", receiver="controller")
+    def change_isr(self, s: C, broker: BrokerId) -> None:
+        """The controller changes the ISR, if that can be, and answers. [AlterPartitionReceived]"""
+        in_flight = s.receivers.in_flight[broker]
+        require(s.epoch and in_flight is not None)
+        assert in_flight is not None
+        answer = self.process(s, ControllerEventProcessor.process_alter_partition, in_flight.request).answer
+        say(", ".join(str(outcome) for _, outcome in answer.partitions if isinstance(outcome, Errors)) or "done")
+        manager = self.receivers.alter_partition_manager(s.receivers, broker)
+        manager.answered(answer)
+        manager.maybe_propagate_isr_changes()
+
+    # Requests are sent.
+
+    def channel(self, s: C, connection: Connection) -> tuple[ChannelsPart, Channels]:
+        """The channels of one of the two controllers."""
+        return (self.former, s.former) if connection is Connection.FormerController else (self.channels, s.channels)
+
+    def line(self, s: C, connection: Connection, broker: BrokerId) -> tuple[ControlRequest, ...]:
+        """What a broker has yet to get from there, in order."""
+        if connection is Connection.Broken:
+            copy = s.copies[broker]
+            return () if copy is None else (copy,)
+        part_, channels = self.channel(s, connection)
+        return part_.line(channels, broker)
+
+    def exchange(
+        self,
+        s: C,
+        connection: Connection,
+        broker: BrokerId,
+        delivery: Delivery,
+        failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES,
+    ) -> None:
+        """A broker handles the next request from there."""
+        require(broker in s.running)
+        line = self.line(s, connection, broker)
+        require(line)
+        if connection is Connection.Broken:
+            s.copies[broker] = None
+            self.handle(s, broker, line[0], failures)
+            return
+        part_, channels = self.channel(s, connection)
+        part_.of(channels).exchange(broker, lambda request: self.handle(s, broker, request, failures), delivery)
+
+    def handle(
+        self, s: C, broker: BrokerId, request: ControlRequest, failures: Mapping[TopicPartition, LogFailure]
+    ) -> ControlResponse:
+        """A broker handles a request."""
+        say(KINDS[request.__class__])
+        response = self.receivers.handle(s.receivers, broker, request, failures)
+        if response.errorCode is not Errors.NONE:
+            say(str(response.errorCode))
+        return response
+
+    @action(actor="connection", receiver="broker")
+    def deliver(self, s: C, connection: Connection, broker: BrokerId) -> None:
+        """A broker handles the next request, and its reply arrives."""
+        self.exchange(s, connection, broker, Delivery.Answered)
+
+    @action(when=lambda self: self.lost_replies, actor="connection", receiver="broker")
+    def lose_reply(self, s: C, connection: Connection, broker: BrokerId) -> None:
+        """A broker handles the next request, and the reply is lost: it will be sent again."""
+        require(connection is not Connection.Broken)
+        self.exchange(s, connection, broker, Delivery.ReplyLost)
+
+    @action(when=lambda self: self.new_topic, actor="connection", receiver="broker")
+    def deliver_unread(self, s: C, connection: Connection, broker: BrokerId, partition: TopicPartition) -> None:
+        """A broker handles LeaderAndIsr, and cannot read how the topic is configured of which it is to make a log."""
+        require(isinstance(next(iter(self.line(s, connection, broker)), None), LeaderAndIsrRequest))
+        require(PartitionAndReplica(partition, broker) not in s.receivers.logs)
+        self.exchange(s, connection, broker, Delivery.Answered, {partition: LogFailure.ConfigNotRead})
+
+    @action(when=lambda self: self.late_copies, actor="connection", receiver="broker")
+    def break_connection(self, s: C, connection: Connection, broker: BrokerId) -> None:
+        """A broker gets a request, and the connection breaks: it will be sent again, and be handled twice."""
+        require(connection is not Connection.Broken)
+        require(broker in s.running and s.copies[broker] is None and self.line(s, connection, broker))
+        part_, channels = self.channel(s, connection)
+        s.copies[broker] = channels.request_send_threads[broker].request or part_.of(channels).take(broker)

@@ -1,0 +1,261 @@
+"""What has to hold of requests and of brokers that get them, and what must be able to happen."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from election.ids import BrokerId
+from spec.language import invariant, sometimes, transition_invariant
+from spec.systems.control_requests.actions import ControlRequestsActions
+from spec.systems.control_requests.state import C, Connection, joins, reassigns, stops
+from statemachines.messages.control_requests import LeaderAndIsrRequest, StopReplicaRequest
+from statemachines.messages.leader_and_isr import NO_EPOCH, LeaderAndIsr
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.tables.partition import OnlinePartition
+
+HANDLED: Final = ("deliver", "lose_reply", "deliver_unread")
+"""The actions in which a broker handles a request."""
+
+
+class ControlRequestsProperties(ControlRequestsActions):
+    """What holds of requests on their way, of what brokers believe, and of what is quiet."""
+
+    # Properties of requests on their way, and of how they are obeyed.
+
+    @transition_invariant(of=HANDLED)
+    def in_order(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+        """H1: a thread sends what is first, and nothing else meanwhile."""
+        line, left = (self.line(s, connection, broker) for s in (before, after))
+        return left in (line, line[1:])
+
+    @transition_invariant(of="lose_reply")
+    def sent_again(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+        """H2: at least once: a request whose reply was lost is still the first to be sent."""
+        return self.line(before, connection, broker) == self.line(after, connection, broker)
+
+    @invariant
+    def request_reflects_zookeeper(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """H6: LeaderAndIsr that waits has been written, and is what stands there if it is of that version."""
+        node = s.written(partition)
+        for request in (each for connection in self.connections for each in self.line(s, connection, broker)):
+            for told in request.partitionStates if isinstance(request, LeaderAndIsrRequest) else ():
+                if told.partitionIndex != partition.partition:
+                    continue
+                if node is None or told.partitionEpoch > node.version:
+                    return False
+                leader, leader_epoch, isr, *_ = node.data.leader_and_isr
+                if told.partitionEpoch == node.version and (told.leaderEpoch, told.isr) != (leader_epoch, isr):
+                    return False
+                if told.leaderEpoch == leader_epoch and told.leader != leader:
+                    return False
+        return True
+
+    def known(self, s: C, broker: BrokerId) -> tuple[object, ...]:
+        """All that a broker knows and keeps, but for the AlterPartition that it has sent."""
+        replicas = [PartitionAndReplica(partition, broker) for partition in self.assignments]
+        mappings = (s.receivers.all_partitions, s.receivers.fetchers, s.receivers.metadata)
+        of_replicas = tuple(mapping.get(replica) for mapping in mappings for replica in replicas)
+        logs = tuple(replica in s.receivers.logs for replica in replicas)
+        return (s.receivers.controller_epochs[broker], s.receivers.alive_brokers[broker], *of_replicas, *logs)
+
+    @transition_invariant(of=HANDLED)
+    def meant_for_this_life(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+        """H4: a request that is meant for an earlier life of a broker changes nothing."""
+        if self.line(before, connection, broker)[0].brokerEpoch >= self.receivers.own_epoch(before.receivers, broker):
+            return True
+        return self.known(before, broker) == self.known(after, broker)
+
+    @transition_invariant(of=HANDLED)
+    def from_no_older_controller(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+        """C6: a request of an older controller than the broker knows changes nothing."""
+        if self.line(before, connection, broker)[0].controllerEpoch >= before.receivers.controller_epochs[broker]:
+            return True
+        return self.known(before, broker) == self.known(after, broker)
+
+    @transition_invariant(of=HANDLED, when=stops)
+    def stop_is_fenced(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+        """H7: StopReplica of an older leader epoch than a replica's does not stop it."""
+        request = self.line(before, connection, broker)[0]
+        for told in request.partitionStates if isinstance(request, StopReplicaRequest) else ():
+            replica = PartitionAndReplica(TopicPartition(told.topicName, told.partitionIndex), broker)
+            hosted = before.receivers.all_partitions.get(replica)
+            if hosted is None or not 0 <= told.leaderEpoch < hosted.leader_epoch:
+                continue
+            if before.receivers.fetchers.get(replica) != after.receivers.fetchers.get(replica):
+                return False
+        return True
+
+    @transition_invariant(of=HANDLED)
+    def role_with_its_epoch(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+        """P6: a replica that takes a leader epoch takes the role that goes with it: it leads, or fetches."""
+        for replica in (PartitionAndReplica(partition, broker) for partition in self.assignments):
+            old, new = (s.receivers.all_partitions.get(replica) for s in (before, after))
+            if new is None or new.leader_epoch == (NO_EPOCH if old is None else old.leader_epoch):
+                continue
+            fetching = after.receivers.fetchers.get(replica)
+            if (fetching is None) != (new.leader == broker) or (fetching and fetching.leader != new.leader):
+                return False
+        return True
+
+    @transition_invariant(of=HANDLED)
+    def metadata_goes_forward(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+        """What a broker tells clients of a leader is never of an earlier leader epoch than what it told them."""
+        for replica in (PartitionAndReplica(partition, broker) for partition in self.assignments):
+            old, new = (s.receivers.metadata.get(replica) for s in (before, after))
+            if old is not None and (new is None or new.leaderEpoch < old.leaderEpoch):
+                return False
+        return True
+
+    # Properties of what brokers believe.
+
+    @invariant
+    def presumed_leader_legit(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """P6: a broker goes by the leader in ZooKeeper, or by one of an earlier leader epoch."""
+        hosted, state = s.receivers.all_partitions.get(PartitionAndReplica(partition, broker)), s.state(partition)
+        if hosted is None or hosted.leader is None:
+            return True
+        if state is None or hosted.leader_epoch > state.leader_epoch:
+            return False
+        return hosted.leader_epoch < state.leader_epoch or hosted.leader == state.leader
+
+    # Properties of what is quiet.
+
+    def quiet(self, s: C) -> bool:
+        """The controller has heard of all that there was to hear of, and every request has been answered."""
+        if not s.epoch or s.brokers_changed or s.isr_change_notification or not self.former.are_silent(s.former):
+            return False
+        if s.receivers.behind:
+            return False
+        if any(s.copies[each] is not None or s.receivers.in_flight[each] is not None for each in self.broker_ids):
+            return False
+        return not any(self.channels.line(s.channels, broker) for broker in self.broker_ids if broker in s.registered)
+
+    @invariant(where=quiet)
+    def live_brokers_known(self, s: C, broker: BrokerId) -> bool:
+        """C10: when all is quiet, the controller knows which brokers run, and in which of their lives."""
+        known = s.context.live_broker_epochs.get(broker)
+        return known == (s.receivers.broker_epochs[broker] if broker in s.registered else None)
+
+    @invariant(where=quiet)
+    def cache_fresh(self, s: C, partition: TopicPartition) -> bool:
+        """C8: when all is quiet, the controller knows the partition's state as it is in ZooKeeper."""
+        known = s.context.partition_leadership_info.get(partition)
+        written = s.leader_isr_and_controller_epoch(partition)
+        if known is None or written is None:
+            return known is None
+        return known.leader_and_isr == written.leader_and_isr
+
+    @invariant(where=quiet)
+    def dead_not_in_isr(self, s: C, partition: TopicPartition) -> bool:
+        """P13: when all is quiet, the members of an ISR of several run."""
+        state = s.state(partition)
+        return state is None or len(state.isr) < 2 or {*state.isr} <= s.registered
+
+    def leads_in_zookeeper(self, s: C, partition: TopicPartition) -> LeaderAndIsr | None:
+        """The state of a partition that the controller has for online; None: it is not online."""
+        online = s.context.partition_states.get(partition) is OnlinePartition
+        return s.state(partition) if online else None
+
+    @invariant(where=quiet, when=lambda self: not self.new_topic)
+    def online_is_led(self, s: C, partition: TopicPartition) -> bool:
+        """P9: when all is quiet, the leader of a partition that is online runs, and knows that it leads."""
+        state = self.leads_in_zookeeper(s, partition)
+        return state is None or self.receivers.leads(s.receivers, state.leader, partition) == state.leader_epoch
+
+    @invariant(where=quiet)
+    def no_other_leads(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """When all is quiet, no broker takes itself for leader that ZooKeeper does not name."""
+        state = s.state(partition)
+        leads = self.receivers.leads(s.receivers, broker, partition)
+        return leads is None or (state is not None and (broker, leads) == (state.leader, state.leader_epoch))
+
+    @invariant(where=quiet, when=joins)
+    def leader_can_write(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """When all is quiet, a leader knows the version of its partition's state, and so can change the ISR."""
+        node, hosted = s.written(partition), s.receivers.all_partitions.get(PartitionAndReplica(partition, broker))
+        if node is None or hosted is None or broker not in s.registered:
+            return True
+        leads = self.receivers.leads(s.receivers, broker, partition)
+        return leads != node.data.leader_and_isr.leader_epoch or hosted.partition_epoch == node.version
+
+    @invariant(where=quiet, when=lambda self: self.brokers > 1 and not self.new_topic)
+    def replicas_follow(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """When all is quiet, every replica on a broker that runs, and does not shut down, fetches from the leader."""
+        state = self.leads_in_zookeeper(s, partition)
+        if state is None or broker == state.leader or broker not in s.registered - s.leaving:
+            return True
+        if broker not in self.context.of(s.context).partition_replica_assignment(partition):
+            return True
+        fetching = s.receivers.fetchers.get(PartitionAndReplica(partition, broker))
+        return fetching is not None and fetching.leader == state.leader
+
+    @invariant(where=quiet, when=reassigns)
+    def none_is_stray(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """When all is quiet, no broker keeps a replica that is not assigned to it."""
+        assigned = broker in self.context.of(s.context).partition_replica_assignment(partition)
+        return assigned or PartitionAndReplica(partition, broker) not in s.receivers.all_partitions
+
+    @invariant(where=quiet)
+    def metadata_fresh(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """When all is quiet, a broker that runs tells clients the leader that ZooKeeper has."""
+        state, told = s.state(partition), s.receivers.metadata.get(PartitionAndReplica(partition, broker))
+        if broker not in s.registered or state is None:
+            return True
+        return told is not None and (told.leader, told.leaderEpoch) == (state.leader, state.leader_epoch)
+
+    # What must be able to happen.
+
+    @sometimes(where=quiet)
+    def all_is_quiet(self, s: C) -> bool:
+        """All is quiet, and a partition is online."""
+        return OnlinePartition in s.context.partition_states.values()
+
+    @sometimes(where=quiet, when=lambda self: self.moves > 0 and self.max_deaths > 0)
+    def quiet_at_last(self, s: C) -> bool:
+        """All that may happen has happened, all brokers run, and all is quiet."""
+        return s.epoch == 1 + self.moves and s.deaths == self.max_deaths and len(s.registered) == self.brokers
+
+    @sometimes(when=lambda self: self.max_deaths > 0 and self.design.broker_epoch, of="deliver")
+    def refused_for_its_life(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+        """A request for an earlier life of a broker is refused, STALE_BROKER_EPOCH."""
+        own_epoch = self.receivers.own_epoch(before.receivers, broker)
+        return self.line(before, connection, broker)[0].brokerEpoch < own_epoch
+
+    @sometimes(when=lambda self: self.moves > 0, of="deliver")
+    def refused_for_its_controller(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+        """A request of the former controller is refused, STALE_CONTROLLER_EPOCH."""
+        return self.line(before, connection, broker)[0].controllerEpoch < before.receivers.controller_epochs[broker]
+
+    @sometimes(when=lambda self: self.moves > 0, of="deliver")
+    def obeys_the_former(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+        """A broker that has not heard of the controller yet obeys the former one."""
+        return connection is Connection.FormerController and self.known(before, broker) != self.known(after, broker)
+
+    @sometimes(when=lambda self: self.lost_replies, of="deliver")
+    def handled_twice(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+        """A request whose reply was lost is handled again, and changes nothing."""
+        _, channels = self.channel(before, connection)
+        again = channels.request_send_threads[broker].request is not None
+        return again and self.known(before, broker) == self.known(after, broker)
+
+    @sometimes(when=lambda self: self.brokers > 1 and not self.design.metadata_first, of="deliver")
+    def refuses_an_unknown_leader(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+        """A replica is told of a leader that its broker does not take to be alive, and stays as it was."""
+        request = self.line(before, connection, broker)[0]
+        for told in request.partitionStates if isinstance(request, LeaderAndIsrRequest) else ():
+            replica = PartitionAndReplica(TopicPartition(told.topicName, told.partitionIndex), broker)
+            hosted = after.receivers.all_partitions.get(replica)
+            if hosted is not None and told.leader not in before.receivers.alive_brokers[broker] | {broker}:
+                return hosted.leader_epoch < told.leaderEpoch
+        return False
+
+    @sometimes(when=lambda self: self.brokers > 1 and self.shutdowns)
+    def two_lead(self, s: C, partition: TopicPartition) -> bool:
+        """Two brokers take themselves for leader, for one has not heard of the other."""
+        return sum(self.receivers.leads(s.receivers, broker, partition) is not None for broker in self.broker_ids) > 1
+
+    @sometimes(when=joins, of=("change_isr", "write_isr", "write_isr_unheard"))
+    def a_follower_joins(self, before: C, after: C) -> bool:
+        """A follower is in the ISR that was not."""
+        states = [(before.state(partition), after.state(partition)) for partition in self.assignments]
+        return any(old is not None and new is not None and len(old.isr) < len(new.isr) for old, new in states)

@@ -1,0 +1,402 @@
+"""A controller, the one before, and brokers that get their requests: the variables, and how large they are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from enum import Enum
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Final
+
+from election.ids import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch
+from spec.language import (
+    Size,
+    Specification,
+    Total,
+    assumption,
+    at_most,
+    constant,
+    initial,
+    integers,
+    left_out,
+    one_of,
+    optional,
+    part,
+    subset_of,
+    switches,
+    variable,
+)
+from spec.parts.channels import Channels, ChannelsPart
+from spec.parts.controller_context import Context, ContextPart
+from spec.parts.partition_states import PartitionStates
+from spec.parts.receiving_brokers import ReceivingBrokers, ReceivingBrokersPart
+from spec.parts.waiting_requests import WaitingRequests
+from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
+from spec.releases import ByRelease
+from spec.systems.cluster import CONTROLLER, TOPIC, TOPIC_PATH, Deaths
+from statemachines.broker.replica_manager import ReplicaManager
+from statemachines.control_design import ControlDesign, control_design_of
+from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
+from statemachines.controller_channel_manager import ControllerChannelManager
+from statemachines.messages.control_requests import (
+    ControlRequest,
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
+from statemachines.partition_state_machine import PartitionStateMachine
+from statemachines.replica_state_machine import ReplicaStateMachine
+from statemachines.zk_data import (
+    TopicAssignment,
+    TopicPartitionState,
+    topic_partition_path,
+    topic_partition_state_path,
+    topic_partitions_path,
+)
+from statemachines.zookeeper.tree import Node, SessionId, ZkVersion
+
+Reassignments = Annotated[int, "how often a partition was reassigned"]
+"""A number of reassignments."""
+Expiries = Annotated[int, "how often the session of a broker that runs has ended"]
+"""A number of sessions that ended."""
+
+FIRST: Final = TopicPartition(TOPIC, 0)
+"""The first partition."""
+PARTITIONS: Final = frozenset({"partitions"})
+"""What is below the node of a topic, once it has leaders."""
+
+
+class Connection(Enum):
+    """Over which connection a broker gets a request."""
+
+    Controller = "of the controller"
+    FormerController = "of the former controller"
+    Broken = "that broke"
+
+    def __str__(self) -> str:
+        return self.value
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class ControlledBrokers(PartitionStates):
+    """A controller and the one before, their channels, and the brokers that get their requests."""
+
+    context: Context
+    channels: Channels
+    former: Channels
+    receivers: ReceivingBrokers
+    registered: frozenset[BrokerId] = variable(
+        "The brokers that run and are registered. Left out: that one is registered for a while after it has died, "
+        "which is as if it lived and were slow."
+    )
+    expiries: Expiries = variable("How often a broker that runs lost its session.")
+    leaving: frozenset[BrokerId] = variable(
+        "Those of them that have asked to be shut down, and will stop.",
+        of=lambda self: subset_of(self.broker_ids if self.shutdowns else ()),
+    )
+    deaths: Deaths = variable("How often a broker died.")
+    brokers_changed: bool = variable(
+        "The watch for /brokers/ids has fired, and the controller has not read it since. [BrokerChange is queued]"
+    )
+    reassignments: Reassignments = variable("How often the partition was reassigned.")
+    isr_change_notification: frozenset[TopicPartition] = variable(
+        "The partitions whose leaders have written their ISRs, and notified the controller, which has not read them.",
+        of=lambda self: subset_of(tuple(self.assignments) if writes(self) else ()),
+    )
+    copies: Total[BrokerId, ControlRequest | None] = variable(
+        "A request that a broker has got, and handles later than what its controller sends over the next connection."
+    )
+
+    @property
+    def broker_epochs(self) -> Mapping[BrokerId, BrokerEpoch]:
+        """How many lives each broker had before."""
+        return self.receivers.broker_epochs
+
+    @property
+    def running(self) -> frozenset[BrokerId]:
+        """The brokers that run, registered or not."""
+        return self.registered | self.receivers.behind
+
+    @property
+    def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
+        """Which brokers keep each partition, as ZooKeeper has it."""
+        data: TopicAssignment = self.zk.nodes[TOPIC_PATH].data
+        return data.decode(TOPIC)
+
+
+C = ControlledBrokers
+
+
+def reassigns(self: ControlRequestsVariables) -> bool:
+    """Whether a partition is reassigned."""
+    return self.reassignments > 0
+
+
+def stops(self: ControlRequestsVariables) -> bool:
+    """Whether replicas are told to stop."""
+    return self.brokers > 1 and (self.shutdowns or self.reassignments > 0)
+
+
+def joins(self: ControlRequestsVariables) -> bool:
+    """Whether followers join the ISR; one that left it, or was never in it."""
+    out_of_sync = not self.in_sync or registers_anew(self)
+    return self.isr_changes > 0 and self.brokers > 1 and out_of_sync
+
+
+def asks(self: ControlRequestsVariables) -> bool:
+    """Whether leaders ask the controller for that."""
+    return joins(self) and self.design.alter_partition
+
+
+def writes(self: ControlRequestsVariables) -> bool:
+    """Whether leaders write it themselves."""
+    return joins(self) and not self.design.alter_partition
+
+
+def registers_anew(self: ControlRequestsVariables) -> bool:
+    """Whether registrations come and go: brokers die, or lose their sessions."""
+    return self.max_deaths > 0 or self.expiries > 0
+
+
+KINDS: Final = {
+    LeaderAndIsrRequest: "LeaderAndIsr",
+    UpdateMetadataRequest: "UpdateMetadata",
+    StopReplicaRequest: "StopReplica",
+}
+"""How requests are called."""
+
+
+class ControlRequestsVariables(Specification[C]):
+    """What there is of controllers, channels and brokers."""
+
+    brokers: int = constant(2, "Brokers, each of which keeps every partition.", at_least=1, at_most=3)
+    partitions: int = constant(1, "Partitions, all of which prefer the first broker.", at_least=1, at_most=2)
+    max_deaths: int = constant(1, "Bound: how often brokers die.", at_least=0, at_most=5)
+    moves: int = constant(1, "Bound: how often another controller is elected.", at_least=0, at_most=3)
+    isr_changes: int = constant(0, "Bound: how often followers join the ISR of the partition.", at_least=0, at_most=3)
+    in_sync: bool = constant(True, "All replicas are in sync at first; else only the leader is.")
+    waiting: int = constant(10, "Bound: requests that wait for a broker in one queue.", at_least=1, at_most=20)
+    max_leader_epoch: int = constant(3, "Bound: the highest leader epoch; the first is 0.", at_least=0, at_most=9)
+    shutdowns: bool = constant(False, "Brokers ask for a controlled shutdown.")
+    lost_replies: bool = constant(True, "Replies are lost, so that requests are sent again.")
+    late_copies: bool = constant(
+        False, "Of a request that is sent again, what arrived first may be handled later than what follows it."
+    )
+    expiries: int = constant(
+        0,
+        "Bound: how often a broker that runs loses its session, and registers anew.",
+        at_least=0,
+        at_most=3,
+    )
+    reassignments: int = constant(
+        0,
+        "Bound: how often the last replica of the first partition is taken away, or given back.",
+        at_least=0,
+        at_most=3,
+    )
+    new_topic: bool = constant(
+        False, "The topic is new, brokers have no logs, and cannot always read how it is configured."
+    )
+
+    design: ControlDesign = switches(
+        ControlDesign,
+        ByRelease(control_design_of),
+        only=[
+            "metadata_first",
+            "broker_epoch",
+            "newer_broker_epoch",
+            "offline_on_failover",
+            "metadata_of_given",
+            "metadata_without_election",
+            "trunc_every_epoch",
+            "trunc_missed_epoch",
+            "tell_leaving",
+            "fence_stop",
+            "stop_at_same_epoch",
+            "pass_over_unread",
+            "epoch_after_log",
+            "read_back",
+            "alter_partition",
+            "check_alter_epochs",
+            "live_isr_check",
+        ],
+    )
+
+    @assumption
+    def one_partition_changes(self) -> bool:
+        """ISRs change and replicas move where there is one partition."""
+        return self.partitions == 1 or not (self.isr_changes or self.reassignments)
+
+    @assumption
+    def some_replica_stays(self) -> bool:
+        """A reassignment leaves the partition some replica."""
+        return not self.reassignments or self.brokers > 1
+
+    partition_state_machine: ClassVar[type[PartitionStateMachine]] = PartitionStateMachine
+    replica_state_machine: ClassVar[type[ReplicaStateMachine]] = ReplicaStateMachine
+    request_batch: ClassVar[type[ControllerBrokerRequestBatch]] = ControllerBrokerRequestBatch
+    channel_manager: ClassVar[type[ControllerChannelManager]] = ControllerChannelManager
+    replica_manager: ClassVar[type[ReplicaManager]] = ReplicaManager
+
+    # How large it is.
+
+    @cached_property
+    def broker_ids(self) -> tuple[BrokerId, ...]:
+        """The brokers."""
+        return tuple(range(self.brokers))
+
+    @cached_property
+    def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
+        """Every broker keeps every partition, and all prefer the first one."""
+        everywhere = ReplicaAssignment(self.broker_ids)
+        return {TopicPartition(TOPIC, number): everywhere for number in range(self.partitions)}
+
+    @cached_property
+    def ways(self) -> Mapping[TopicPartition, tuple[ReplicaAssignment, ...]]:
+        """How each partition may be assigned: the first one by what reassignments lead to."""
+        ways: dict[TopicPartition, tuple[ReplicaAssignment, ...]] = {
+            partition: (assignment,) for partition, assignment in self.assignments.items()
+        }
+        if self.reassignments:
+            whole, less = map(ReplicaAssignment, self.targets)
+            more = less.reassign_to(whole.replicas)
+            leaving = whole.reassign_to(less.replicas)
+            ways[FIRST] = (whole, leaving, less, more)
+        return ways
+
+    @property
+    def targets(self) -> tuple[tuple[BrokerId, ...], tuple[BrokerId, ...]]:
+        """Where the first partition is to be: on all brokers, and on all but the last."""
+        whole = self.assignments[FIRST].replicas
+        return whole, whole[:-1]
+
+    @cached_property
+    def requests(self) -> WaitingRequests:
+        """Those that may wait."""
+        return WaitingRequests(
+            CONTROLLER,
+            self.broker_ids,
+            self.ways,
+            controller_epochs=range(1, 2 + self.moves),
+            broker_epochs=range(self.max_deaths + self.expiries + 1),
+            leader_epochs=range(self.max_leader_epoch + 1),
+            isr_changes=self.isr_changes,
+            stops=stops(self),
+        )
+
+    @property
+    def connections(self) -> tuple[Connection, ...]:
+        """Those that there may be."""
+        there = {
+            Connection.Controller: True,
+            Connection.FormerController: self.moves > 0,
+            Connection.Broken: self.late_copies,
+        }
+        return tuple(each for each, may_be in there.items() if may_be)
+
+    @property
+    def type_sizes(self) -> Mapping[Any, Size]:
+        """How large the types are that parts have as well."""
+        return {
+            BrokerId: self.broker_ids,
+            TopicName: (TOPIC,),
+            PartitionId: range(self.partitions),
+            TopicPartition: tuple(self.assignments),
+            PartitionAndReplica: [
+                PartitionAndReplica(each, broker) for each in self.assignments for broker in self.broker_ids
+            ],
+            ControllerEpoch: integers(0, 1 + self.moves),
+            BrokerEpoch: integers(0, self.max_deaths + self.expiries),
+            LeaderEpoch: integers(0, self.max_leader_epoch),
+            ZkVersion: integers(0, self.max_leader_epoch + self.isr_changes),
+            tuple[BrokerId, ...]: at_most(self.brokers),
+        }
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """There is one session, of the controllers."""
+        return {
+            **self.type_sizes,
+            SessionId: [Session("controller", 0)],
+            Deaths: integers(0, self.max_deaths),
+            Expiries: integers(0, self.expiries),
+            Reassignments: integers(0, self.reassignments),
+            Connection: self.connections,
+            (ControlRequest | None): optional(self.requests.domain) if self.late_copies else (None,),
+        }
+
+    @property
+    def topic_data(self) -> Sequence[TopicAssignment]:
+        """What the topic's node may have."""
+        return [TopicAssignment.encode({**self.assignments, FIRST: way}) for way in self.ways[FIRST]]
+
+    @part
+    def zk(self) -> ZooKeeperPart:
+        """The controller's epoch and the nodes of the topic; nothing is watched, and no session ends."""
+        partitions, epochs = tuple(self.assignments), self.domain_of(ControllerEpoch)
+        leader_and_isr = self.domain_of(LeaderAndIsr, partition_epoch=(0,))
+        state = self.domain_of(TopicPartitionState, leader_and_isr=leader_and_isr)
+        znodes: Collection[Znodes] = (
+            Znodes(one_of("/brokers", "/brokers/topics", topic_partitions_path(TOPIC))),
+            Znodes(TOPIC_PATH, data=self.topic_data, version=left_out(), children=(frozenset(), PARTITIONS)),
+            Znodes(one_of(*map(topic_partition_path, partitions))),
+            Znodes(
+                one_of(*map(topic_partition_state_path, partitions)), data=state, version=self.domain_of(ZkVersion)
+            ),
+            Znodes(CONTROLLER_EPOCH, data=epochs, version=epochs),
+        )
+        sessions = self.domain_of(SessionId)
+        return ZooKeeperPart(sessions=sessions, znodes=znodes, inbox=0, expiries=False, one_write=False)
+
+    @part
+    def context(self) -> ContextPart:
+        """What the controller knows."""
+        return ContextPart(self.type_sizes, self.ways)
+
+    @part
+    def channels(self) -> ChannelsPart:
+        """Those of the controller."""
+        return self.channels_to(self.broker_ids)
+
+    @part
+    def former(self) -> ChannelsPart:
+        """Those of the one before; without another controller none."""
+        return self.channels_to(self.broker_ids if self.moves else ())
+
+    def channels_to(self, brokers: tuple[BrokerId, ...]) -> ChannelsPart:
+        """One to each of these brokers."""
+        return ChannelsPart(one_of(*brokers), self.requests.domain, self.waiting, self.design, self.channel_manager)
+
+    @part
+    def receivers(self) -> ReceivingBrokersPart:
+        """What brokers know."""
+        return ReceivingBrokersPart(
+            self.requests, self.design, asks(self), self.replica_manager, expires=self.expiries > 0
+        )
+
+    @initial
+    def a_cluster_set_up(self, s: C) -> None:
+        """All brokers run, and have been told nothing; there is no controller yet."""
+        for path in ("/brokers", "/brokers/topics"):
+            s.zk.nodes[path] = Node()
+        below = frozenset() if self.new_topic else PARTITIONS
+        s.zk.nodes[TOPIC_PATH] = Node(data=TopicAssignment.encode(self.assignments), children=below)
+        s.zk.nodes[CONTROLLER_EPOCH] = Node(data=0)
+        s.registered = frozenset(self.broker_ids)
+        if self.new_topic:
+            return
+        for path in (topic_partitions_path(TOPIC), *map(topic_partition_path, self.assignments)):
+            s.zk.nodes[path] = Node()
+        for partition, assignment in self.assignments.items():
+            leader = assignment.replicas[0]
+            first = TopicPartitionState(
+                LeaderAndIsr(leader, 0, assignment.replicas if self.in_sync else (leader,)), 0
+            )
+            s.zk.nodes[topic_partition_state_path(partition)] = Node(data=first)
+        s.receivers.logs = frozenset(
+            PartitionAndReplica(each, broker) for each in self.assignments for broker in self.broker_ids
+        )

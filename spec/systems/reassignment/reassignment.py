@@ -1,0 +1,321 @@
+"""A partition moves from some brokers to others: what does the controller tell whom to delete, and what is left?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from election.ids import BrokerId
+from spec.language import Grid, Look, Step, Tag, Tags, invariant, picture, sometimes, transition_invariant, view
+from spec.systems.cluster import ANSWERS, ClusterSpec, Role, isr_may_change, leaders_write
+from spec.systems.reassignment.actions import ReassignmentActions
+from spec.systems.reassignment.state import (
+    PARTITION,
+    R,
+    ReassigningZkClient,
+    by_api,
+    by_node,
+    may_add,
+    may_arrive,
+    may_be_in_sync_from_outside,
+)
+from statemachines.controller_calls import Call
+from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.messages.leader_and_isr import NO_LEADER
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.partition_reassignment import PartitionReassignment
+from statemachines.tables.replica import (
+    NewReplica,
+    OfflineReplica,
+    OnlineReplica,
+    ReplicaDeletionStarted,
+    ReplicaDeletionSuccessful,
+)
+
+ENDINGS: Final = (PartitionReassignment.ENDING, PartitionReassignment.ZK_ENDING)
+"""The calls with which a reassignment ends, by request and by the node."""
+
+
+class Reassignment(ReassignmentActions[R]):
+    """One effective controller, and a partition that administrators have moved from brokers to others.
+
+    What the controller does is `ControllerEventProcessor`'s; how it is cut into steps, who is the controller and what
+    brokers do stands in `spec.systems.partitions`, with which this has its rules in common. Here an event of a
+    reassignment is cut where it writes, too: the topic's node, a leader epoch, the end of the node
+    /admin/reassign_partitions are written in a step each, between which anything may happen, a failover as well. What
+    is read for such a write, and what is looked at between two, is read in the same step as what follows; ZooKeeper
+    refuses none of these writes but by its fence.
+
+    A broker obeys at once. A replica that stops with deletion loses its log. Of logs it is known which of them have
+    all that was acknowledged: whoever joins the ISR has as much as its leader, and `acknowledge` is any number of
+    records that a leader and its whole ISR take, so that all other logs are behind. A log on a dead broker stays.
+
+    Since 2.7 a leader asks the controller to change its ISR (AlterPartition), when the controller has nothing else to
+    do; that it asks, what is written and what is read again is one step. Until 2.6 it writes the ISR itself, and
+    tells the controller, which hears of it later. Until 2.3 reassignments are asked for by the node, one at a time;
+    an administrator gives one up by deleting that node and having another controller elected. Since 2.4 they are
+    asked for by AlterPartitionReassignments, which may come while another one is under way.
+
+    Left out: what `partitions` leaves out, but for these; more than one partition; controlled shutdown, elections
+    that are asked for, the creation of topics; reassignments by the node since 2.4; the watch of a partition's state
+    until 2.6, which tells the controller of an ISR a little sooner than the notification does.
+    """
+
+    name = "reassignment"
+    leaves_out = "queues of requests, bounced brokers, several partitions, records, controlled shutdown, deletion"
+
+    # Properties of reassignments.
+
+    @transition_invariant(of=(*ANSWERS, "next_change"))
+    def fenced_writes(self, before: R, after: R) -> bool:
+        """C4: a controller that writes has the epoch that is in ZooKeeper at that moment."""
+        if before.context.epoch == before.epoch:
+            return True
+        written = before.written(PARTITION) != after.written(PARTITION)
+        return not written and (before.assignment, before.asked_for) == (after.assignment, after.asked_for)
+
+    @invariant
+    def assignment_shape(self, s: R) -> bool:
+        """A1: what is added and what is removed is assigned, nothing is both, and the target stands first."""
+        replicas, adding, removing = s.assignment
+        target = s.assignment.target_replicas
+        if not {*adding, *removing} <= {*replicas} or {*adding} & {*removing} or not target:
+            return False
+        return replicas[: len(target)] == target
+
+    @invariant(where=ClusterSpec.quiet, when=lambda self: self.moves == 0)
+    def isr_within_assigned(self, s: R, partition: TopicPartition) -> bool:
+        """P3: when all is quiet, the ISR is of brokers that keep the partition; but see in_sync_from_outside."""
+        return super().isr_within_assigned(s, partition)
+
+    def is_ending(self, s: R) -> bool:
+        """The event under way ends a reassignment. [B1 to B8]"""
+        return any(isinstance(each, Call) and each.method in ENDINGS for each in s.thread.calls)
+
+    @transition_invariant(when=lambda self: self.requests > 0)
+    def ends_once_in_sync(self, before: R, step: Step, after: R) -> bool:
+        """A2: a reassignment begins to end where ZooKeeper has its target in sync; a cancellation does not look."""
+        if self.is_ending(before) or not self.is_ending(after):
+            return True
+        target: Collection[BrokerId] = after.reassignment_targets.get(PARTITION, ())
+        if self.design.kip_455:
+            target = after.assignment.target_replicas if after.assignment.is_being_reassigned else ()
+        state = after.state(PARTITION)
+        return state is not None and {*target} <= {*state.isr}
+
+    @transition_invariant(of="next_change", when=lambda self: self.requests > 0)
+    def ends_in_sync(self, before: R, after: R) -> bool:
+        """A3: where a reassignment ends the ISR is of replicas that stay, and so is the leader, if there is one."""
+        now = after.assignment
+        if before.assignment == now or before.context.partition_assignments.get(PARTITION) != now:
+            return True  # it is not the end of one, by B6, but the beginning of another, by U1
+        state = after.state(PARTITION)
+        return state is not None and {*state.isr} <= {*now.replicas}
+
+    @invariant(where=ClusterSpec.quiet)
+    def assignment_known(self, s: R) -> bool:
+        """A4: when all is quiet, the controller knows of the assignment that is in ZooKeeper."""
+        return s.context.partition_assignments.get(PARTITION) == s.assignment
+
+    @invariant(where=ClusterSpec.quiet)
+    def moves_what_is_asked_for(self, s: R) -> bool:
+        """A4: when all is quiet, the controller moves the partition where ZooKeeper has that it is to move."""
+        moving = s.assignment.is_being_reassigned if self.design.kip_455 else s.asked_for is not None
+        return moving == (PARTITION in s.context.partitions_being_reassigned)
+
+    @transition_invariant(when=by_node)
+    def only_administrators_ask(self, before: R, step: Step, after: R) -> bool:
+        """A4: what has been given up, or has ended, is not asked for again but by an administrator."""
+        return before.asked_for is not None or after.asked_for is None or step.action == "write_reassignment"
+
+    @invariant
+    def in_sync_is_complete(self, s: R, broker: BrokerId) -> bool:
+        """R3: a member of the ISR has all that was acknowledged, so that it may lead."""
+        state = s.state(PARTITION)
+        return state is None or broker not in state.isr or broker in s.complete
+
+    @invariant
+    def acknowledged_is_kept(self, s: R) -> bool:
+        """R7: some broker has all that was acknowledged, running or not."""
+        return bool(s.complete)
+
+    def quiet(self, s: R) -> bool:
+        """And it has read what it is asked for."""
+        return super().quiet(s) and (s.asked_for is None or PARTITION in s.context.partitions_being_reassigned)
+
+    @invariant(where=ClusterSpec.quiet, when=isr_may_change)
+    def behind_may_leave(self, s: R) -> bool:
+        """P17: when all is quiet, a leader that knows that it leads can take out whoever is dead or behind."""
+        state = s.state(PARTITION)
+        if state is None or state.leader not in s.registered:
+            return True
+        role = s.roles[PartitionAndReplica(PARTITION, state.leader)]
+        return role != Role(state.leader, state.leader_epoch) or self.leader_may_expire(s)
+
+    # What must be able to happen: every row of the tables by which replicas come and are deleted.
+
+    def a_replica_becomes(self, before: R, after: R, source: object, target: object) -> bool:
+        """Whether some replica was in the one state before, and is in the other after it."""
+        replicas = (PartitionAndReplica(PARTITION, broker) for broker in range(self.brokers))
+        return any(self.replica_changes(before, after, each, source, target) for each in replicas)
+
+    @sometimes(when=may_add, of="next_change")
+    def a_replica_is_added(self, before: R, after: R) -> bool:
+        """NonExistentReplica -> NewReplica."""
+        return self.a_replica_becomes(before, after, None, NewReplica)
+
+    @sometimes(when=may_arrive)
+    def an_added_replica_comes_online(self, before: R, step: Step, after: R) -> bool:
+        """NewReplica -> OnlineReplica."""
+        return self.a_replica_becomes(before, after, NewReplica, OnlineReplica)
+
+    @sometimes(when=lambda self: may_add(self) and self.max_deaths > 0)
+    def an_added_replica_dies(self, before: R, step: Step, after: R) -> bool:
+        """NewReplica -> OfflineReplica."""
+        return self.a_replica_becomes(before, after, NewReplica, OfflineReplica)
+
+    @sometimes(when=may_arrive, of="next_change")
+    def a_deletion_starts(self, before: R, after: R) -> bool:
+        """OfflineReplica -> ReplicaDeletionStarted."""
+        return self.a_replica_becomes(before, after, OfflineReplica, ReplicaDeletionStarted)
+
+    @sometimes(when=may_arrive, of="next_change")
+    def a_deletion_is_taken_for_done(self, before: R, after: R) -> bool:
+        """ReplicaDeletionStarted -> ReplicaDeletionSuccessful, whatever its broker does."""
+        return self.a_replica_becomes(before, after, ReplicaDeletionStarted, ReplicaDeletionSuccessful)
+
+    @sometimes(when=may_arrive, of="next_change")
+    def a_replica_is_forgotten(self, before: R, after: R) -> bool:
+        """ReplicaDeletionSuccessful -> NonExistentReplica."""
+        return self.a_replica_becomes(before, after, ReplicaDeletionSuccessful, None)
+
+    # What else must be able to happen.
+
+    @sometimes(where=ClusterSpec.quiet, when=may_add)
+    def quiet_while_moving(self, s: R) -> bool:
+        """All is quiet, and the partition is still to arrive."""
+        return PARTITION in s.context.partitions_being_reassigned
+
+    @sometimes(where=ClusterSpec.quiet, when=may_arrive)
+    def moved(self, s: R) -> bool:
+        """All is quiet, and the partition has arrived where it was not at first."""
+        arrived = not s.context.partitions_being_reassigned
+        return arrived and s.assignment.replicas != self.assignments[PARTITION].replicas
+
+    @sometimes(when=may_arrive, of=ANSWERS)
+    def the_leader_moves(self, before: R, after: R) -> bool:
+        """A replica that was added leads, in place of one that runs."""
+        old, new = before.state(PARTITION), after.state(PARTITION)
+        assert old is not None
+        assert new is not None
+        return old.leader != new.leader != NO_LEADER and old.leader in before.registered
+
+    @sometimes(when=lambda self: leaders_write(self) and self.isr_changes > 1, of=ANSWERS)
+    def a_conflict(self, before: R, after: R) -> bool:
+        """A state has been written by its leader since the controller read it, and is read again."""
+        return super().a_conflict(before, after)
+
+    @sometimes(when=lambda self: by_api(self) and self.requests > 1, of="next_change")
+    def cancelled(self, before: R, after: R) -> bool:
+        """A reassignment that is under way is given up."""
+        under_way = before.assignment.is_being_reassigned and not after.assignment.is_being_reassigned
+        return under_way and frozenset(after.assignment.replicas) == frozenset(before.assignment.origin_replicas)
+
+    @sometimes(when=lambda self: by_api(self) and self.requests > 1 and len(self.targets) > 2, of="next_change")
+    def replaced(self, before: R, after: R) -> bool:
+        """Another takes its place."""
+        under_way = before.assignment.is_being_reassigned and after.assignment.is_being_reassigned
+        return under_way and before.assignment != after.assignment
+
+    @sometimes(when=lambda self: may_add(self) and self.moves > 0, of="become_controller")
+    def taken_over(self, before: R, after: R) -> bool:
+        """A controller begins and finds a reassignment under way, of which it knew nothing."""
+        return PARTITION in after.context.partitions_being_reassigned
+
+    @sometimes(where=ClusterSpec.quiet, when=may_be_in_sync_from_outside)
+    def in_sync_from_outside(self, s: R) -> bool:
+        """A replica is in the ISR, or leads, that is assigned no more: a controller ended between U1 and U3. [3.9]
+
+        The next controller does not know of it: it neither stops it nor deletes its log, and does not take it out of
+        the ISR when its broker dies. So P3 is no rule there, and P13 only of replicas that are assigned. Its leader
+        takes it out after a while; from 2.4 to 2.8 it may not be able to, see behind_may_leave.
+        """
+        state = s.state(PARTITION)
+        return state is not None and not {*state.isr} <= {*s.assignment.replicas}
+
+    # What a state means, to the reader of a trace.
+
+    @view
+    def assignment(self, s: R) -> str:
+        """Who keeps the partition, and where it moves to."""
+        now, state = s.assignment, s.state(PARTITION)
+        keep = f"{PARTITION} is assigned to {_told(now.replicas)}"
+        if now.is_being_reassigned:
+            leader = NO_LEADER if state is None else state.leader
+            without = "" if leader in (NO_LEADER, *now.replicas) else f", without {_told([leader])}, which leads it"
+            return f"{PARTITION} moves from {_told(now.origin_replicas)} to {_told(now.target_replicas)}{without}"
+        return keep if s.asked_for is None else f"{keep}; it is asked to move to {_told(s.asked_for)}"
+
+    @view
+    def replica(self, s: R, broker: BrokerId) -> str:
+        """What the controller takes a replica for; of one that it does not know, nothing."""
+        state = s.context.replica_states.get(PartitionAndReplica(PARTITION, broker))
+        return "" if state is None else f"the controller has the replica on broker {broker} as {state.name}"
+
+    @view
+    def due(self, s: R) -> str:
+        """What the event under way does next, by itself or when ZooKeeper has answered."""
+        if s.thread.electing is not None:
+            return "the controller waits for ZooKeeper, to elect a leader"
+        if s.thread.removing is not None:
+            return "the controller waits for ZooKeeper, to take a replica out of the ISR"
+        if s.thread.over is None:
+            return "the controller has nothing to do" if s.active else ""
+        upcoming = s.thread.then or next(iter(s.thread.calls), None)
+        return f"the controller is about to {_words(upcoming)}" if isinstance(upcoming, Call) else ""
+
+    @view
+    def logs(self, s: R) -> str:
+        """Who has all that was acknowledged."""
+        if not s.complete:
+            return "no broker has all records that were acknowledged"
+        have = "has" if len(s.complete) == 1 else "have"
+        return f"{_told(sorted(s.complete))} {have} all records that were acknowledged"
+
+    # As it is drawn.
+
+    @picture
+    def move(self, s: R) -> Grid:
+        """From where the partition moves to where, and which brokers, dead ones struck out, have every record."""
+        now, asked = s.assignment, s.asked_for
+        brokers = sorted(s.complete)
+        have = Tags(Tag(each, Look.plain if each in s.registered else Look.gone) for each in brokers)
+        return Grid(
+            ("partition", "from", "to", "adding", "removing", "asked for", "all records"),
+            [
+                (
+                    PARTITION,
+                    Tags(now.origin_replicas),
+                    Tags(now.target_replicas),
+                    Tags(now.adding_replicas),
+                    Tags(now.removing_replicas),
+                    "" if asked is None else Tags(asked),
+                    have if brokers else Tag("none", Look.wrong, "what was acknowledged is lost"),
+                )
+            ],
+        )
+
+
+def _words(upcoming: Call) -> str:
+    """What a call does, in words, for those that a step begins with; else its name in Kafka."""
+    if upcoming.method == ControllerEventProcessor.replicas_become.__name__:
+        replicas, target = upcoming.arguments[:2]
+        whose = _told(each.replica for each in replicas)
+        return f"make the state of the replica on {whose} {target.name}" if replicas else "go on"
+    return ReassigningZkClient.DUE.get(upcoming.method, f"go on with {upcoming.method.strip('_')}")
+
+
+def _told(brokers: Iterable[BrokerId]) -> str:
+    """Brokers, in words."""
+    ids = tuple(map(str, brokers))
+    return f"broker{'s' if len(ids) > 1 else ''} {', '.join(ids)}"

@@ -1,0 +1,390 @@
+"""A cluster whose partition moves: its variables, how large they are, and the client of its controller."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Final
+
+from typing_extensions import TypeVar
+
+from election.ids import BrokerId
+from spec.language import Partial, Size, assumption, constant, initial, integers, left_out, say, switches, variable
+from spec.parts.controller_calls import stack_frames_of
+from spec.parts.zk_client import ZkClientReadingVariables, isr_change_notification_path
+from spec.parts.zookeeper import Znodes
+from spec.releases import ByRelease
+from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
+from statemachines.alter_partition import AlteringPartitions
+from statemachines.broker_changes import BrokerChanges
+from statemachines.control_design import ControlDesign, control_design_of
+from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller_calls import (
+    Await,
+    Call,
+    Calls,
+    Frame,
+    StackFrames,
+    ZkRequests,
+    at_last,
+    call_of,
+    then,
+    then_of,
+)
+from statemachines.controller_failover import ControllerFailover
+from statemachines.controller_zk_client import Assignments, ControllerZkClient
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicName, TopicPartition
+from statemachines.partition_reassignment import PartitionReassignment
+from statemachines.partition_state_machine import OFFLINE, REASSIGN
+from statemachines.reassignment_steps import ReassignmentSteps
+from statemachines.state_change import Handled
+from statemachines.zk_data import (
+    ISR_CHANGE_NOTIFICATION,
+    REASSIGN_PARTITIONS,
+    TopicAssignment,
+    TopicPartitionState,
+    topic_partition_path,
+    topic_partition_state_path,
+    topic_partitions_path,
+)
+from statemachines.zookeeper.tree import Node, ZkPath
+
+Requests = Annotated[int, "how often administrators asked for something"]
+"""A number of requests."""
+Brokers = Annotated[tuple[BrokerId, ...], "the brokers that are to keep a partition, in the order of their ids"]
+"""Where a partition is to move to."""
+
+PARTITION: Final = TopicPartition(TOPIC, 0)
+"""The partition that moves."""
+
+
+class ReassignedCluster(ClusterState):
+    """A cluster whose partition moves, with the logs on its brokers."""
+
+    requests: Requests = variable("How often an administrator asked for a reassignment, or gave it up.")
+    complete: frozenset[BrokerId] = variable(
+        "The brokers that have all records in their logs which were acknowledged, running or not. Left out: the "
+        "records themselves, so that another log is no more than behind."
+    )
+    reassignment_targets: Partial[TopicPartition, tuple[BrokerId, ...]] = variable(
+        "Where partitions move to by the node, as the controller remembers it until 2.3.",
+        of=lambda self, partition: () if self.design.kip_455 else self.targets,
+    )
+    leaders_replicas: frozenset[BrokerId] = variable(
+        "The replicas that the leader was told of with its leader epoch. Left out where it does not look at them.",
+        when=lambda self: not self.design.expire_unassigned,
+    )
+
+    @property
+    def assignment(self) -> ReplicaAssignment:
+        """Which brokers keep the partition, as ZooKeeper has it."""
+        data: TopicAssignment = self.zk.nodes[TOPIC_PATH].data
+        return data.partitions[0][1]
+
+    @property
+    def asked_for(self) -> tuple[BrokerId, ...] | None:
+        """Where /admin/reassign_partitions has the partition move to, if it is there."""
+        node = self.zk.nodes.get(REASSIGN_PARTITIONS)
+        return None if node is None else node.data[0][1]
+
+
+class ReassigningZkClient(ZkClientReadingVariables):
+    """A client for which what a reassignment writes is a step of its own; see `Reassignment`."""
+
+    cluster: ReassignedCluster
+
+    def _in_a_step_of_its_own(self, following: Call) -> Calls:
+        return (Await(Handled(), following),)
+
+    # What it writes.
+
+    def set_topic_assignment(
+        self, topic: TopicName, assignments: Mapping[TopicPartition, ReplicaAssignment], following: Call
+    ) -> Calls:
+        """The topic's node is written, in the next step."""
+        due = then(self._assignment_is_due, topic, tuple(assignments.items()), following)
+        return self._in_a_step_of_its_own(due)
+
+    def _assignment_is_due(self, _: object, topic: TopicName, assignments: Assignments, following: Call) -> Calls:
+        say("it writes the topic's node")
+        return super().set_topic_assignment(topic, dict(assignments), following)
+
+    def update_leader_epoch(self, partition: TopicPartition, following: Call) -> Calls:
+        """The leader epoch is incremented, in the next step, which reads it as well: a conflict is read again."""
+        return self._in_a_step_of_its_own(then(self._epoch_is_due, partition, following))
+
+    def _epoch_is_due(self, _: object, partition: TopicPartition, following: Call) -> Calls:
+        say("it increments the leader epoch")
+        return super().update_leader_epoch(partition, following)
+
+    def delete_recursive(self, path: ZkPath) -> Calls:
+        """/admin/reassign_partitions is deleted, in the next step."""
+        return self._in_a_step_of_its_own(then(self._deletion_is_due, path))
+
+    def _deletion_is_due(self, _: object, path: ZkPath) -> Calls:
+        say(f"it deletes {path}")
+        return super().delete_recursive(path)
+
+    EPOCH_IS_DUE: ClassVar[str] = _epoch_is_due.__name__
+    DUE: ClassVar[Mapping[str, str]] = {
+        _assignment_is_due.__name__: "write the topic's node",
+        EPOCH_IS_DUE: "increment the leader epoch",
+        _deletion_is_due.__name__: f"delete {REASSIGN_PARTITIONS}",
+    }
+    """What it does in a step of its own, by the call that is due."""
+
+    # What it deletes as it reads it: other notifications may come before the event ends.
+
+    def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
+        """Notifications go, if the controller may delete them."""
+        children = super().get_children(path, following, watch)
+        if path == ISR_CHANGE_NOTIFICATION and self.may_delete:
+            self.forget_notifications()
+        return children
+
+    def delete(self, paths: Iterable[ZkPath]) -> Calls:
+        """They are gone already, unless the controller may not delete them: then it finds out."""
+        return () if self.may_delete else super().delete(paths)
+
+
+R = TypeVar("R", bound=ReassignedCluster, default=ReassignedCluster)
+
+
+def by_node(self: ReassignmentVariables[Any]) -> bool:
+    """Reassignments are asked for by /admin/reassign_partitions."""
+    return not self.design.kip_455 and self.requests > 0
+
+
+def by_api(self: ReassignmentVariables[Any]) -> bool:
+    """They are asked for by AlterPartitionReassignments."""
+    return self.design.kip_455 and self.requests > 0
+
+
+def may_add(self: ReassignmentVariables[Any]) -> bool:
+    """A broker may be asked to keep the partition that does not keep it yet."""
+    first = self.assignments[PARTITION].replicas
+    return self.requests > 0 and any(not {*target} <= {*first} for target in self.targets)
+
+
+def may_arrive(self: ReassignmentVariables[Any]) -> bool:
+    """Brokers may get in sync that are to keep the partition alone."""
+    first = self.assignments[PARTITION].replicas
+    new = [len(target) for target in self.targets if frozenset(target).isdisjoint(first)]
+    return self.requests > 0 and isr_may_change(self) and min(new, default=self.isr_changes + 1) <= self.isr_changes
+
+
+def may_expand(self: ReassignmentVariables[Any]) -> bool:
+    """A broker that keeps the partition may not be in sync."""
+    return isr_may_change(self) and (self.first_replicas > 1 or may_add(self))
+
+
+def may_shrink(self: ReassignmentVariables[Any]) -> bool:
+    """An ISR may have several members, and is not that of a single replica as soon as it has them."""
+    several = self.first_replicas > 1 or (self.isr_changes > 1 and (self.most_replicas > 1 or not self.asks_for_isr))
+    return several and isr_may_change(self)
+
+
+def may_be_in_sync_from_outside(self: ReassignmentVariables[Any]) -> bool:
+    """A controller may fail as it takes away a replica that another reassignment has brought in sync."""
+    several = self.requests > 1 and self.most_replicas > 1 and self.brokers > 2
+    return by_api(self) and several and isr_may_change(self) and self.moves > 0
+
+
+class ReassignmentVariables(ClusterSpec[R]):
+    """Where a partition moves, in which variables, and what may be left of the events of that."""
+
+    brokers: int = constant(3, "Brokers that may keep the partition.", at_least=2, at_most=4)
+    isr_changes: int = constant(2, "Bound: how often the ISR of the partition is changed.", at_least=0, at_most=9)
+    max_deaths: int = constant(1, "Bound: how often brokers die.", at_least=0, at_most=9)
+    moves: int = constant(0, "Bound: how often another controller is elected.", at_least=0, at_most=3)
+    max_leader_epoch: int = constant(9, "Bound: the highest leader epoch; the first is 0.", at_least=0, at_most=30)
+    first_replicas: int = constant(1, "Replicas at first: on the first brokers.", at_least=1, at_most=3)
+    least_replicas: int = constant(1, "Replicas that an administrator asks for, at least.", at_least=1, at_most=3)
+    most_replicas: int = constant(2, "Replicas that an administrator asks for, at most.", at_least=1, at_most=3)
+    away: bool = constant(False, "An administrator asks only for brokers that did not keep the partition at first.")
+    requests: int = constant(2, "Bound: how often a reassignment is asked for, or given up.", at_least=0, at_most=5)
+
+    design: ControlDesign = switches(
+        ControlDesign,
+        ByRelease(control_design_of),
+        only=[
+            "fence_zk",
+            "keep_last_isr",
+            "offline_on_failover",
+            "reset_context",
+            "kip_455",
+            "remember_epoch",
+            "leave_reassignment",
+            "alter_partition",
+            "expire_unassigned",
+            "clear_batch",
+            "keep_in_sync",
+            "keep_leader",
+        ],
+    )
+
+    @property
+    def asks_for_isr(self) -> bool:
+        """Since 2.7."""
+        return self.design.alter_partition
+
+    @assumption
+    def enough_brokers(self) -> bool:
+        """There are brokers for what is asked for."""
+        free = self.brokers - self.first_replicas * self.away
+        return self.first_replicas <= self.brokers and self.least_replicas <= min(free, self.most_replicas)
+
+    strategies = (OFFLINE, REASSIGN)
+    at_once = (ZkRequests, AlteringPartitions)
+    zk_client = ReassigningZkClient
+
+    # How large it is.
+
+    @property
+    def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
+        """The first brokers keep the partition."""
+        return {PARTITION: ReplicaAssignment(tuple(range(self.first_replicas)))}
+
+    @cached_property
+    def targets(self) -> tuple[tuple[BrokerId, ...], ...]:
+        """Where a partition may be moved to."""
+        every = (1 + number for number in range(2**self.brokers - 1))
+        sets = (tuple(each for each in range(self.brokers) if number & 1 << each) for number in every)
+        first = frozenset(range(self.first_replicas)) if self.away else frozenset()
+        lengths = range(self.least_replicas, self.most_replicas + 1)
+        return tuple(brokers for brokers in sets if len(brokers) in lengths and first.isdisjoint(brokers))
+
+    @property
+    def all_assignments(self) -> Mapping[TopicPartition, Collection[ReplicaAssignment]]:
+        """Every one that reassignments lead to."""
+        return {PARTITION: self.reachable}
+
+    @cached_property
+    def reachable(self) -> tuple[ReplicaAssignment, ...]:
+        """From the first one, by what the controller makes of targets."""
+        found = dict.fromkeys(self.assignments.values())
+        for now in (left := list(found)):
+            for each in self.next_to(now):
+                if each not in found:
+                    found[each] = None
+                    left.append(each)
+        return tuple(found)
+
+    def next_to(self, now: ReplicaAssignment) -> Iterator[ReplicaAssignment]:
+        """What an assignment may become."""
+        if self.design.kip_455:
+            yield ReplicaAssignment(now.target_replicas)
+            yield from (now.reassign_to(target) for target in (now.origin_replicas, *self.targets))
+            return
+        for target in self.targets:
+            yield ReplicaAssignment(target)
+            yield ReplicaAssignment(tuple(dict.fromkeys((*target, *now.replicas))))
+
+    @property
+    def type_sizes(self) -> Mapping[Any, Size]:
+        """With the assignments. Only who is elected uncleanly has to recover."""
+        recovery = tuple(LeaderRecoveryState) if self.unclean else (LeaderRecoveryState.RECOVERED,)
+        more = {ReplicaAssignment: self.reachable, Brokers: self.targets, LeaderRecoveryState: recovery}
+        return {**super().type_sizes, **more}
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """With what administrators ask for."""
+        return {**super().sizes(), Requests: integers(0, self.requests)}
+
+    @property
+    def more_nodes(self) -> Collection[Znodes]:
+        """The topic's node, and that which asks for reassignments."""
+        assignments = [TopicAssignment.encode({PARTITION: each}) for each in self.reachable]
+        asked = [((PARTITION, target),) for target in self.targets]
+        return (
+            Znodes(TOPIC_PATH, data=assignments, version=left_out(), children=(frozenset({"partitions"}),)),
+            Znodes("/admin"),
+            *(() if self.design.kip_455 else (Znodes(REASSIGN_PARTITIONS, asked, version=left_out()),)),
+        )
+
+    # What is left of an event.
+
+    @property
+    def resume_frames(self) -> tuple[Frame | Call, ...]:
+        """What is written in a step of its own, beside what elections come to."""
+        due = [then_of(ReassigningZkClient._deletion_is_due, REASSIGN_PARTITIONS)]
+        updated = ReassignmentSteps.assignment_updated()
+        for assignment in self.reachable:
+            written = ((PARTITION, assignment),)
+            due.append(then_of(ReassigningZkClient._assignment_is_due, TOPIC, written, updated))
+            for to, to_new in self.told_of(assignment):
+                tell = ReassignmentSteps.leader_epoch_updated(PARTITION, assignment, to, to_new)
+                due.append(then_of(ReassigningZkClient._epoch_is_due, PARTITION, tell))
+        return (*super().resume_frames, *due)
+
+    def told_of(self, assignment: ReplicaAssignment) -> Iterable[tuple[tuple[BrokerId, ...], tuple[BrokerId, ...]]]:
+        """Who may be told of the leader epoch of this assignment, and who as new."""
+        if self.design.kip_455:
+            told = (assignment.origin_replicas, assignment.adding_replicas)
+            return [told if self.design.tell_added_as_new else (assignment.replicas, ())]
+        return [(each.replicas, ()) for each in self.reachable]
+
+    @property
+    def stack_frames(self) -> StackFrames:
+        """Those of brokers that come and go, of a failover, and of a reassignment in whatever it is part of."""
+        groups = tuple(self.groups_of_brokers)
+        kip_455, of = self.design.kip_455, PartitionReassignment
+        triggered = of.triggered(PARTITION) if kip_455 else of.zk_triggered(PARTITION)
+        notified = at_last(call_of(ControllerZkClient.delete, (isr_change_notification_path(PARTITION),)))
+        gone = ((), *((BrokerChanges.going(some),) for some in groups))
+        coming = [BrokerChanges.coming(some, topics) for some in groups for topics in ((), (TOPIC,))]
+        taking_over = ControllerFailover.GOES_ON
+        within = dict.fromkeys(
+            (
+                (),
+                (triggered,),
+                taking_over,
+                (triggered, *taking_over),
+                (notified,),
+                *((come[-1], *rest) for come in coming for rest in gone),
+            )
+        )
+        return (
+            *stack_frames_of(ControllerFailover),
+            *((*come, *rest) for come in coming for rest in gone),
+            *BrokerChanges.STACK_FRAMES[2:],
+            *((*body, *rest) for body in (self.moving() if kip_455 else self.moving_by_node()) for rest in within),
+        )
+
+    @property
+    def groups_of_brokers(self) -> Iterator[tuple[BrokerId, ...]]:
+        """Every set of them."""
+        numbers = range(2**self.brokers)
+        return (tuple(each for each in range(self.brokers) if number & 1 << each) for number in numbers)
+
+    def moving(self) -> Iterator[tuple[Call, ...]]:
+        """What is left of a reassignment, since 2.4."""
+        for assignment in self.reachable:
+            unneeded = (some for some in self.groups_of_brokers if {*some}.isdisjoint(assignment.replicas))
+            yield from PartitionReassignment.reassigning(PARTITION, assignment, unneeded)
+
+    def moving_by_node(self) -> Iterator[tuple[Call, ...]]:
+        """The same until 2.3."""
+        for now in self.reachable:
+            for target in self.targets:
+                yield from PartitionReassignment.zk_reassigning(PARTITION, now.replicas, target)
+        yield from PartitionReassignment.zk_forgetting(PARTITION)
+
+    @initial
+    def a_cluster_set_up(self, s: R) -> None:
+        """All brokers run, the first replica leads, all are in sync; there is no controller."""
+        keep = self.assignments[PARTITION]
+        for path in ("/brokers", "/brokers/topics", "/admin"):
+            s.zk.nodes[path] = Node()
+        s.zk.nodes[TOPIC_PATH] = Node(
+            data=TopicAssignment.encode(self.assignments), children=frozenset({"partitions"})
+        )
+        for path in (topic_partitions_path(TOPIC), topic_partition_path(PARTITION)):
+            s.zk.nodes[path] = Node()
+        first = TopicPartitionState(LeaderAndIsr(keep.replicas[0], 0, keep.replicas), 0)
+        s.zk.nodes[topic_partition_state_path(PARTITION)] = Node(data=first)
+        s.zk.nodes[CONTROLLER_EPOCH] = Node(data=0)
+        s.registered = frozenset(range(self.brokers))
+        s.complete = frozenset(keep.replicas)

@@ -1,0 +1,174 @@
+"""What administrators, the controller and brokers do about a topic that is to be deleted."""
+
+from __future__ import annotations
+
+from election.ids import BrokerId
+from spec.language import action, bound, require
+from spec.systems.cluster import TOPIC, TOPIC_PATH
+from spec.systems.topic_deletion.state import (
+    MARK,
+    ClusterWithDeletions,
+    Deletion,
+    TopicDeletionVariables,
+    comes_again,
+    elects,
+    may_expand,
+)
+from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
+from statemachines.messages.errors import Errors
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.zk_data import TopicAssignment
+
+
+class TopicDeletionActions(TopicDeletionVariables):
+    """What happens to a topic that comes and goes."""
+
+    # The controller, over a state.
+
+    def receive(self, s: ClusterWithDeletions, broker: BrokerId, request: ControlRequest) -> None:
+        """A broker that runs makes a log for a replica that it is told of; to delete one takes its time."""
+        super().receive(s, broker, request)
+        if broker not in s.registered:
+            return
+        match request:
+            case LeaderAndIsrRequest(partitionStates=states):
+                for told in states:
+                    replica = PartitionAndReplica(TopicPartition(told.topicName, told.partitionIndex), broker)
+                    s.logs |= {replica}
+                    s.deletions.pop(replica, None)
+            case StopReplicaRequest(partitionStates=stopped):
+                for each in stopped:
+                    if each.deletePartition or request.deletePartitions:
+                        replica = PartitionAndReplica(TopicPartition(each.topicName, each.partitionIndex), broker)
+                        s.deletions[replica] = Deletion.Asked
+
+    def resign(self, s: ClusterWithDeletions) -> None:
+        """What was on its way is lost."""
+        super().resign(s)
+        s.deletions.clear()
+
+    def forget_roles(self, s: ClusterWithDeletions, broker: BrokerId) -> None:
+        """What a broker has not answered yet it never will; and its return resumes what it could not delete."""
+        super().forget_roles(s, broker)
+        for partition in self.assignments:
+            replica = PartitionAndReplica(partition, broker)
+            if s.deletions.get(replica) in (Deletion.Asked, Deletion.Refused):
+                del s.deletions[replica]
+
+    @action(actor="controller", receiver="ZooKeeper")
+    def become_controller(self, s: ClusterWithDeletions) -> None:
+        """The controller is elected, reads what there is, and starts its state machines. [onControllerFailover]"""
+        super().become_controller(s)
+        s.modified = False
+
+    @action(when=elects, actor="controller", receiver="ZooKeeper")
+    def answer_partitions(self, s: ClusterWithDeletions) -> None:
+        """ZooKeeper answers the requests of the partition state machine."""
+        super().answer_partitions(s)
+
+    # Topics.
+
+    @action(actor="administrator", receiver="ZooKeeper")
+    def delete_topic(self, s: ClusterWithDeletions) -> None:
+        """An administrator asks for the topic's deletion."""
+        require(s.exists and not s.marked)
+        self.zk.servers(s.zk).create(None, MARK)
+
+    @action(actor="controller", receiver="ZooKeeper")
+    def topic_deletion(self, s: ClusterWithDeletions) -> None:
+        """The controller hears that the topic is to be deleted. [TopicDeletion]"""
+        require(s.active and s.idle and s.marked and not s.queued and TOPIC in s.context.all_topics)
+        self.begin(s, ControllerEventProcessor.process_topic_deletion)
+
+    @action(when=comes_again, actor="administrator", receiver="ZooKeeper")
+    def create_topic(self, s: ClusterWithDeletions) -> None:
+        """An administrator creates the topic again, when it is gone."""
+        require(not s.exists and not s.marked)
+        bound(s.creations < self.creations)
+        s.creations += 1
+        self.zk.servers(s.zk).create(None, TOPIC_PATH, TopicAssignment.encode(self.first))
+
+    @action(when=comes_again, actor="controller", receiver="ZooKeeper")
+    def topic_change(self, s: ClusterWithDeletions) -> None:
+        """The controller hears of the topic. [TopicChange, onNewPartitionCreation]"""
+        require(s.active and s.idle and s.exists and TOPIC not in s.context.all_topics)
+        s.modified = False
+        self.begin(s, ControllerEventProcessor.process_topic_change)
+
+    @action(when=lambda self: self.additions, actor="administrator", receiver="ZooKeeper")
+    def add_partition(self, s: ClusterWithDeletions) -> None:
+        """An administrator adds a partition to the topic, though it may be to be deleted."""
+        require(s.exists and s.in_node == tuple(self.first))
+        self.zk.servers(s.zk).set(None, TOPIC_PATH, TopicAssignment.encode(self.assignments))
+        s.modified = True
+
+    @action(when=lambda self: self.additions, actor="controller", receiver="ZooKeeper")
+    def partition_modifications(self, s: ClusterWithDeletions) -> None:
+        """The controller hears that the topic's node has changed. [PartitionModifications]"""
+        require(s.active and s.idle and s.modified and TOPIC in s.context.all_topics)
+        s.modified = False
+        self.begin(s, ControllerEventProcessor.process_partition_modifications, TOPIC)
+
+    # Brokers that delete.
+
+    @action(actor="broker")
+    def delete_log(self, s: ClusterWithDeletions, partition: TopicPartition, broker: BrokerId) -> None:
+        """A broker deletes a replica, as it was told. [StopReplica]"""
+        replica = PartitionAndReplica(partition, broker)
+        require(s.deletions.get(replica) is Deletion.Asked)
+        s.deletions[replica] = Deletion.Done
+        s.logs -= {replica}
+
+    @action(when=lambda self: self.refusals > 0, actor="broker")
+    def fail_to_delete(self, s: ClusterWithDeletions, partition: TopicPartition, broker: BrokerId) -> None:
+        """A broker cannot delete a replica. [KAFKA_STORAGE_ERROR]"""
+        replica = PartitionAndReplica(partition, broker)
+        require(s.deletions.get(replica) is Deletion.Asked)
+        bound(s.refusals < self.refusals)
+        s.refusals += 1
+        s.deletions[replica] = Deletion.Failed
+
+    @action(actor="broker", receiver="controller")
+    def answer_deletion(self, s: ClusterWithDeletions, broker: BrokerId) -> None:
+        """The controller hears which replicas a broker has deleted. [TopicDeletionStopReplicaResponseReceived]"""
+        require(s.active and s.idle)
+        replicas = [PartitionAndReplica(partition, broker) for partition in self.assignments]
+        require(not any(s.deletions.get(replica) is Deletion.Asked for replica in replicas))
+        errors: list[tuple[TopicPartition, Errors]] = []
+        for replica in replicas:
+            deletion = s.deletions.get(replica)
+            if deletion is Deletion.Done:
+                del s.deletions[replica]
+                errors.append((replica.topic_partition, Errors.NONE))
+            elif deletion is Deletion.Failed:
+                self.refused(s, replica)
+                errors.append((replica.topic_partition, Errors.KAFKA_STORAGE_ERROR))
+        require(errors)
+        handler = ControllerEventProcessor.process_topic_deletion_stop_replica_response_received
+        self.begin(s, handler, broker, Errors.NONE, tuple(errors))
+
+    def refused(self, s: ClusterWithDeletions, replica: PartitionAndReplica) -> None:
+        """The deletion waits for this broker, unless it has died since: then its return resumes it."""
+        if replica.replica in s.registered & frozenset(s.context.live_broker_epochs):
+            s.deletions[replica] = Deletion.Refused
+        else:
+            del s.deletions[replica]
+
+    @action(when=lambda self: self.max_deaths > 0, actor="controller", receiver="ZooKeeper")
+    def broker_change(self, s: ClusterWithDeletions) -> None:
+        """The controller reads which brokers are registered. [BrokerChange, onBrokerStartup]
+
+        What one has answered before it died, it hears before it hears that the broker is back.
+        """
+        new = s.registered - frozenset(s.context.live_broker_epochs)
+        answered = (replica.replica for replica, deletion in s.deletions.items() if deletion is not Deletion.Refused)
+        require(not any(broker in new for broker in answered))
+        super().broker_change(s)
+
+    # Leaders.
+
+    @action(when=may_expand, actor="leader", receiver="ZooKeeper")
+    def expand_isr(self, s: ClusterWithDeletions, partition: TopicPartition, broker: BrokerId) -> None:
+        """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr, 2.6]"""
+        super().expand_isr(s, partition, broker)

@@ -1,0 +1,313 @@
+"""A cluster whose topic comes and goes: its variables, how large they are, and the client of its controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from enum import Enum
+from itertools import chain
+from typing import Annotated, Any, Final
+
+from spec.language import (
+    Domain,
+    Partial,
+    Size,
+    constant,
+    initial,
+    integers,
+    left_out,
+    say,
+    subset_of,
+    switches,
+    variable,
+)
+from spec.parts.controller_calls import in_order, stack_frames_of
+from spec.parts.zk_client import ZkClientReadingVariables
+from spec.parts.zookeeper import Znodes
+from spec.releases import ByRelease
+from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
+from statemachines.broker_changes import BrokerChanges
+from statemachines.control_design import ControlDesign, control_design_of
+from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller_calls import Await, Calls, Frame, StackFrames, call, call_of
+from statemachines.controller_failover import ControllerFailover
+from statemachines.controller_zk_client import ControllerZkClient
+from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
+from statemachines.messages.replica_assignment import UNASSIGNED, ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.partition_state_machine import OFFLINE
+from statemachines.state_change import Handled
+from statemachines.topic_changes import TopicChanges
+from statemachines.topic_deletion_manager import TopicDeletionManager
+from statemachines.zk_data import (
+    DELETE_TOPICS,
+    TopicAssignment,
+    TopicPartitionState,
+    delete_topics_topic_path,
+    topic_partition_path,
+    topic_partition_state_path,
+    topic_partitions_path,
+)
+from statemachines.zookeeper.tree import Node, ZkPath
+
+Creations = Annotated[int, "how often the topic was created again"]
+"""A number of creations."""
+Refusals = Annotated[int, "how often a broker could not delete a replica"]
+"""A number of errors."""
+
+MARK: Final = delete_topics_topic_path(TOPIC)
+"""The node that says that the topic is to be deleted."""
+
+
+def children_first(partitions: Iterable[TopicPartition]) -> tuple[ZkPath, ...]:
+    """The nodes of a topic with these partitions, in the order in which they are deleted."""
+    of_partitions = ((topic_partition_state_path(each), topic_partition_path(each)) for each in partitions)
+    return (*chain.from_iterable(of_partitions), topic_partitions_path(TOPIC), TOPIC_PATH)
+
+
+class Deletion(Enum):
+    """How far a broker is that was told to delete a replica."""
+
+    Asked = "the request is on its way to the broker"
+    Done = "the replica is deleted, and the answer is on its way to the controller"
+    Failed = "it could not be deleted, and the answer is on its way to the controller"
+    Refused = "it could not be deleted, as the controller has heard"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ClusterWithDeletions(ClusterState):
+    """A cluster whose topic comes and goes, with the logs on its brokers."""
+
+    creations: Creations = variable("How often an administrator created the topic again.")
+    refusals: Refusals = variable("How often a broker answered with an error.")
+    deletions: Partial[PartitionAndReplica, Deletion] = variable(
+        "The replicas that brokers were told to delete, until the controller hears that it is done, or they are told "
+        "something else."
+    )
+    logs: frozenset[PartitionAndReplica] = variable(
+        "The replicas that have a log, on brokers that run or not. Left out: what is in it."
+    )
+    modified: bool = variable("The topic's node was changed since the controller read it.")
+
+    @property
+    def exists(self) -> bool:
+        """The topic's node is there."""
+        return TOPIC_PATH in self.zk.nodes
+
+    @property
+    def marked(self) -> bool:
+        """An administrator has asked for the topic's deletion."""
+        return MARK in self.zk.nodes
+
+    @property
+    def queued(self) -> bool:
+        """The controller has heard so. [isTopicQueuedUpForDeletion]"""
+        return TOPIC in self.context.topics_to_be_deleted
+
+    def leader(self, partition: TopicPartition) -> int:
+        """The leader of a partition that is in ZooKeeper; -1 if there is none."""
+        state = self.state(partition)
+        return NO_LEADER if state is None else state.leader
+
+    @property
+    def in_node(self) -> tuple[TopicPartition, ...]:
+        """The partitions that stand in the topic's node."""
+        node = self.zk.nodes.get(TOPIC_PATH)
+        return () if node is None else tuple(node.data.decode(TOPIC))
+
+
+class DeletingZkClient(ZkClientReadingVariables):
+    """A client for which each node of the topic that it deletes is a step of its own; see `TopicDeletion`."""
+
+    cluster: ClusterWithDeletions
+
+    def delete_topic_znode(self, topic: TopicName) -> Calls:
+        """The nodes below it go first, in Kafka's order. No node comes meanwhile: only controllers make them."""
+        return tuple(call(self.delete_node, path) for path in children_first(self.assignments))
+
+    def delete_node(self, path: ZkPath) -> Calls:
+        """A node goes, if it is there, and with that a step ends."""
+        if path not in self.cluster.zk.nodes:
+            return ()
+        say(f"it deletes {path}")
+        if path == TOPIC_PATH and self.cluster.modified:
+            self.cluster.modified = False
+        return (*ControllerZkClient.delete(self, (path,)), Await(Handled()))
+
+    def delete_topic_configs(self, topics: Sequence[TopicName]) -> Calls:
+        """Nothing is configured."""
+        return ()
+
+    def delete_topic_deletions(self, topics: Sequence[TopicName]) -> Calls:
+        """The node that asked for it goes, in one step with what the controller makes of that."""
+        if not topics:
+            return ()
+        say(f"it deletes {MARK}")
+        return ControllerZkClient.delete(self, (MARK,))
+
+
+def comes_again(self: TopicDeletionVariables) -> bool:
+    """The topic is created again."""
+    return self.creations > 0
+
+
+def may_be_leaderless(self: TopicDeletionVariables) -> bool:
+    """It may be created when no broker runs."""
+    return self.creations > 0 and self.max_deaths >= self.brokers
+
+
+def elects(self: TopicDeletionVariables) -> bool:
+    """Partitions are new, or lose their leaders."""
+    return self.creations > 0 or self.additions or self.max_deaths > 0
+
+
+def may_expand(self: TopicDeletionVariables) -> bool:
+    """A broker that keeps the topic may be out of sync."""
+    return isr_may_change(self) and (self.isr_changes > 1 or self.max_deaths > 0)
+
+
+def is_cut_short(self: TopicDeletionVariables) -> bool:
+    """A controller may find that another has been elected while it deletes nodes."""
+    return self.moves > 0 and self.design.fence_zk
+
+
+def waits(self: TopicDeletionVariables) -> bool:
+    """A deletion may have to wait."""
+    return self.max_deaths > 0 or self.refusals > 0
+
+
+class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
+    """Which topic there is, in which variables, and what may be left of the events of its deletion."""
+
+    max_deaths: int = constant(1, "Bound: how often brokers die.", at_least=0, at_most=9)
+    isr_changes: int = constant(0, "Bound: how often the ISR of a partition is changed.", at_least=0, at_most=9)
+    max_leader_epoch: int = constant(9, "Bound: the highest leader epoch; the first is 0.", at_least=0, at_most=30)
+    partitions: int = constant(1, "Partitions of the topic; each prefers another broker.", at_least=1, at_most=2)
+    creations: int = constant(1, "Bound: how often the topic is created again.", at_least=0, at_most=3)
+    refusals: int = constant(1, "Bound: how often brokers answer with errors.", at_least=0, at_most=5)
+    additions: bool = constant(False, "An administrator adds one more partition.")
+
+    design: ControlDesign = switches(
+        ControlDesign,
+        ByRelease(control_design_of),
+        only=[
+            "fence_zk",
+            "offline_on_failover",
+            "leaderless_offline",
+            "restore_assignment",
+            "clear_batch",
+            "forget_ineligible",
+        ],
+    )
+
+    strategies = (OFFLINE,)
+    deletable = (TOPIC,)
+    zk_client = DeletingZkClient
+
+    # How large it is.
+
+    @property
+    def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
+        """Every broker keeps every partition, that which is added as well; they differ in which one they prefer."""
+        ids = tuple(self.broker_ids)
+        return {
+            TopicPartition(TOPIC, number): ReplicaAssignment((*ids[number:], *ids[:number]))
+            for number in range(self.partitions + self.additions)
+        }
+
+    @property
+    def replicas(self) -> Sequence[PartitionAndReplica]:
+        """In the order in which the controller comes to them that goes through partitions."""
+        return [
+            PartitionAndReplica(each, broker) for each, keep in self.assignments.items() for broker in keep.replicas
+        ]
+
+    @property
+    def broker_by_broker(self) -> Domain[tuple[PartitionAndReplica, ...]]:
+        """Some of them, in the order in which it comes to them that goes through brokers."""
+        return in_order(sorted(self.replicas, key=lambda each: (each.replica, each.topic_partition)))
+
+    @property
+    def first(self) -> Mapping[TopicPartition, ReplicaAssignment]:
+        """Those that the topic has when it is created."""
+        return dict(list(self.assignments.items())[: self.partitions])
+
+    @property
+    def all_assignments(self) -> Mapping[TopicPartition, Collection[ReplicaAssignment]]:
+        """When its replicas are deleted, no broker keeps a partition."""
+        return {partition: (assignment, UNASSIGNED) for partition, assignment in self.assignments.items()}
+
+    def is_to_be_deleted(self, s: ClusterWithDeletions, partition: TopicPartition) -> bool:
+        """As an administrator has asked for."""
+        return s.marked
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """With what administrators and brokers do."""
+        return {
+            **super().sizes(),
+            Creations: integers(0, self.creations),
+            Refusals: integers(0, self.refusals),
+            Deletion: [each for each in Deletion if self.refusals or each in (Deletion.Asked, Deletion.Done)],
+        }
+
+    @property
+    def more_nodes(self) -> Collection[Znodes]:
+        """The topic's node, and that which asks for its deletion."""
+        some = in_order(self.assignments) if self.additions else (tuple(self.assignments),)
+        data = [TopicAssignment.encode({each: self.assignments[each] for each in partitions}) for partitions in some]
+        return (
+            Znodes(TOPIC_PATH, data=data, version=left_out(), children=subset_of(("partitions",))),
+            Znodes("/admin"),
+            Znodes(DELETE_TOPICS),
+            Znodes(MARK),
+        )
+
+    # What is left of an event.
+
+    @property
+    def narrowed(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
+        """Those that are gone may be of a topic that is to be deleted, which there is one of."""
+        some: Size = self.broker_by_broker
+        the_topic: Mapping[str, Size] = {"topics": ((TOPIC,),)}
+        return {
+            BrokerChanges.ELECTED.method: {"for_deletion": some, "not_for_deletion": some},
+            BrokerChanges.fail_replica_deletion: {"replicas": some},
+            ControllerZkClient.delete_topic_configs: the_topic,
+            ControllerZkClient.delete_topic_deletions: the_topic,
+        }
+
+    @property
+    def stack_frames(self) -> StackFrames:
+        """Those of a failover, of what is created, of brokers that come and go; and a deletion in each of them."""
+        failing = Frame(BrokerChanges.fail_replica_deletion)
+        within: StackFrames = (
+            (),
+            (Frame(TopicChanges.complete_replica_deletion),),
+            ControllerFailover.GOES_ON[1:],
+            (BrokerChanges.GOING,),
+            (BrokerChanges.TELLS_ALL,),
+        )
+        nodes = (call_of(DeletingZkClient.delete_node, path) for path in children_first(self.assignments))
+        deleting: StackFrames = (*TopicDeletionManager.STACK_FRAMES, (*nodes, *TopicDeletionManager.FORGETS))
+        return (
+            *stack_frames_of(ControllerFailover, TopicChanges, BrokerChanges),
+            (failing, BrokerChanges.TELLS_ALL),
+            *((*body, *rest) for body in deleting for rest in within),
+        )
+
+    @initial
+    def a_cluster_set_up(self, s: ClusterWithDeletions) -> None:
+        """All brokers run, the topic is there, all its replicas are in sync; there is no controller."""
+        for path in ("/brokers", "/brokers/topics", "/admin", DELETE_TOPICS):
+            s.zk.nodes[path] = Node()
+        s.zk.nodes[TOPIC_PATH] = Node(data=TopicAssignment.encode(self.first), children=frozenset({"partitions"}))
+        numbers = frozenset(str(partition.partition) for partition in self.first)
+        s.zk.nodes[topic_partitions_path(TOPIC)] = Node(children=numbers)
+        for partition, assignment in self.first.items():
+            state = TopicPartitionState(LeaderAndIsr(assignment.replicas[0], 0, assignment.replicas), 0)
+            s.zk.nodes[topic_partition_path(partition)] = Node(children=frozenset({"state"}))
+            s.zk.nodes[topic_partition_state_path(partition)] = Node(data=state)
+        s.zk.nodes[CONTROLLER_EPOCH] = Node(data=0)
+        s.registered = frozenset(self.broker_ids)
+        s.logs = frozenset(replica for replica in self.replicas if replica.topic_partition in self.first)
