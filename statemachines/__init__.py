@@ -27,11 +27,27 @@ control_responses        what brokers answer; controller_broker_request_batch co
                          controller_channel_manager brings them there
 alter_partition          how the controller changes an ISR for its leader
 
-from statemachines import PARTITION, REPLICA, ZooKeeper
+All of it together: `cluster`, a cluster in memory, which is made to fail and read.
+
+from statemachines import PARTITION, REPLICA, Cluster, ZooKeeper
 """
+
+from typing import TYPE_CHECKING, Any
 
 from statemachines.tables.partition import PARTITION, PartitionState
 from statemachines.tables.replica import REPLICA, ReplicaState
 from statemachines.zookeeper.server import ZooKeeper
 
-__all__ = ["PARTITION", "REPLICA", "PartitionState", "ReplicaState", "ZooKeeper"]
+if TYPE_CHECKING:
+    from statemachines.cluster import Cluster
+
+__all__ = ["PARTITION", "REPLICA", "Cluster", "PartitionState", "ReplicaState", "ZooKeeper"]
+
+
+def __getattr__(name: str) -> Any:
+    """`Cluster`, which brings the whole controller with it: who imports a table need not wait for that."""
+    if name == "Cluster":
+        from statemachines.cluster import Cluster
+
+        return Cluster
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -116,15 +116,23 @@ class AlterPartitionManager:
             ValueError: this broker does not lead; nothing has changed.
         """
         in_order("replica", (replica,))
-        hosted = self.replica_manager.led(partition)
-        state = hosted.state
-        if not isinstance(state, CommittedPartitionState) or replica in state.isr:
+        if not self.may_expand_isr(partition, replica):
             return False
         manager = self.replica_manager
-        if manager.design.live_isr_check and not manager.metadata_cache.has_alive_broker(replica):
-            return False
-        self._propose(partition, hosted.prepare_isr_expand(manager.broker, replica))
+        self._propose(partition, manager.led(partition).prepare_isr_expand(manager.broker, replica))
         return True
+
+    def may_expand_isr(self, partition: TopicPartition, replica: BrokerId) -> bool:
+        """Whether a follower that has caught up would be proposed; see `maybe_expand_isr`.
+
+        Raises:
+            ValueError: this broker does not lead.
+        """
+        manager = self.replica_manager
+        state = manager.led(partition).state
+        if not isinstance(state, CommittedPartitionState) or replica in state.isr:
+            return False
+        return not manager.design.live_isr_check or manager.metadata_cache.has_alive_broker(replica)
 
     def maybe_shrink_isr(self, partition: TopicPartition, out_of_sync: Collection[BrokerId]) -> bool:
         """Followers have fallen behind: propose that they leave the ISR.

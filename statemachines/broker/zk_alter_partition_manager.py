@@ -91,8 +91,17 @@ class ZkAlterPartitionManager:
             ValueError: this broker does not lead; nothing has changed.
         """
         in_order("replica", (replica,))
-        hosted = self.replica_manager.led(partition)
-        return None if replica in hosted.state.isr else self._update(partition, (*hosted.state.isr, replica))
+        if not self.may_expand_isr(partition, replica):
+            return None
+        return self._update(partition, (*self.replica_manager.led(partition).state.isr, replica))
+
+    def may_expand_isr(self, partition: TopicPartition, replica: BrokerId) -> bool:
+        """Whether a follower that has caught up would join; see `maybe_expand_isr`.
+
+        Raises:
+            ValueError: this broker does not lead.
+        """
+        return replica not in self.replica_manager.led(partition).state.isr
 
     def maybe_shrink_isr(self, partition: TopicPartition, out_of_sync: Collection[BrokerId]) -> IsrUpdate | None:
         """Followers have fallen behind, and are to leave the ISR.

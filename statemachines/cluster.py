@@ -1,0 +1,514 @@
+"""Cluster: a whole cluster in memory. ZooKeeper, a controller on each broker, its channels, and brokers that obey.
+
+What befalls it is a method: brokers crash, topics are created, partitions move. A method only makes it happen: it
+ends a session, writes a node, or puts a request into the controller's queue. What follows is a number of steps:
+
+    TakeRequest     a broker takes the next request from a controller's channel, and answers
+    ControllerStep  a broker's controller takes its next event, or makes the next batch of requests to ZooKeeper
+    ShutDownStep    a broker that was told to stop goes on: it asks the controller, waits, or stops
+    CatchUp         a follower catches up with its leader, which is to take it into the ISR
+    ChangeIsr       a leader asks the controller for ISRs; until 2.6 it tells the controller of them
+
+`steps()` says which can happen next, `step()` does one, and `settle()` goes on until nothing is left: in a fixed
+order, in which all is quiet before ISRs change, or in an order that is drawn by a seed. What happened is `history`.
+
+Nothing here is a rule of Kafka's. The controller is `ControllerEventProcessor` (`cluster_controller`), brokers are
+made of `statemachines.broker`; both were compared with Kafka's own classes, and are what systems explore.
+
+Left out: lost connections and lost replies, failed log directories, leaders that shrink ISRs, and time.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, Final, TypeVar
+
+from election.ids import BrokerId
+from statemachines.alter_partition import AlterPartitionResponse
+from statemachines.broker.broker import Broker, CaughtUp, Logs
+from statemachines.broker.kafka_server import (
+    CONTROLLED_SHUTDOWN_MAX_RETRIES,
+    AskController,
+    Backoff,
+    FindController,
+    Stopped,
+)
+from statemachines.cluster_controller import ClusterController, ElectionByLowestId
+from statemachines.cluster_history import Effect, Failed, PartitionStatus, RecordingZooKeeper
+from statemachines.cluster_steps import CatchUp, ChangeIsr, ControllerStep, ShutDownStep, Step, TakeRequest
+from statemachines.control_design import control_design_of
+from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
+from statemachines.controller_calls import Call
+from statemachines.controller_event_processor import ControllerEventProcessor, event_of
+from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
+from statemachines.releases import RELEASES
+from statemachines.replica_leader_election import ElectionTrigger, ElectionType
+from statemachines.zk_data import (
+    PERSISTENT_PATHS,
+    REASSIGN_PARTITIONS,
+    TOPICS,
+    TopicAssignment,
+    TopicConfig,
+    delete_topics_topic_path,
+    topic_config_path,
+    topic_partition_state_path,
+    topic_path,
+)
+
+__all__ = ["Cluster"]
+
+P = TypeVar("P", bound=tuple[TopicName, PartitionId])
+"""A partition, as a `TopicPartition` or as a pair."""
+
+
+HANDLERS: Final = ControllerEventProcessor
+"""The handlers of the controller's events."""
+
+
+class Cluster:
+    r"""A cluster, whose brokers have been started and have done nothing yet.
+
+    >>> cluster = Cluster(brokers=(1, 2, 3))
+    >>> cluster.create_topic("t", {0: (1, 2, 3)})
+    >>> cluster.settle()
+    >>> cluster.crash(1)
+    >>> print(*cluster.steps(), sep="\n")
+    the controller on broker 2 goes on: elect
+    >>> done = len(cluster.history)
+    >>> cluster.settle()
+    >>> print(*cluster.history[done:][:2], sep="\n")
+    broker 2 is controller, epoch 2
+    to broker 2: UpdateMetadata
+    >>> print(cluster.partition("t", 0))
+    leader 2, epoch 2, ISR 2,3, on 1,2,3
+
+    Args:
+        brokers: their ids.
+        release: whose rules they go by; else the newest with ZooKeeper.
+        down: those of them that do not run.
+        controller: the broker that is elected first; else the one with the lowest id.
+        unclean: whether replicas that are not in sync may be elected where a topic does not say
+            [unclean.leader.election.enable].
+        logs: the logs of replicas; else a replica that can catch up does.
+
+    Raises:
+        UnknownRelease: there is no such release.
+    """
+
+    def __init__(
+        self,
+        brokers: Iterable[BrokerId],
+        release: str = RELEASES[-1],
+        *,
+        down: Iterable[BrokerId] = (),
+        controller: BrokerId | None = None,
+        unclean: bool = False,
+        logs: Logs | None = None,
+    ) -> None:
+        self.release, self.design = release, control_design_of(release)
+        self.history: list[Effect] = []
+        """What brokers wrote and controllers sent, who was elected, and what failed, in order."""
+        self.zookeeper = RecordingZooKeeper(self._note)
+        for path in PERSISTENT_PATHS:
+            self.zookeeper.create(None, path)
+        self.zookeeper.create(None, CONTROLLER_EPOCH, 0)
+        self._election = ElectionByLowestId(self.zookeeper, controller)
+        self._unclean = unclean
+        self._stopping: dict[BrokerId, int] = {}
+        """The brokers that have been told to stop, in this order, with how often each asks the controller."""
+        self.controllers: dict[BrokerId, ClusterController] = {}
+        """What each broker is as a controller, active or not."""
+        self.brokers: dict[BrokerId, Broker] = {}
+        for broker in sorted(brokers):
+            self._add(broker, CaughtUp() if logs is None else logs)
+        self.restart(*sorted(set(self.brokers) - set(down)))
+
+    def _add(self, broker: BrokerId, logs: Logs) -> None:
+        controller = ClusterController(
+            broker, self.zookeeper, self._election, self.design, self._note, lambda: self._unclean
+        )
+
+        def ask_zookeeper(requests: tuple[ZkRequest, ...]) -> tuple[ZkResponse, ...]:
+            return retry_requests_until_connected(self.zookeeper, controller.session, requests)
+
+        self.controllers[broker] = controller
+        self.brokers[broker] = Broker(broker, self.design, lambda: controller.broker_epoch, ask_zookeeper, logs)
+
+    def _note(self, effect: Effect) -> None:
+        self.history.append(effect)
+
+    # What is to be seen of it.
+
+    @property
+    def live(self) -> frozenset[BrokerId]:
+        """The brokers that run."""
+        return frozenset(broker for broker, each in self.brokers.items() if each.is_running)
+
+    @property
+    def controller(self) -> BrokerId | None:
+        """The controller, by ZooKeeper; None: there is none, as yet."""
+        node = self.zookeeper.state.nodes.get(CONTROLLER)
+        return None if node is None else node.data
+
+    def partitions(self) -> dict[TopicPartition, PartitionStatus]:
+        """How each partition is, by ZooKeeper; without those whose topics have been deleted."""
+        live = self.live
+        return {
+            partition: self._status(partition, assignment, live)
+            for topic in sorted(self.zookeeper.children(None, TOPICS)[0])
+            for partition, assignment in self._assignments(topic).items()
+        }
+
+    def partition(self, topic: TopicName, number: PartitionId) -> PartitionStatus:
+        """How one partition is, by ZooKeeper.
+
+        Raises:
+            KeyError: there is none.
+        """
+        partition = TopicPartition(topic, number)
+        return self._status(partition, self._assignments(topic)[partition], self.live)
+
+    def _assignments(self, topic: TopicName) -> dict[TopicPartition, ReplicaAssignment]:
+        assignment: TopicAssignment = self.zookeeper.state.nodes[topic_path(topic)].data
+        return assignment.decode(topic)
+
+    def _status(
+        self, partition: TopicPartition, assignment: ReplicaAssignment, live: frozenset[BrokerId]
+    ) -> PartitionStatus:
+        node = self.zookeeper.state.nodes.get(topic_partition_state_path(partition))
+        leader, epoch, isr = (NO_LEADER, NO_EPOCH, ()) if node is None else node.data.leader_and_isr[:3]
+        return PartitionStatus(assignment, leader if leader in live else None, isr, epoch)
+
+    # What befalls it.
+
+    def crash(self, *brokers: BrokerId) -> None:
+        """Brokers die, and their sessions end, before anything else happens.
+
+        Raises:
+            ValueError: one of them does not run; nothing has happened.
+        """
+        self._need(brokers, running=True)
+        for broker in brokers:
+            self._stop(broker)
+
+    def restart(self, *brokers: BrokerId) -> None:
+        """Brokers start, with the logs that they had.
+
+        Raises:
+            ValueError: one of them runs; nothing has happened.
+        """
+        self._need(brokers, running=False)
+        for broker in brokers:
+            self.brokers[broker].start()
+            self.controllers[broker].startup()
+
+    def shut_down(self, broker: BrokerId, attempts: int = CONTROLLED_SHUTDOWN_MAX_RETRIES) -> None:
+        """A broker is told to stop: it asks the controller to be let go, and stops in any case.
+
+        Args:
+            broker: its id.
+            attempts: how often it asks.
+
+        Raises:
+            ValueError: it does not run, or stops already; nothing has happened.
+        """
+        self._need((broker,), running=True)
+        if broker in self._stopping:
+            raise ValueError(f"broker {broker} stops already")
+        self._stopping[broker] = attempts
+
+    def expire_session(self, broker: BrokerId) -> None:
+        """A broker runs on, but its session ends: it is neither registered nor controller until it registers anew.
+
+        Raises:
+            ValueError: it does not run, or has no session; nothing has happened.
+        """
+        self._need((broker,), running=True)
+        if not self.controllers[broker].has_session:
+            raise ValueError(f"broker {broker} has no session that could end")
+        self._something_happens()
+        self.zookeeper.expire(self.controllers[broker].session)
+
+    def create_topic(self, name: TopicName, replicas: Mapping[PartitionId, Sequence[BrokerId]]) -> None:
+        """An administrator creates a topic.
+
+        Args:
+            name: its name.
+            replicas: of each partition, the brokers that are to keep it, the preferred leader first.
+
+        Raises:
+            InvalidBrokers: a broker stands there twice, or is no broker's id.
+            NodeExists: there is such a topic. Nothing has happened.
+        """
+        assignments = {
+            TopicPartition(name, partition): ReplicaAssignment(tuple(brokers)).checked(
+                TopicPartition(name, partition)
+            )
+            for partition, brokers in replicas.items()
+        }
+        self.zookeeper.create(None, topic_path(name), TopicAssignment.encode(assignments))
+        self._something_happens()
+
+    def delete_topic(self, name: TopicName) -> None:
+        """An administrator asks for a topic to be deleted.
+
+        Raises:
+            NodeExists: that is asked for already; nothing has happened.
+        """
+        self.zookeeper.create(None, delete_topics_topic_path(name))
+        self._something_happens()
+
+    def reassign(self, targets: Mapping[P, Sequence[BrokerId] | None]) -> None:
+        """An administrator asks for partitions to be kept by other brokers; None: not to move any more.
+
+        Since 2.4 the controller is asked; what it refuses is in the history. Until 2.3 it is asked by a node, which
+        is left alone if it is there, as `kafka-reassign-partitions.sh` does.
+        """
+        asked = tuple(
+            (TopicPartition(*partition), None if target is None else tuple(target))
+            for partition, target in targets.items()
+        )
+        self._something_happens()
+        if self.design.kip_455:
+            self._ask(
+                Call(HANDLERS.process_api_partition_reassignment.__name__, (asked,)), self._reassignment_answered
+            )
+        elif REASSIGN_PARTITIONS in self.zookeeper.state.nodes:
+            what = f"the reassignment is refused: another one is under way in {REASSIGN_PARTITIONS}"
+            self._note(Failed(what))
+        else:
+            self.zookeeper.create(None, REASSIGN_PARTITIONS, asked)
+
+    def elect(
+        self,
+        partitions: Iterable[tuple[TopicName, PartitionId]],
+        election_type: ElectionType = ElectionType.PREFERRED,
+    ) -> None:
+        """An administrator asks the controller to elect leaders."""
+        self._something_happens()
+        asked = tuple(TopicPartition(*partition) for partition in partitions)
+        trigger = ElectionTrigger.AdminClientTriggered
+        self._ask(
+            Call(
+                HANDLERS.process_replica_leader_election.__name__,
+                (
+                    asked,
+                    election_type,
+                    trigger,
+                ),
+            )
+        )
+
+    def allow_unclean(self, topic: TopicName | None = None) -> None:
+        """An administrator permits that replicas lead that are not in sync.
+
+        Args:
+            topic: of which topic; None: of all that do not say otherwise.
+        """
+        self._something_happens()
+        if topic is None:
+            self._unclean = True
+            for controller in self.controllers.values():
+                controller.enable_unclean_leader_election()
+            return
+        path, config = topic_config_path(topic), TopicConfig(unclean_leader_election_enable=True)
+        if path in self.zookeeper.state.nodes:
+            self.zookeeper.set(None, path, config)
+        else:
+            self.zookeeper.create(None, path, config)
+        self._ask(Call(HANDLERS.process_unclean_leader_election_enable.__name__, (topic,)))
+
+    def fail_over(self) -> None:
+        """The controller's node is deleted: another broker is elected, the first that is not the controller now.
+
+        Raises:
+            ValueError: no other broker is registered; nothing has happened.
+        """
+        others = [int(name) for name in self.zookeeper.children(None, BROKER_IDS)[0] if int(name) != self.controller]
+        if not others:
+            raise ValueError("there is no other broker that could be controller")
+        self._something_happens()
+        self._election.first = min(others)
+        if self.controller is not None:
+            self.zookeeper.delete(None, CONTROLLER)
+
+    # What can happen next.
+
+    def steps(self) -> tuple[Step, ...]:
+        """All that can happen next, the most urgent first; none: the cluster is at rest."""
+        return tuple(chain.from_iterable(self._by_urgency()))
+
+    def step(self, which: Step) -> None:
+        """Do one step.
+
+        Raises:
+            ValueError: it cannot happen now; nothing has happened.
+        """
+        if which not in (steps := self.steps()):
+            can = "; ".join(map(str, steps)) or "nothing"
+            raise ValueError(f"{which}: that cannot happen now, but {can} can")
+        self._do(which)
+
+    def settle(self, seed: int | None = None) -> None:
+        """Go on until nothing is left.
+
+        Args:
+            seed: draws what happens next out of all that can. None: what is most urgent happens first, and ISRs
+                change when nothing else is left.
+        """
+        if seed is not None:
+            chance = random.Random(seed)
+            while steps := self.steps():
+                self._do(chance.choice(steps))
+        while most_urgent := next(filter(None, self._by_urgency()), ()):
+            for each in most_urgent:
+                self._do(each)
+
+    def _by_urgency(self) -> Iterator[Sequence[Step]]:
+        """What can happen next, by kinds; steps of one kind do not take each other away."""
+        yield [
+            TakeRequest(controller, broker, type(queue[0]).__name__.removesuffix("Request"))
+            for controller, each in self.controllers.items()
+            for broker, queue in each.channels.state.message_queues.items()
+            if queue and self.brokers[broker].is_running
+        ]
+        working = [self.controllers[broker] for broker in self.live if self.controllers[broker].has_work]
+        working.sort(key=lambda each: (not each.has_session, each.broker))  # without a session it registers last
+        yield [ControllerStep(each.broker, each.next_event) for each in working]
+        yield from self._stopping_steps(waiting=False)
+        yield self._catching_up()
+        leaders = {
+            broker: each.isrs_to_tell for broker, each in self.brokers.items() if self._reaches_controller(broker)
+        }
+        yield [ChangeIsr(each) for each in sorted(filter(leaders.get, leaders), key=lambda each: leaders[each][0])]
+        yield from self._stopping_steps(waiting=True)
+
+    def _stopping_steps(self, waiting: bool) -> Iterator[Sequence[ShutDownStep]]:
+        """Of brokers that stop, one by one: those that wait for another attempt, or the others."""
+        for broker in tuple(self._stopping):
+            due, awaits = self.brokers[broker].shutdown, self.brokers[broker].awaits_controller
+            waits = isinstance(due, Backoff) and due.remaining_retries > 0
+            if waits is waiting and not awaits:
+                yield [ShutDownStep(broker, "Begin" if due is None else type(due).__name__)]
+
+    def _catching_up(self) -> list[CatchUp]:
+        """By partitions, the preferred replicas first."""
+        found = [
+            CatchUp(replica, leader)
+            for leader in sorted(self.live)
+            for replica in self.brokers[leader].joining()
+            if self._may_join(replica, leader)
+        ]
+        return sorted(found, key=lambda each: each.replica.topic_partition)
+
+    def _may_join(self, replica: PartitionAndReplica, leader: BrokerId) -> bool:
+        """Whether a replica that its leader would take in fetches, and catches up."""
+        follower = self.brokers.get(replica.replica)
+        if follower is None or not follower.is_running:
+            return False
+        led_by = self.brokers[leader]
+        return follower.follows(replica.topic_partition, led_by) and led_by.logs.is_caught_up(replica, leader)
+
+    def _reaches_controller(self, broker: BrokerId) -> bool:
+        """Whether a broker can tell the controller of ISRs: since 2.7 there is one, until 2.6 by its session."""
+        if not self.brokers[broker].is_running:
+            return False
+        if not self.design.alter_partition:
+            return self.controllers[broker].has_session
+        return self.controller is not None and self.controllers[self.controller].is_active
+
+    def _do(self, which: Step) -> None:
+        match which:
+            case TakeRequest(controller, broker):
+                its = self.controllers[controller]
+                received = its.channels.exchange(broker, self.brokers[broker].handle)
+                event = None if received is None else event_of(received)
+                if event is not None:
+                    its.put(event)
+            case ControllerStep(broker):
+                self.controllers[broker].step()
+            case ShutDownStep(broker):
+                self._go_on_stopping(broker)
+            case CatchUp(replica, leader):
+                self.brokers[leader].has_caught_up(replica)
+            case ChangeIsr(leader):
+                self._change_isrs(self.brokers[leader])
+
+    # What steps are made of.
+
+    def _need(self, brokers: Sequence[BrokerId], running: bool) -> None:
+        """Refuse what cannot happen."""
+        for broker in brokers:
+            if broker not in self.brokers:
+                raise ValueError(f"there is no broker {broker}; there are {', '.join(map(str, self.brokers))}")
+            if self.brokers[broker].is_running is not running:
+                raise ValueError(f"broker {broker} {'does not run' if running else 'runs already'}")
+        if len(set(brokers)) < len(brokers):
+            raise ValueError(f"a broker is named twice: {', '.join(map(str, brokers))}")
+        self._something_happens()
+
+    def _something_happens(self) -> None:
+        for broker in self.brokers.values():
+            broker.forget_refusals()
+
+    def _stop(self, broker: BrokerId) -> None:
+        self._stopping.pop(broker, None)
+        self.controllers[broker].shutdown()
+        self.brokers[broker].stop()
+
+    def _ask(self, event: Any, reply: Callable[[Any], object] = lambda answer: None) -> None:
+        """Ask the controller, if there is one."""
+        controller = self.controller
+        if controller is None:
+            reply(None)
+        else:
+            self.controllers[controller].put(event, reply)
+
+    def _reassignment_answered(self, answer: Sequence[tuple[TopicPartition, Errors]] | None) -> None:
+        for partition, error in answer or ():
+            if error is not Errors.NONE:
+                self._note(Failed(f"the reassignment of {partition} is refused: {error.name}"))
+
+    def _change_isrs(self, leader: Broker) -> None:
+        if not self.design.alter_partition:
+            leader.notify_isr_changes()
+            return
+        request, process = leader.alter_partition_request(), leader.isr_changes
+
+        def answered(response: AlterPartitionResponse | None) -> None:
+            if leader.isr_changes is process:  # it has not stopped meanwhile
+                leader.alter_partition_answered(response)
+
+        self._ask(Call(HANDLERS.process_alter_partition.__name__, (request,)), answered)
+
+    def _go_on_stopping(self, broker: BrokerId) -> None:
+        stopping = self.brokers[broker]
+        server = stopping.server
+        match stopping.shutdown:
+            case None:
+                stopping.shut_down(self._stopping[broker])
+            case FindController() as step:
+                responses = stopping.ask_zookeeper(server.requests(step))
+                stopping.shutdown = server.found(step, responses)
+            case AskController(_, controller, request):
+                stopping.awaits_controller = True
+
+                def answered(answer: Any) -> None:
+                    if stopping.server is server:  # it has not crashed meanwhile
+                        stopping.shutdown_answered(answer)
+
+                event = Call(HANDLERS.process_controlled_shutdown.__name__, tuple(request))
+                self.controllers[controller].put(event, answered)
+            case Backoff() as step:
+                stopping.shutdown = server.waited(step)
+            case Stopped():
+                if stopping.remaining:
+                    led = ", ".join(map(str, stopping.remaining))
+                    self._note(Failed(f"broker {broker} goes, though it still leads {led}"))
+                self._stop(broker)

@@ -1,0 +1,185 @@
+"""What happens in a cluster, as values that print as lines: what `Cluster.history` is made of.
+
+>>> print(Elected(2, 7))
+broker 2 is controller, epoch 7
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
+from statemachines.controller import BROKER_IDS, CONTROLLER
+from statemachines.messages.control_requests import ControlRequest, StopReplicaRequest
+from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
+from statemachines.state_change import FailedStateChange
+from statemachines.zk_data import TopicAssignment, TopicPartitionState
+from statemachines.zookeeper.server import ZooKeeper
+from statemachines.zookeeper.tree import SessionId, Transaction, ZkPath
+
+__all__ = [
+    "Effect",
+    "Elected",
+    "Failed",
+    "PartitionStatus",
+    "RecordingZooKeeper",
+    "Sent",
+    "Written",
+    "named",
+    "unclean_elections",
+]
+
+FEW: Final = 5
+"""How many partitions are named."""
+
+
+class PartitionStatus(NamedTuple):
+    """A partition at some time, by ZooKeeper."""
+
+    assignment: ReplicaAssignment
+    leader: BrokerId | None
+    """None: it has none, or one that is not alive."""
+    isr: tuple[BrokerId, ...]
+    leader_epoch: LeaderEpoch
+    """`NO_EPOCH`: it has no state yet."""
+
+    @property
+    def has_state(self) -> bool:
+        """Whether it has a state in ZooKeeper, which comes with its first leader, and stays when its ISR is empty."""
+        return bool(self.isr) or self.leader_epoch != NO_EPOCH
+
+    def __str__(self) -> str:
+        leader = "none" if self.leader is None else self.leader
+        return (
+            f"leader {leader}, epoch {self.leader_epoch}, ISR {_ids(self.isr)}, on {_ids(self.assignment.replicas)}"
+        )
+
+
+class Elected(NamedTuple):
+    """A broker is controller now."""
+
+    controller: BrokerId
+    epoch: ControllerEpoch
+
+    def __str__(self) -> str:
+        return f"broker {self.controller} is controller, epoch {self.epoch}"
+
+
+class Written(NamedTuple):
+    """A broker wrote a node of ZooKeeper, or deleted it."""
+
+    path: ZkPath
+    data: Any
+    """None: it is deleted."""
+    before: Any = None
+    """What it held; None: it was not there, or held nothing."""
+
+    def __str__(self) -> str:
+        match self.data:
+            case TopicPartitionState(state, _):
+                leader = "none" if state.leader == NO_LEADER else state.leader
+                what = f"leader {leader}, epoch {state.leader_epoch}, ISR {_ids(state.isr)}"
+            case TopicAssignment(partitions):
+                what = f"{len(partitions)} partitions assigned"
+            case None:
+                what = "deleted"
+            case _:
+                what = "written"
+        return f"ZooKeeper: {self.path}: {what}"
+
+
+class Sent(NamedTuple):
+    """A controller put a request for a broker into its channel."""
+
+    broker: BrokerId
+    request: ControlRequest
+
+    def __str__(self) -> str:
+        request, name = self.request, type(self.request).__name__.removesuffix("Request")
+        if isinstance(request, StopReplicaRequest) and (
+            request.deletePartitions or any(each.deletePartition for each in request.partitionStates)
+        ):
+            name += ", with the log,"
+        of = [TopicPartition(each.topicName, each.partitionIndex) for each in request.partitionStates]
+        return f"to broker {self.broker}: {name}" + (f" of {named(of)}" if of else "")
+
+
+class Failed(NamedTuple):
+    """Something was refused, or was not done to its end."""
+
+    what: str
+
+    def __str__(self) -> str:
+        return f"! {self.what}"
+
+
+Effect: TypeAlias = Elected | Written | Sent | Failed | FailedStateChange
+"""What a controller did, or logged as an error, or a leader did."""
+
+
+class RecordingZooKeeper(ZooKeeper):
+    """A ZooKeeper that tells what is written in sessions: by brokers, not by administrators.
+
+    Args:
+        record: told each node that was written or deleted, but for /controller and what goes with it. A node that
+            holds nothing is not told of when it is created.
+    """
+
+    def __init__(self, record: Callable[[Written], object]) -> None:
+        super().__init__()
+        self._record = record
+        self._session: SessionId | None = None
+
+    def _begin(self, request: str, session: SessionId | None, ephemeral: bool = False) -> Transaction:
+        self._session = session
+        return super()._begin(request, session, ephemeral)
+
+    def _commit(self, transaction: Transaction) -> None:
+        nodes = self.state.nodes
+        before = {path: nodes[path].data for _, path in transaction.changes if path in nodes}
+        super()._commit(transaction)
+        if self._session is None:
+            return
+        for _, path in transaction.changes:
+            data = nodes[path].data if path in nodes else None
+            if (path in before or data is not None) and not path.startswith((CONTROLLER, BROKER_IDS)):
+                self._record(Written(path, data, before.get(path)))
+
+
+def unclean_elections(history: Sequence[Effect]) -> set[TopicPartition]:
+    """The partitions that got a leader that was not in sync: records may be lost.
+
+    >>> from statemachines.messages.leader_and_isr import LeaderAndIsr
+    >>> before, after = (TopicPartitionState(LeaderAndIsr(each, each, (each,)), 1) for each in (1, 2))
+    >>> unclean_elections([Written("/brokers/topics/t/partitions/0/state", after, before)])
+    {TopicPartition(topic='t', partition=0)}
+    """
+    return {
+        _partition_of(each.path)
+        for each in history
+        if isinstance(each, Written)
+        and isinstance(each.data, TopicPartitionState)
+        and isinstance(each.before, TopicPartitionState)
+        and each.data.leader_and_isr.leader not in (NO_LEADER, *each.before.leader_and_isr.isr)
+    }
+
+
+def named(partitions: Sequence[TopicPartition]) -> str:
+    """Partitions as they are told: the first few.
+
+    >>> named([TopicPartition("t", number) for number in range(7)])
+    't-0, t-1, t-2, t-3, t-4 and 2 more'
+    """
+    more = f" and {len(partitions) - FEW:,} more" if len(partitions) > FEW else ""
+    return ", ".join(map(str, partitions[:FEW])) + more
+
+
+def _ids(brokers: Sequence[BrokerId]) -> str:
+    return ",".join(map(str, brokers)) or "none"
+
+
+def _partition_of(path: ZkPath) -> TopicPartition:
+    """The partition whose state stands there."""
+    _, _, _, topic, _, partition, _ = path.split("/")
+    return TopicPartition(topic, int(partition))

@@ -1,0 +1,339 @@
+"""A cluster in memory: what befalls it, in a fixed order and in any other."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from statemachines import Cluster
+from statemachines.cluster_history import Effect, Elected, Failed, Written, unclean_elections
+from statemachines.cluster_steps import ControllerStep, TakeRequest
+from statemachines.messages.leader_and_isr import NO_LEADER
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.releases import RELEASES
+from statemachines.replica_leader_election import ElectionType
+from statemachines.state_change import FailedStateChange
+from statemachines.zk_data import TopicPartitionState
+from tests.rows import rows
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+SEEDS = (None, 0, 1, 2)
+
+
+def with_topic(release: str = "3.9", **options: Any) -> Cluster:
+    """Three brokers at rest, and a topic: t-0 prefers broker 1, t-1 broker 2."""
+    cluster = Cluster((1, 2, 3), release, **options)
+    cluster.create_topic("t", {0: (1, 2, 3), 1: (2, 3, 1)})
+    cluster.settle()
+    return cluster
+
+
+def leader(cluster: Cluster, partition: TopicPartition = T0) -> int | None:
+    return cluster.partition(*partition).leader
+
+
+def in_sync(cluster: Cluster, partition: TopicPartition = T0) -> set[int]:
+    return {*cluster.partition(*partition).isr}
+
+
+# What befalls it.
+
+
+@rows("release", RELEASES)
+def test_a_follower_leads_when_its_leader_dies_and_who_returns_is_in_sync(release: str) -> None:
+    cluster = with_topic(release)
+    cluster.crash(1)
+    cluster.settle()
+    assert (leader(cluster), in_sync(cluster), cluster.controller) == (2, {2, 3}, 2)
+    cluster.restart(1)
+    cluster.settle()
+    assert (leader(cluster), in_sync(cluster), cluster.controller) == (2, {1, 2, 3}, 2)
+    assert in_sync(cluster, T1) == {1, 2, 3}
+
+
+@rows("release", RELEASES)
+def test_another_controller_goes_on_where_the_first_stopped(release: str) -> None:
+    """A topic is created, and no controller has looked at it when another one is elected."""
+    cluster = with_topic(release)
+    cluster.create_topic("u", {0: (3, 1)})
+    cluster.fail_over()
+    cluster.settle()
+    assert [each.controller for each in cluster.history if isinstance(each, Elected)] == [1, 2]
+    assert leader(cluster, TopicPartition("u", 0)) == 3
+    assert [each.is_active for each in cluster.controllers.values()] == [False, True, False]
+
+
+def test_what_a_controller_writes_that_has_been_replaced_is_refused() -> None:
+    cluster = with_topic()
+    cluster.create_topic("u", {0: (3, 1)})
+    cluster.step(
+        next(each for each in cluster.steps() if each == ControllerStep(1, cluster.controllers[1].next_event))
+    )
+    cluster.fail_over()
+    for broker in (2, 1):
+        while any(isinstance(each, ControllerStep) and each.broker == broker for each in cluster.steps()):
+            cluster.step(ControllerStep(broker, cluster.controllers[broker].next_event))
+    assert Failed("process_topic_change was cut short: ControllerMoved") in cluster.history
+    assert not cluster.controllers[1].is_active
+
+
+def test_a_session_that_ends_costs_the_controller_its_office_and_no_replica_its_log() -> None:
+    cluster = with_topic()
+    before = cluster.controllers[1].broker_epoch
+    cluster.expire_session(1)
+    cluster.settle()
+    assert cluster.controller == 2
+    assert cluster.controllers[1].broker_epoch > before
+    assert in_sync(cluster) == in_sync(cluster, T1) == {1, 2, 3}
+    assert unclean_elections(cluster.history) == set()
+
+
+@rows("release", ["1.0", "2.3", "2.4", "2.6", "2.7", "3.9"])
+@rows("seed", SEEDS)
+def test_a_partition_moves(release: str, seed: int | None) -> None:
+    cluster = Cluster((1, 2, 3, 4), release)
+    cluster.create_topic("t", {0: (1, 2)})
+    cluster.settle()
+    cluster.reassign({("t", 0): (4, 3)})
+    cluster.settle(seed)
+    now = cluster.partition(*T0)
+    assert now.assignment.replicas == (4, 3)
+    assert not now.assignment.is_being_reassigned
+    assert in_sync(cluster) == {3, 4}
+    assert now.leader in (3, 4)
+    assert {broker for broker, each in cluster.brokers.items() if T0 in each.replica_manager.state.logs} == {3, 4}
+
+
+def test_a_reassignment_that_is_refused_says_so() -> None:
+    cluster = with_topic()
+    cluster.crash(3)
+    cluster.settle()
+    cluster.create_topic("u", {0: (1,)})
+    cluster.settle()
+    cluster.reassign({("u", 0): (3, 1)})
+    cluster.settle()
+    assert Failed("the reassignment of u-0 is refused: INVALID_REPLICA_ASSIGNMENT") in cluster.history
+
+
+@rows("release", RELEASES)
+@rows("seed", SEEDS)
+def test_a_topic_goes_with_its_logs(release: str, seed: int | None) -> None:
+    cluster = with_topic(release)
+    cluster.delete_topic("t")
+    cluster.settle(seed)
+    assert cluster.partitions() == {}
+    assert not any(each.replica_manager.state.logs for each in cluster.brokers.values())
+    assert not any("t" in path.split("/") for path in cluster.zookeeper.state.nodes)
+
+
+@rows("seed", SEEDS)
+def test_the_preferred_leads_when_that_is_asked_for(seed: int | None) -> None:
+    cluster = with_topic()
+    cluster.crash(1)
+    cluster.settle()
+    cluster.restart(1)
+    cluster.settle()
+    cluster.elect([("t", 0), ("t", 1)], ElectionType.PREFERRED)
+    cluster.settle(seed)
+    assert (leader(cluster), leader(cluster, T1)) == (1, 2)
+
+
+@rows("release", RELEASES)
+@rows("seed", SEEDS)
+def test_a_broker_that_shuts_down_hands_over_what_it_leads(release: str, seed: int | None) -> None:
+    cluster = with_topic(release)
+    cluster.shut_down(1)
+    cluster.settle(seed)
+    assert cluster.live == {2, 3}
+    assert (leader(cluster), in_sync(cluster)) == (2, {2, 3})
+    assert not any(isinstance(each, Failed) for each in cluster.history)
+
+
+def test_a_broker_goes_in_any_case_and_says_what_it_still_leads() -> None:
+    cluster = Cluster((1, 2), logs=Behind([PartitionAndReplica(T0, 2)]))
+    cluster.create_topic("t", {0: (1, 2)})
+    cluster.settle()
+    for happens in (cluster.crash, cluster.restart):
+        happens(2)
+        cluster.settle()
+    assert in_sync(cluster) == {1}
+    cluster.shut_down(1)
+    cluster.settle()
+    assert Failed("broker 1 goes, though it still leads t-0") in cluster.history
+    refused = [each for each in cluster.history if isinstance(each, FailedStateChange) and each.subject == T0]
+    assert len(refused) == 3 + 1, "it asked three times, and its death was the fourth"
+    cluster.allow_unclean()
+    cluster.settle()
+    assert leader(cluster) == 2
+    assert unclean_elections(cluster.history) == {T0}
+
+
+class Behind:
+    """Replicas that do not catch up."""
+
+    def __init__(self, replicas: Iterable[PartitionAndReplica]) -> None:
+        self.replicas = {*replicas}
+
+    def is_caught_up(self, replica: PartitionAndReplica, leader: int) -> bool:
+        return replica not in self.replicas
+
+
+def test_all_die_and_who_was_last_in_sync_leads_again() -> None:
+    cluster = with_topic()
+    for broker in (1, 2, 3):
+        cluster.crash(broker)
+        cluster.settle()
+    assert cluster.controller is None
+    assert cluster.steps() == ()
+    cluster.restart(1)
+    cluster.settle()
+    assert leader(cluster) is None
+    cluster.restart(3)
+    cluster.settle()
+    assert leader(cluster) == leader(cluster, T1) == 3
+    assert in_sync(cluster) == {1, 3}
+
+
+def test_what_cannot_happen_is_refused_and_nothing_has_happened() -> None:
+    cluster = with_topic()
+    done = list(cluster.history)
+    with pytest.raises(ValueError, match="there is no broker 9; there are 1, 2, 3"):
+        cluster.crash(1, 9)
+    with pytest.raises(ValueError, match="broker 2 runs already"):
+        cluster.restart(2)
+    with pytest.raises(ValueError, match="named twice: 1, 1"):
+        cluster.crash(1, 1)
+    with pytest.raises(ValueError, match="that cannot happen now, but nothing can"):
+        cluster.step(TakeRequest(1, 2, "LeaderAndIsr"))
+    assert cluster.live == {1, 2, 3}
+    assert cluster.history == done
+
+
+# In any order.
+
+
+def test_what_must_be_so_is_so_in_every_order() -> None:
+    """A leader dies and returns: who leads, and who is in sync, does not depend on the order."""
+    rests = set()
+    for seed in range(20):
+        cluster = with_topic()
+        cluster.crash(1)
+        cluster.settle(seed)
+        cluster.restart(1)
+        cluster.settle(seed)
+        rests.add(tuple((each.leader, frozenset(each.isr)) for each in cluster.partitions().values()))
+    assert rests == {((2, frozenset({1, 2, 3})), (2, frozenset({1, 2, 3})))}
+
+
+HISTORY = """
+from statemachines import Cluster
+cluster = Cluster((1, 2, 3), "{release}")
+cluster.create_topic("a", {{0: (1, 2, 3), 1: (2, 3, 1)}})
+cluster.create_topic("b", {{0: (3, 1)}})
+cluster.settle(7)
+cluster.crash(1)
+cluster.delete_topic("b")
+cluster.settle(7)
+cluster.restart(1)
+cluster.settle(7)
+print(*cluster.history, sep="\\n")
+"""
+
+
+def test_a_seed_gives_the_same_history_in_every_process() -> None:
+    """However strings hash there."""
+
+    def told(release: str, hash_seed: str) -> str:
+        program = HISTORY.format(release=release)
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        return subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        ).stdout
+
+    assert told("3.9", "1") == told("3.9", "2") != ""
+    assert told("2.3", "1") == told("2.3", "2") != ""
+
+
+HAPPENINGS: dict[str, Callable[[Cluster, random.Random], object]] = {
+    "crash": lambda cluster, chance: cluster.crash(chance.choice(sorted(cluster.live))),
+    "restart": lambda cluster, chance: cluster.restart(chance.choice(sorted(cluster.brokers.keys() - cluster.live))),
+    "shut down": lambda cluster, chance: cluster.shut_down(chance.choice(sorted(cluster.live))),
+    "expire": lambda cluster, chance: cluster.expire_session(chance.choice(sorted(cluster.live))),
+    "fail over": lambda cluster, chance: cluster.fail_over(),
+    "prefer": lambda cluster, chance: cluster.elect(cluster.partitions()),
+    "move": lambda cluster, chance: cluster.reassign({T0: tuple(chance.sample((1, 2, 3, 4), 2))}),
+}
+
+
+def history_is_sound(history: Iterable[Effect]) -> None:
+    """Controllers follow each other; of each partition leader epochs do not go back, and leaders are in sync."""
+    elected = [each.epoch for each in history if isinstance(each, Elected)]
+    assert elected == list(range(1, len(elected) + 1))
+    last: dict[str, Any] = {}
+    for each in history:
+        if isinstance(each, Written) and isinstance(each.data, TopicPartitionState):
+            state = each.data.leader_and_isr
+            assert state.isr, f"an ISR is empty: {each}"
+            assert state.leader in (NO_LEADER, *state.isr), f"the leader is not in sync: {each}"
+            before = last.get(each.path)
+            if before is not None:
+                assert state.leader_epoch >= before.leader_epoch, f"the leader epoch goes back: {each}"
+                same = state.leader_epoch == before.leader_epoch
+                assert not same or state.leader == before.leader, f"two lead in one epoch: {each}"
+            last[each.path] = state
+
+
+def rest_is_sound(cluster: Cluster) -> None:
+    """The controller knows what ZooKeeper has, and who leads by ZooKeeper does, and nobody else in that epoch.
+
+    In an older epoch another may: who is told that there is no leader, leads on; and what waits in a controller's
+    channels goes with the controller.
+    """
+    assert (cluster.controller is None) is (not cluster.live)
+    if cluster.controller is None:
+        return
+    context = cluster.controllers[cluster.controller].context
+    for partition, status in cluster.partitions().items():
+        known = context.leadership_of(partition)
+        assert known is not None
+        assert known.leader_and_isr[1:3] == (status.leader_epoch, status.isr), f"the controller is wrong: {partition}"
+        leads = {
+            broker
+            for broker, each in cluster.brokers.items()
+            if (hosted := each.replica_manager.state.all_partitions.get(partition)) is not None
+            and hosted.is_led_by(broker)
+            and hosted.leader_epoch == status.leader_epoch
+        }
+        assert leads == {status.leader} - {None}, f"{partition}: {status}"
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(sorted(HAPPENINGS)), st.integers(0, 12)), max_size=8),
+    st.integers(0, 2**32),
+)
+@settings(max_examples=60, deadline=None)
+def test_whatever_happens_in_whatever_order_leaders_are_in_sync(happenings: Any, seed: int) -> None:
+    chance = random.Random(seed)
+    cluster = Cluster((1, 2, 3, 4))
+    cluster.create_topic("t", {0: (1, 2, 3), 1: (2, 3, 4)})
+    cluster.settle(seed)
+    for name, steps in happenings:
+        try:
+            HAPPENINGS[name](cluster, chance)
+        except (ValueError, IndexError):  # it cannot happen now
+            continue
+        for _ in range(steps):
+            if cluster.steps():
+                cluster.step(chance.choice(cluster.steps()))
+        history_is_sound(cluster.history)
+    cluster.settle(seed)
+    history_is_sound(cluster.history)
+    rest_is_sound(cluster)

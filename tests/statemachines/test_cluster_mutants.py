@@ -1,0 +1,222 @@
+"""What a `Cluster` is made of, wrong in one point each, and the scenario that tells each from what is right.
+
+The scenarios look at a whole cluster from outside: who leads, who is in sync, what is in its history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from election.ids import BrokerId
+from statemachines import Cluster
+from statemachines.alter_partition import AlterPartitionProcessor
+from statemachines.broker.alter_partition_manager import AlterPartitionManager
+from statemachines.broker.hosted_partition import HostedPartition
+from statemachines.broker.kafka_apis import KafkaApis
+from statemachines.broker.zk_alter_partition_manager import ZkAlterPartitionManager
+from statemachines.cluster_controller import ClusterController
+from statemachines.cluster_history import Failed, unclean_elections
+from statemachines.cluster_steps import ShutDownStep
+from statemachines.controller_calls import Calls, call
+from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.topic_partition import PartitionAndReplica
+from statemachines.partition_state_machine import PartitionStateMachine
+from tests.mutants import mutant_tests
+from tests.statemachines.test_cluster import T0, Behind, in_sync, leader, with_topic
+
+Kind = type[Any]
+
+
+# The battery
+
+
+def one_broker_is_controller(_: Kind) -> None:
+    cluster = with_topic()
+    cluster.fail_over()
+    cluster.settle()
+    assert [broker for broker, each in cluster.controllers.items() if each.is_active] == [2]
+
+
+def a_new_controller_elects_for_the_dead(_: Kind) -> None:
+    """At the cost of two epochs: without the dead in the ISR, and then with a leader."""
+    cluster = with_topic()
+    cluster.crash(1)
+    cluster.settle()
+    assert (leader(cluster), cluster.partitions()[T0].leader_epoch) == (2, 2)
+
+
+def followers_fetch_from_leaders_that_they_have_heard_of(_: Kind) -> None:
+    """Also if all brokers start at once, and know nothing [KAFKA-4443]."""
+    cluster = with_topic()
+    cluster.crash(1, 2, 3)
+    cluster.restart(1, 2, 3)
+    cluster.settle()
+    assert all(len(each.replica_manager.state.fetchers) == 1 for each in cluster.brokers.values() if each.broker != 3)
+
+
+def who_catches_up_joins_the_isr(_: Kind) -> None:
+    for release in ("2.6", "3.9"):
+        cluster = with_topic(release)
+        cluster.crash(3)
+        cluster.settle()
+        cluster.restart(3)
+        cluster.settle()
+        assert in_sync(cluster) == {1, 2, 3}
+
+
+def the_leader_knows_the_isr_that_was_written(_: Kind) -> None:
+    for release in ("2.6", "3.9"):
+        cluster = with_topic(release)
+        cluster.crash(3)
+        cluster.settle()
+        cluster.restart(3)
+        cluster.settle()
+        assert {*cluster.brokers[1].replica_manager.state.all_partitions[T0].state.isr} == {1, 2, 3}
+
+
+def behind(release: str = "3.9") -> tuple[Cluster, Behind]:
+    """Broker 1 leads, and broker 2 is behind."""
+    logs = Behind([PartitionAndReplica(T0, 2)])
+    cluster = Cluster((1, 2, 3), release, controller=3, logs=logs)
+    cluster.create_topic("t", {0: (1, 2)})
+    cluster.settle()
+    for happens in (cluster.crash, cluster.restart):
+        happens(2)
+        cluster.settle()
+    return cluster, logs
+
+
+def no_replica_joins_a_leader_that_goes(_: Kind) -> None:
+    """So it goes with what it leads, since 3.3 [INELIGIBLE_REPLICA]."""
+    cluster, logs = behind()
+    cluster.shut_down(1)
+    while ShutDownStep(1, "Backoff") not in cluster.steps():
+        cluster.step(cluster.steps()[0])
+    logs.replicas.clear()
+    cluster.settle()
+    assert Failed("broker 1 goes, though it still leads t-0") in cluster.history
+
+
+def who_is_behind_is_not_elected(_: Kind) -> None:
+    cluster, _logs = behind()
+    cluster.crash(1)
+    cluster.settle()
+    assert unclean_elections(cluster.history) == set()
+    assert leader(cluster) is None
+
+
+def who_is_in_sync_is_elected(_: Kind) -> None:
+    cluster = with_topic()
+    cluster.shut_down(1)
+    cluster.settle()
+    assert leader(cluster) == 2
+    assert not any(isinstance(each, Failed) for each in cluster.history)
+
+
+def a_request_for_an_earlier_registration_is_refused(_: Kind) -> None:
+    """The broker that returns before its death was noticed is told anew, and no replica leads in two epochs."""
+    cluster = with_topic()
+    old = cluster.controllers[1].channels
+    cluster.create_topic("u", {0: (3, 2)})
+    while not old.state.message_queues[3]:
+        cluster.step(cluster.steps()[-1])
+    cluster.crash(3)
+    cluster.restart(3)
+    stale = old.state.message_queues[3][0]
+    cluster.brokers[3].handle(stale)
+    assert cluster.brokers[3].replica_manager.state.controller_epoch == 0
+
+
+# The mutants
+
+
+class DoesNotResign(ClusterController):
+    def _resign(self) -> None:
+        pass
+
+
+class DoesNotElectAtFirst(ControllerEventProcessor):
+    def _start_partition_state_machine(self) -> Calls:
+        return ()
+
+
+class ElectsBeforeTheDeadLeave(ControllerEventProcessor):
+    def on_controller_failover(self) -> Calls:
+        replicas, partitions = call(self._start_replica_state_machine), call(self._start_partition_state_machine)
+        other = {replicas: partitions, partitions: replicas}
+        return tuple(other.get(each, each) if each in other else each for each in FAILOVER(self))
+
+
+class TellsOfBrokersLast(ControllerEventProcessor):
+    def on_controller_failover(self) -> Calls:
+        tell = call(self._tell_all)
+        return (*(each for each in FAILOVER(self) if each != tell), tell)
+
+
+FAILOVER = ControllerEventProcessor.on_controller_failover
+ELECTED = PartitionStateMachine._elected
+
+
+class TakesNoReplicaIn(AlterPartitionManager):
+    def may_expand_isr(self, partition: Any, replica: BrokerId) -> bool:
+        return False
+
+
+class TakesNoReplicaInByZooKeeper(ZkAlterPartitionManager):
+    def may_expand_isr(self, partition: Any, replica: BrokerId) -> bool:
+        return False
+
+
+class DoesNotLearnItsIsr(HostedPartition):
+    def with_committed(self, leader_and_isr: LeaderAndIsr) -> HostedPartition:
+        return self
+
+
+class FindsEveryReplicaEligible(AlterPartitionProcessor):
+    def _eligibility_error(self, new: LeaderAndIsr) -> None:
+        return None
+
+
+class ElectsUncleanly(PartitionStateMachine):
+    def _elected(self, partition: Any, leader_and_isr: Any, strategy: Any, unclean: bool) -> Any:
+        return ELECTED(self, partition, leader_and_isr, strategy, True)
+
+
+class ElectsWhoGoes(PartitionStateMachine):
+    def _up_and_leaving(self, partition: Any, brokers: Iterable[BrokerId]) -> Any:
+        return frozenset(brokers), frozenset()
+
+
+class TakesWhatIsForAnother(KafkaApis):
+    def is_broker_epoch_stale(self, broker_epoch: int) -> bool:
+        return False
+
+
+MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
+    (DoesNotResign, one_broker_is_controller),
+    (DoesNotElectAtFirst, a_new_controller_elects_for_the_dead),
+    (ElectsBeforeTheDeadLeave, a_new_controller_elects_for_the_dead),
+    (TellsOfBrokersLast, followers_fetch_from_leaders_that_they_have_heard_of),
+    (TakesNoReplicaIn, who_catches_up_joins_the_isr),
+    (TakesNoReplicaInByZooKeeper, who_catches_up_joins_the_isr),
+    (DoesNotLearnItsIsr, the_leader_knows_the_isr_that_was_written),
+    (FindsEveryReplicaEligible, no_replica_joins_a_leader_that_goes),
+    (ElectsUncleanly, who_is_behind_is_not_elected),
+    (ElectsWhoGoes, who_is_in_sync_is_elected),
+    (TakesWhatIsForAnother, a_request_for_an_earlier_registration_is_refused),
+]
+
+
+def mutate(mutant: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster makes its parts itself: what a mutant does otherwise is put into the class that it is made of."""
+    right = mutant.__mro__[1]
+    for name, method in vars(mutant).items():
+        if callable(method):
+            monkeypatch.setattr(right, name, method)
+
+
+test_the_cluster_passes, test_each_mutant_is_caught = mutant_tests(Cluster, MUTANTS, mutate)
