@@ -8,12 +8,13 @@ stay open, as Kafka's default depends on the release: whether brokers permit unc
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from spec.language.errors import UsageError, shown
+from statemachines.cluster_history import PartitionStatus, named
 from statemachines.messages.leader_and_isr import NO_EPOCH
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicName, TopicPartition
@@ -26,8 +27,6 @@ MIN_ISR: Final = 1
 LEGAL_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}")
 """What a topic may be called [Topic.java]."""
 ALLOWED: Final = "a name has up to 249 letters and digits of ASCII, '.', '_' and '-'"
-FEW: Final = 5
-"""How many partitions are named."""
 FIRST_EPOCH: Final = 1
 """The epoch of a cluster's first controller."""
 NOT_UNCLEAN: Final = Release("0.11.0.0")
@@ -91,22 +90,6 @@ class Description:
     """The partitions that are to move, each with the brokers that are to keep it [/admin/reassign_partitions]."""
     notes: tuple[str, ...] = ()
     """What the source leaves open, or was not read of it, in sentences."""
-
-
-class PartitionStatus(NamedTuple):
-    """A partition at some time."""
-
-    assignment: ReplicaAssignment
-    leader: BrokerId | None
-    """None: it has none, or one that is not alive."""
-    isr: tuple[BrokerId, ...]
-    leader_epoch: LeaderEpoch
-    """`NO_EPOCH`: it has no state yet."""
-
-    @property
-    def has_state(self) -> bool:
-        """Whether it has a state in ZooKeeper, which comes with its first leader, and stays when its ISR is empty."""
-        return bool(self.isr) or self.leader_epoch != NO_EPOCH
 
 
 @dataclass(frozen=True)
@@ -190,16 +173,6 @@ class KnownCluster:
             deletion_queued=frozenset(topic for topic in self.deletion_queued if not topics or topic in topics),
             reassigning={partition: target for partition, target in self.reassigning.items() if partition in kept},
         )
-
-
-def named(partitions: Sequence[TopicPartition]) -> str:
-    """Partitions as they are told: the first few.
-
-    >>> named([TopicPartition("t", number) for number in range(7)])
-    't-0, t-1, t-2, t-3, t-4 and 2 more'
-    """
-    more = f" and {len(partitions) - FEW:,} more" if len(partitions) > FEW else ""
-    return ", ".join(map(str, partitions[:FEW])) + more
 
 
 def listed(brokers: Iterable[BrokerId]) -> str:

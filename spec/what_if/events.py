@@ -13,7 +13,7 @@ A configuration is an event where the controller acts on it at once: a topic's `
 [UncleanLeaderElectionEnable, KAFKA-6526]. Before, a topic's counts at the next election. A default counts for the
 next controller in 1.1, and before that for a broker that is started with it.
 
-What each of them does is `running_cluster`'s, and `any_order`'s.
+An event applies itself to a `Cluster`; in any order it is `any_order`'s.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from typing import Final, TypeAlias
 from election.ids import BrokerId
 from spec.language.errors import UsageError
 from spec.what_if.cluster import listed
+from statemachines.cluster import Cluster
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.releases import Release
+from statemachines.zk_data import topic_path
 
 __all__ = [
     "AllowUnclean",
@@ -55,17 +57,46 @@ class _OfBrokers:
     def __str__(self) -> str:
         return f"{type(self).__name__.lower()} of {listed(self.brokers)}"
 
+    def _need(self, cluster: Cluster, alive: bool) -> None:
+        """Refuse what cannot happen."""
+        brokers = self.brokers
+        if not brokers:
+            raise UsageError(f"{self}: no broker is named")
+        if twice := {broker for broker in brokers if brokers.count(broker) > 1}:
+            raise UsageError(f"{self}: {listed(twice)} is named twice")
+        if strangers := {*brokers} - cluster.brokers.keys():
+            raise UsageError(f"{self}: there is no broker {listed(strangers)}; there are {listed(cluster.brokers)}")
+        if others := [broker for broker in brokers if (broker in cluster.live) is not alive]:
+            are = "is" if len(others) == 1 else "are"
+            raise UsageError(f"{self}: {listed(others)} {are} {'not alive' if alive else 'alive'} then")
+
 
 class Crash(_OfBrokers):
     """Brokers die; the controller hears of all of them at once."""
+
+    def apply(self, cluster: Cluster) -> None:
+        """They do."""
+        self._need(cluster, alive=True)
+        cluster.crash(*self.brokers)
 
 
 class Shutdown(_OfBrokers):
     """Brokers are shut down, one after the other; each is gone when its controller has answered, whatever it says."""
 
+    def apply(self, cluster: Cluster) -> None:
+        """They are."""
+        self._need(cluster, alive=True)
+        for broker in self.brokers:
+            cluster.shut_down(broker, attempts=1)
+
 
 class Return(_OfBrokers):
     """Brokers start, and all that they keep catches up with its leaders."""
+
+    def apply(self, cluster: Cluster) -> None:
+        """They do."""
+        self._need(cluster, alive=False)
+        cluster.restart(*self.brokers)
 
 
 @dataclass(frozen=True)
@@ -77,6 +108,13 @@ class AllowUnclean:
 
     def __str__(self) -> str:
         return "unclean elections are permitted" + (f" of {self.topic}" if self.topic else "")
+
+    def apply(self, cluster: Cluster) -> None:
+        """It may."""
+        self.require_release(cluster.release)
+        if self.topic is not None and topic_path(self.topic) not in cluster.zookeeper.state.nodes:
+            raise UsageError(f"there is no topic {self.topic} of which unclean elections could be permitted")
+        cluster.allow_unclean(self.topic)
 
     def require_release(self, release: str) -> None:
         """Refuse it where the controller's release does nothing about it.
@@ -106,6 +144,10 @@ class Reassign:
         number = len(self.targets)
         return f"reassignment of {number} partition{'' if number == 1 else 's'}"
 
+    def apply(self, cluster: Cluster) -> None:
+        """They are to be."""
+        cluster.reassign(self.targets)
+
 
 @dataclass(frozen=True)
 class ElectPreferred:
@@ -114,6 +156,10 @@ class ElectPreferred:
     def __str__(self) -> str:
         return "election of preferred leaders"
 
+    def apply(self, cluster: Cluster) -> None:
+        """The controller is asked."""
+        cluster.elect(cluster.partitions())
+
 
 @dataclass(frozen=True)
 class AnotherController:
@@ -121,6 +167,12 @@ class AnotherController:
 
     def __str__(self) -> str:
         return "controller failover"
+
+    def apply(self, cluster: Cluster) -> None:
+        """The broker with the lowest id of the others is."""
+        if not cluster.live - {cluster.controller}:
+            raise UsageError(f"{self}: there is no other broker that could be controller")
+        cluster.fail_over()
 
 
 ClusterEvent: TypeAlias = Crash | Shutdown | Return | AllowUnclean | Reassign | ElectPreferred | AnotherController

@@ -18,15 +18,14 @@ from spec.language.escapes import escaped
 from spec.releases import ByRelease, release_named
 from spec.what_if.cluster import KnownCluster, PartitionStatus, listed, named
 from spec.what_if.events import ClusterEvent
-from spec.what_if.running_cluster import Effect, Elected, Failed, RunningCluster, Sent, Written
+from spec.what_if.running_cluster import RunningCluster
+from statemachines.cluster_history import Effect, Elected, Failed, unclean_elections
 from statemachines.control_design import control_design_of
-from statemachines.messages.control_requests import StopReplicaRequest
 from statemachines.messages.leader_and_isr import NO_EPOCH
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES
 from statemachines.state_change import FailedStateChange
-from statemachines.zk_data import TopicAssignment, TopicPartitionState
 
 __all__ = ["Change", "Moment", "PartitionHealth", "Prediction", "what_if"]
 
@@ -238,20 +237,20 @@ def what_if(
     """
     line = release_named(release, ByRelease(control_design_of))
     running = RunningCluster(cluster, line)
-    steps_at_first, at_first = tuple(running.steps), running.partitions()
+    steps_at_first, at_first = tuple(running.history), running.partitions()
     before = {partition: _seen(status, cluster.live) for partition, status in cluster.partitions.items()}
     steps, moments, after = [], [], at_first
     for number, event in enumerate(events, 1):
-        running.steps.clear()
+        done = len(running.history)
         running.undergo(event)
-        steps.append(tuple(running.steps))
+        steps.append(tuple(running.history[done:]))
         after = running.partitions()
         moments.append(_moment_of(number, event, after, cluster))
-    changes = []
+    changes, unclean = [], unclean_elections(running.history)
     for partition, status in before.items():
         needed, deleting = cluster.min_isr[partition.topic], partition.topic in cluster.deletion_queued
         now = after.get(partition, GONE)
-        health = _health(now, needed, deleting, lost=partition in running.unclean)
+        health = _health(now, needed, deleting, lost=partition in unclean)
         changes.append(Change(partition, status, now, _health(status, needed, deleting), health, needed))
     changes.sort(key=lambda each: (each.is_none, each.health, each.partition))
     return Prediction(
@@ -363,28 +362,7 @@ def _states(change: Change) -> str:
 
 def _told(step: Effect) -> str:
     """A step as a line."""
-    match step:
-        case Elected(controller, epoch):
-            return f"broker {controller} is controller, epoch {epoch}"
-        case Failed(what):
-            return f"! {what}"
-        case FailedStateChange():
-            return f"error: {step}"
-        case Written(path, TopicPartitionState(state, _)):
-            leader = "none" if state.leader < 0 else state.leader
-            return f"ZooKeeper: {path}: leader {leader}, epoch {state.leader_epoch}, ISR {_brokers(state.isr)}"
-        case Written(path, TopicAssignment(partitions)):
-            return f"ZooKeeper: {path}: {len(partitions)} partitions assigned"
-        case Written(path, data):
-            return f"ZooKeeper: {path}: {'deleted' if data is None else 'written'}"
-        case Sent(broker, request):
-            name = type(request).__name__.removesuffix("Request")
-            if isinstance(request, StopReplicaRequest) and (
-                request.deletePartitions or any(each.deletePartition for each in request.partitionStates)
-            ):
-                name += ", with the log,"
-            of = [TopicPartition(each.topicName, each.partitionIndex) for each in request.partitionStates]
-            return f"to broker {broker}: {name}" + (f" of {named(of)}" if of else "")
+    return f"error: {step}" if isinstance(step, FailedStateChange) else str(step)
 
 
 def _status_to_json(status: PartitionStatus) -> Mapping[str, Any]:

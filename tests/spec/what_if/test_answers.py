@@ -20,7 +20,7 @@ from spec.what_if.cluster import KnownCluster, PartitionStatus, complete
 from spec.what_if.events import AllowUnclean, AnotherController, ClusterEvent, Crash, Reassign, Return, Shutdown
 from spec.what_if.prediction import PartitionHealth, Prediction, what_if
 from spec.what_if.reading import read_cluster, read_plan
-from spec.what_if.running_cluster import Written
+from statemachines.cluster_history import Written
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES

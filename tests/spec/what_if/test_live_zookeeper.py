@@ -17,7 +17,7 @@ from spec.what_if.cluster import complete
 from spec.what_if.events import Crash
 from spec.what_if.prediction import what_if
 from spec.what_if.reading import read_cluster
-from spec.what_if.running_cluster import Elected
+from statemachines.cluster_history import Elected
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 from tests.zookeeper.conftest import java, server  # noqa: F401 - fixtures

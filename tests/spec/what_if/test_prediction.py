@@ -18,7 +18,8 @@ from spec.what_if.events import (
     Shutdown,
 )
 from spec.what_if.prediction import PartitionHealth, Prediction, what_if
-from spec.what_if.running_cluster import Elected, Failed, RunningCluster, Sent, Written
+from spec.what_if.running_cluster import RunningCluster
+from statemachines.cluster_history import Elected, Failed, Sent, Written
 from statemachines.control_design import control_design_of
 from statemachines.messages.control_requests import StopReplicaRequest
 from statemachines.messages.replica_assignment import ReplicaAssignment
