@@ -21,18 +21,11 @@ from __future__ import annotations
 
 from transitions import EventData, Machine
 
-from statemachines.controller_calls import call
-from statemachines.controller_context import ControllerContext, InMemoryContext
-from statemachines.controller_event_processor import event_processor
-from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines import Cluster
+from statemachines.controller_context import InMemoryContext
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.state_change import carry_out
 from statemachines.tables.partition import PARTITION, OfflinePartition, OnlinePartition, PartitionState
 from statemachines.tables.table import trigger
-from statemachines.zk_data import TopicAssignment
-from statemachines.zookeeper.server import ZooKeeper
-
-ASSIGNMENT = TopicAssignment(((0, ReplicaAssignment((1, 2))), (1, ReplicaAssignment((1,)))))
 
 
 class Watched:
@@ -108,22 +101,22 @@ class WatchedStates(dict[TopicPartition, PartitionState]):
 
 def main() -> None:
     """Fail a broker, and let it return."""
-    zookeeper = ZooKeeper()
-    for path in ("/controller_epoch", "/brokers", "/brokers/ids", "/brokers/ids/1", "/brokers/ids/2"):
-        zookeeper.create(None, path)
-    zookeeper.create(None, "/brokers/topics")
-    zookeeper.create(None, "/brokers/topics/t", ASSIGNMENT)
-    context = ControllerContext(InMemoryContext(partition_states=WatchedStates()))
-    controller = event_processor(2, lambda broker, request: None, context)
-    carry_out(controller, controller.process(call(controller.on_controller_failover)), zookeeper, None)
+    cluster = Cluster((1, 2), controller=2)
+    cluster.create_topic("t", {0: (1, 2), 1: (1,)})
+    cluster.settle()
+    known, watched = cluster.controllers[2].context.state, WatchedStates()
+    for partition, state in known.partition_states.items():
+        watched[partition] = state
+    assert isinstance(known, InMemoryContext)
+    known.partition_states = watched
 
     print("broker 1 fails")
-    zookeeper.delete(None, "/brokers/ids/1")
-    carry_out(controller, controller.process(call(controller.process_broker_change)), zookeeper, None)
+    cluster.crash(1)
+    cluster.settle()
 
     print("broker 1 is back")
-    zookeeper.create(None, "/brokers/ids/1")
-    carry_out(controller, controller.process(call(controller.process_broker_change)), zookeeper, None)
+    cluster.restart(1)
+    cluster.settle()
 
 
 if __name__ == "__main__":

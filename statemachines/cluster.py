@@ -47,7 +47,7 @@ from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
-from statemachines.releases import RELEASES
+from statemachines.releases import RELEASES, Release
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.zk_data import (
     PERSISTENT_PATHS,
@@ -67,6 +67,10 @@ P = TypeVar("P", bound=tuple[TopicName, PartitionId])
 """A partition, as a `TopicPartition` or as a pair."""
 
 
+UNCLEAN_AT_ONCE: Final = Release("2.0.0")
+"""Since then a controller hears that unclean elections are permitted by default [KAFKA-6526]."""
+UNCLEAN_AT_ONCE_OF_TOPIC: Final = Release("2.1.0")
+"""Since then it hears that a topic permits them [TopicUncleanLeaderElectionEnable, KAFKA-6835]."""
 HANDLERS: Final = ControllerEventProcessor
 """The handlers of the controller's events."""
 
@@ -308,21 +312,26 @@ class Cluster:
     def allow_unclean(self, topic: TopicName | None = None) -> None:
         """An administrator permits that replicas lead that are not in sync.
 
+        The controller acts on it at once: of a topic since 2.1, of all since 2.0. Before, a topic's permission counts
+        at its next election, and that of all for the next controller.
+
         Args:
             topic: of which topic; None: of all that do not say otherwise.
         """
         self._something_happens()
         if topic is None:
             self._unclean = True
-            for controller in self.controllers.values():
-                controller.enable_unclean_leader_election()
+            if Release(self.release) >= UNCLEAN_AT_ONCE:
+                for controller in self.controllers.values():
+                    controller.enable_unclean_leader_election()
             return
         path, config = topic_config_path(topic), TopicConfig(unclean_leader_election_enable=True)
         if path in self.zookeeper.state.nodes:
             self.zookeeper.set(None, path, config)
         else:
             self.zookeeper.create(None, path, config)
-        self._ask(Call(HANDLERS.process_unclean_leader_election_enable.__name__, (topic,)))
+        if Release(self.release) >= UNCLEAN_AT_ONCE_OF_TOPIC:
+            self._ask(Call(HANDLERS.process_unclean_leader_election_enable.__name__, (topic,)))
 
     def fail_over(self) -> None:
         """The controller's node is deleted: another broker is elected, the first that is not the controller now.

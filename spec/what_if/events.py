@@ -25,7 +25,7 @@ from typing import Final, TypeAlias
 from election.ids import BrokerId
 from spec.language.errors import UsageError
 from spec.what_if.cluster import listed
-from statemachines.cluster import Cluster
+from statemachines.cluster import UNCLEAN_AT_ONCE, UNCLEAN_AT_ONCE_OF_TOPIC, Cluster
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.releases import Release
 from statemachines.zk_data import topic_path
@@ -41,8 +41,6 @@ __all__ = [
     "Shutdown",
 ]
 
-SINCE_OF_TOPIC: Final = Release("2.1.0")
-SINCE_BY_DEFAULT: Final = Release("2.0.0")
 DYNAMIC: Final = Release("1.1.0")
 """Since then defaults can be changed while brokers run [KIP-226]."""
 
@@ -122,7 +120,7 @@ class AllowUnclean:
         Raises:
             UsageError: it does not, with what a person would do there.
         """
-        since = SINCE_BY_DEFAULT if self.topic is None else SINCE_OF_TOPIC
+        since = UNCLEAN_AT_ONCE if self.topic is None else UNCLEAN_AT_ONCE_OF_TOPIC
         if Release(release) >= since:
             return
         if self.topic is not None:
