@@ -12,8 +12,8 @@ ends a session, writes a node, or puts a request into the controller's queue. Wh
 `steps()` says which can happen next, `step()` does one, and `settle()` goes on until nothing is left: in a fixed
 order, in which all is quiet before ISRs change, or in an order that is drawn by a seed. What happened is `history`.
 
-Nothing here is a rule of Kafka's. The controller is `ControllerEventProcessor` (`cluster_controller`), brokers are
-made of `statemachines.broker`; both were compared with Kafka's own classes, and are what systems explore.
+Nothing here is a rule of Kafka's. The controller on each broker is a `KafkaController`, brokers are made of
+`statemachines.broker`; both were compared with Kafka's own classes, and are what systems explore.
 
 Left out: lost connections and lost replies, failed log directories, leaders that shrink ISRs, and time.
 """
@@ -35,7 +35,7 @@ from statemachines.broker.kafka_server import (
     FindController,
     Stopped,
 )
-from statemachines.cluster_controller import ClusterController, ElectionByLowestId
+from statemachines.cluster_controller import ClusterController
 from statemachines.cluster_history import Effect, Failed, PartitionStatus, RecordingZooKeeper
 from statemachines.cluster_steps import CatchUp, ChangeIsr, ControllerStep, ShutDownStep, Step, TakeRequest
 from statemachines.control_design import control_design_of
@@ -76,7 +76,7 @@ HANDLERS: Final = ControllerEventProcessor
 
 
 class Cluster:
-    r"""A cluster, whose brokers have been started and have done nothing yet.
+    r"""A cluster, whose brokers are up and registered, and have done nothing yet.
 
     >>> cluster = Cluster(brokers=(1, 2, 3))
     >>> cluster.create_topic("t", {0: (1, 2, 3)})
@@ -122,7 +122,8 @@ class Cluster:
         for path in PERSISTENT_PATHS:
             self.zookeeper.create(None, path)
         self.zookeeper.create(None, CONTROLLER_EPOCH, 0)
-        self._election = ElectionByLowestId(self.zookeeper, controller)
+        self._late: frozenset[BrokerId] = frozenset()
+        """The brokers that hear only later that there is no controller, as long as others run."""
         self._unclean = unclean
         self._stopping: dict[BrokerId, int] = {}
         """The brokers that have been told to stop, in this order, with how often each asks the controller."""
@@ -131,18 +132,20 @@ class Cluster:
         self.brokers: dict[BrokerId, Broker] = {}
         for broker in sorted(brokers):
             self._add(broker, CaughtUp() if logs is None else logs)
-        self.restart(*sorted(set(self.brokers) - set(down)))
+        for broker in sorted(set(self.brokers) - set(down)):
+            self.brokers[broker].start()
+            self.controllers[broker].begin()
+        if controller is not None:
+            self._late = self.live - {controller}
 
     def _add(self, broker: BrokerId, logs: Logs) -> None:
-        controller = ClusterController(
-            broker, self.zookeeper, self._election, self.design, self._note, lambda: self._unclean
-        )
+        controller = ClusterController(broker, self.zookeeper, self.release, self._note, lambda: self._unclean)
 
         def ask_zookeeper(requests: tuple[ZkRequest, ...]) -> tuple[ZkResponse, ...]:
-            return retry_requests_until_connected(self.zookeeper, controller.session, requests)
+            return retry_requests_until_connected(self.zookeeper, controller.me.session, requests)
 
         self.controllers[broker] = controller
-        self.brokers[broker] = Broker(broker, self.design, lambda: controller.broker_epoch, ask_zookeeper, logs)
+        self.brokers[broker] = Broker(broker, self.design, lambda: controller.me.broker_epoch, ask_zookeeper, logs)
 
     def _note(self, effect: Effect) -> None:
         self.history.append(effect)
@@ -211,6 +214,8 @@ class Cluster:
         for broker in brokers:
             self.brokers[broker].start()
             self.controllers[broker].startup()
+            while self.controllers[broker].registers_first:
+                self.controllers[broker].go_on()
 
     def shut_down(self, broker: BrokerId, attempts: int = CONTROLLED_SHUTDOWN_MAX_RETRIES) -> None:
         """A broker is told to stop: it asks the controller to be let go, and stops in any case.
@@ -237,7 +242,7 @@ class Cluster:
         if not self.controllers[broker].has_session:
             raise ValueError(f"broker {broker} has no session that could end")
         self._something_happens()
-        self.zookeeper.expire(self.controllers[broker].session)
+        self.zookeeper.expire(self.controllers[broker].me.session)
 
     def create_topic(self, name: TopicName, replicas: Mapping[PartitionId, Sequence[BrokerId]]) -> None:
         """An administrator creates a topic.
@@ -334,7 +339,9 @@ class Cluster:
             self._ask(Call(HANDLERS.process_unclean_leader_election_enable.__name__, (topic,)))
 
     def fail_over(self) -> None:
-        """The controller's node is deleted: another broker is elected, the first that is not the controller now.
+        """The controller's node is deleted: another broker is elected, since who was controller hears of it last.
+
+        Who is still taking over may not hear of it at all: then no broker is controller any more [K1].
 
         Raises:
             ValueError: no other broker is registered; nothing has happened.
@@ -343,8 +350,8 @@ class Cluster:
         if not others:
             raise ValueError("there is no other broker that could be controller")
         self._something_happens()
-        self._election.first = min(others)
         if self.controller is not None:
+            self._late = frozenset({self.controller})
             self.zookeeper.delete(None, CONTROLLER)
 
     # What can happen next.
@@ -387,9 +394,9 @@ class Cluster:
             for broker, queue in each.channels.state.message_queues.items()
             if queue and self.brokers[broker].is_running
         ]
-        working = [self.controllers[broker] for broker in self.live if self.controllers[broker].has_work]
+        working = [self.controllers[broker] for broker in self.live if self._goes_on(self.controllers[broker])]
         working.sort(key=lambda each: (not each.has_session, each.broker))  # without a session it registers last
-        yield [ControllerStep(each.broker, each.next_event) for each in working]
+        yield [ControllerStep(each.broker, each.next_step) for each in working]
         yield from self._stopping_steps(waiting=False)
         yield self._catching_up()
         leaders = {
@@ -397,6 +404,13 @@ class Cluster:
         }
         yield [ChangeIsr(each) for each in sorted(filter(leaders.get, leaders), key=lambda each: leaders[each][0])]
         yield from self._stopping_steps(waiting=True)
+
+    def _goes_on(self, controller: ClusterController) -> bool:
+        """Whether a controller has a step: of one that hears late, when there is a controller, or nobody else."""
+        if self.controller is not None:
+            self._late = frozenset()
+        waits = controller.broker in self._late and not (controller.is_busy and controller.active)
+        return controller.has_work and not (waits and self.live - self._late)
 
     def _stopping_steps(self, waiting: bool) -> Iterator[Sequence[ShutDownStep]]:
         """Of brokers that stop, one by one: those that wait for another attempt, or the others."""
@@ -430,7 +444,7 @@ class Cluster:
             return False
         if not self.design.alter_partition:
             return self.controllers[broker].has_session
-        return self.controller is not None and self.controllers[self.controller].is_active
+        return self.controller is not None and self.controllers[self.controller].active
 
     def _do(self, which: Step) -> None:
         match which:
@@ -441,7 +455,7 @@ class Cluster:
                 if event is not None:
                     its.put(event)
             case ControllerStep(broker):
-                self.controllers[broker].step()
+                self.controllers[broker].go_on()
             case ShutDownStep(broker):
                 self._go_on_stopping(broker)
             case CatchUp(replica, leader):
@@ -468,7 +482,7 @@ class Cluster:
 
     def _stop(self, broker: BrokerId) -> None:
         self._stopping.pop(broker, None)
-        self.controllers[broker].shutdown()
+        self.controllers[broker].stop_with_session()
         self.brokers[broker].stop()
 
     def _ask(self, event: Any, reply: Callable[[Any], object] = lambda answer: None) -> None:
@@ -477,7 +491,7 @@ class Cluster:
         if controller is None:
             reply(None)
         else:
-            self.controllers[controller].put(event, reply)
+            self.controllers[controller].ask(event, reply)
 
     def _reassignment_answered(self, answer: Sequence[tuple[TopicPartition, Errors]] | None) -> None:
         for partition, error in answer or ():
@@ -513,7 +527,7 @@ class Cluster:
                         stopping.shutdown_answered(answer)
 
                 event = Call(HANDLERS.process_controlled_shutdown.__name__, tuple(request))
-                self.controllers[controller].put(event, answered)
+                self.controllers[controller].ask(event, answered)
             case Backoff() as step:
                 stopping.shutdown = server.waited(step)
             case Stopped():

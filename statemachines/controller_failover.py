@@ -63,8 +63,18 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
         for stage in self.design.resignation:
             STOPPED_BY[stage](self)
         if self.design.clear_batch:
-            for each in (self.batch, self.partition_state_machine.batch, self.replica_state_machine.batch):
-                each.clear()
+            self._clear_batches()
+
+    def forget_all(self) -> None:
+        """The process ends, and nothing of what it knew is left."""
+        self.on_controller_resignation()
+        self.context.reset_context()
+        self.reassignment_targets.clear()
+        self._clear_batches()
+
+    def _clear_batches(self) -> None:
+        for each in (self.batch, self.partition_state_machine.batch, self.replica_state_machine.batch):
+            each.clear()
 
     # What it hears from now on.
 

@@ -72,7 +72,8 @@ class KafkaController(ElectingController):
         broker: its id.
         events: what it does while it is controller. Its `put` and `handlers` are this controller's from now on.
         ask: makes a batch of requests. The default asks the servers.
-        answer: called with an event that somebody asked for, and what is answered.
+        answer: called with an event and what is answered to who asked for it, or None if that is nothing. An event
+            that is answered before it is over is so once more, with None, when it is.
     """
 
     def __init__(
@@ -100,7 +101,9 @@ class KafkaController(ElectingController):
         """The event that waits for ZooKeeper, or the failover that does."""
         self.active_controller_id: BrokerId = NOBODY
         """The broker that is controller, the last it knew. [activeControllerId]"""
-        self._event: Call | None = None
+        self.event: Call | None = None
+        """That event."""
+        self._answered = False
         self._ask, self._answer = self._ask_servers if ask is None else ask, answer
         self._sessions = 0
 
@@ -118,7 +121,7 @@ class KafkaController(ElectingController):
             return False
         if self.processing is not None or self.me.doing or self.me.listening or self.posted or self.queue:
             return True
-        return self._has_lost_session or bool(self.zookeeper.state.events[self.me.session])
+        return self.has_lost_session or bool(self.zookeeper.state.events[self.me.session])
 
     @property
     def is_busy(self) -> bool:
@@ -126,7 +129,8 @@ class KafkaController(ElectingController):
         return self.processing is not None or bool(self.me.doing)
 
     @property
-    def _has_lost_session(self) -> bool:
+    def has_lost_session(self) -> bool:
+        """Whether its session has ended."""
         session = self.me.session
         return self.me.is_running and session is not None and session not in self.zookeeper.state.sessions
 
@@ -141,7 +145,7 @@ class KafkaController(ElectingController):
     def crash(self) -> None:
         """Its broker's process dies, with all that it knew; its session lives until the servers end it."""
         self._forget()
-        self.events.on_controller_resignation()
+        self.events.forget_all()
         self.me = self.stop(self.me)
 
     def put(self, event: QueuedEvent) -> None:
@@ -167,7 +171,7 @@ class KafkaController(ElectingController):
             self._begin(Call(_Its.on_controller_failover.__name__))
         elif me.doing:
             self._take(self.step(me.doing[0])(me))
-        elif self._has_lost_session:
+        elif self.has_lost_session:
             self._learn_of_expiry()
         else:
             self.hear_now()
@@ -223,35 +227,39 @@ class KafkaController(ElectingController):
                 self._answer(event, ())
             case _Its.process_alter_partition.__name__:
                 self._answer(event, AlterPartitionResponse(Errors.NOT_CONTROLLER))
+        self._answer(event, None)
 
     # The work.
 
     def _begin(self, event: Call) -> None:
-        self._event = event
+        self.event, self._answered = event, False
         self._went_on(self.events.process(event))
 
     def _go_on_with(self, processing: Processing) -> None:
         requests = self.events.requests(processing)
-        assert self._event is not None
-        of = self._event.method
+        assert self.event is not None
+        of = self.event.method
         responses = self._ask([self.handlers.watched(each, of) for each in requests]) if requests else ()
         self._went_on(self.events.answered(processing, responses))
 
     def _went_on(self, step: Processing | Processed) -> None:
+        assert self.event is not None
+        if step.answer is not None and not self._answered:
+            self._answered = True
+            self._answer(self.event, step.answer)
         if isinstance(step, Processing):
             self.processing = step
             return
-        event, self.processing, self._event = self._event, None, None
+        event, self.processing, self.event = self.event, None, None
         assert event is not None
+        self._answer(event, None)
         if self.me.about_to(Do.FailOver):
             self._failed_over(step)
         else:
-            self._processed(event, step)
+            self._processed(step)
 
-    def _processed(self, event: Call, processed: Processed) -> None:
+    def _processed(self, processed: Processed) -> None:
         """An event is over. [process]"""
-        if processed.answer is not None:
-            self._answer(event, processed.answer)
         moved = processed.failure is EventFailure.ControllerMoved
         if processed.moves:
             self._fail(MAYBE_RESIGN if moved else ())
@@ -305,7 +313,7 @@ class KafkaController(ElectingController):
     def _forget(self) -> None:
         self.queue.clear()
         self.posted.clear()
-        self.processing = self._event = None
+        self.processing = self.event = None
         self.active_controller_id = NOBODY
 
     def _controller_id(self, me: ControllerProcess) -> BrokerId | None:
@@ -372,7 +380,7 @@ def kafka_controller(
         send: what becomes of a request to a broker.
         release: that of the controller.
         channels: what is told which brokers there are.
-        answer: called with an event that somebody asked for, and what is answered.
+        answer: called with an event, and what is answered to who asked for it, see `KafkaController`.
         log: called with each change of a state that failed, see `event_processor`.
         controller: the class, for one that differs in some point.
 

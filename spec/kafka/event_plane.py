@@ -489,8 +489,8 @@ class EventPlane(World):
             self.controller.processing = processing._replace(awaits=processing.awaits._replace(what=what))
 
     def _answer(self, event: Call, answer: Any) -> None:
-        if event.method == ELECTION and not event.arguments:
-            return  # the node that asked for it
+        if answer is None or (event.method == ELECTION and not event.arguments):  # a node asked for it
+            return
         self.answers_given.append(answer_told(event, answer))
 
     def _next_asked(self) -> list[ZkPath]:

@@ -22,6 +22,7 @@ from statemachines.cluster_history import Failed, unclean_elections
 from statemachines.cluster_steps import ShutDownStep
 from statemachines.controller_calls import Calls, call
 from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.controller_process import ControllerProcess
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica
 from statemachines.partition_state_machine import PartitionStateMachine
@@ -38,7 +39,8 @@ def one_broker_is_controller(_: Kind) -> None:
     cluster = with_topic()
     cluster.fail_over()
     cluster.settle()
-    assert [broker for broker, each in cluster.controllers.items() if each.is_active] == [2]
+    assert [broker for broker, each in cluster.controllers.items() if each.active] == [2]
+    assert [broker for broker, each in cluster.controllers.items() if each.context.state.all_topics] == [2]
 
 
 def a_new_controller_elects_for_the_dead(_: Kind) -> None:
@@ -135,8 +137,8 @@ def a_request_for_an_earlier_registration_is_refused(_: Kind) -> None:
 
 
 class DoesNotResign(ClusterController):
-    def _resign(self) -> None:
-        pass
+    def resign(self, me: ControllerProcess) -> ControllerProcess:
+        return me
 
 
 class DoesNotElectAtFirst(ControllerEventProcessor):

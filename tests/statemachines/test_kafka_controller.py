@@ -47,7 +47,7 @@ class Brokers:
             self.zookeeper,
             lambda to, request: self.sent.append((to, type(request).__name__)),
             release,
-            answer=lambda event, answer: self.answers.append(answer),
+            answer=lambda event, answer: None if answer is None else self.answers.append(answer),
             log=None,
             controller=self._controller,
         )

@@ -113,7 +113,7 @@ class TakesItsOwnForAnothers(KafkaController):
 class TakesNoNotice(KafkaController):
     """Its event is cut short, and it goes on with the next."""
 
-    def _processed(self, event: object, processed: Processed) -> None:
+    def _processed(self, processed: Processed) -> None:
         """Nothing."""
 
 

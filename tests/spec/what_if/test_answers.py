@@ -284,9 +284,13 @@ def test_since_then_it_elects_at_once(event: AllowUnclean, since: str) -> None:
 
 @rows("release", RELEASES)
 def test_no_leader_is_elected_for_a_topic_that_is_to_be_deleted(release: str) -> None:
+    """Until 1.0 broker 1 is controller again before it is registered; then the deletion begins, and is kept back.
+
+    By default an ISR may become empty in 0.10 [unclean.leader.election.enable].
+    """
     cluster = listed("08-marked.txt")
     found = what_if(cluster, Crash(1), Return(1), release=release)
-    assert ends(found, "t")[0] == (None, {1}, Deleting)
+    assert ends(found, "t")[0] == (None, set() if release.startswith("0.10") else {1}, Deleting)
     assert ends(found, "u")[0] == (1, {1}, Online)
     assert (found.exit_code, found.at_first) == (0, ()), "it is not missed"
     assert "t is marked for deletion: no leader is elected for it" in str(found)
