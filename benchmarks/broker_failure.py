@@ -4,6 +4,9 @@
 brokers, and lets one broker die: partitions that it led go offline, others are elected, and its replicas leave the
 ISRs [onReplicasBecomeOffline in KafkaController.scala, 3.9]. Told are the seconds that the state machines take, those
 of the ZooKeeper in memory beside them, and how many writes and requests to brokers there are.
+
+The last lines are of a whole `Cluster` with the same topics, with brokers that obey: it is made, a broker dies, and
+it returns. They tell how many requests to brokers there are, and the seconds until the cluster is at rest.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from statemachines import Cluster
+from statemachines.cluster_history import Sent
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
 from statemachines.controller_context import ControllerContext
@@ -115,6 +120,31 @@ class Controlled:
         return Stage(name, len(subjects), seconds, zookeeper, self.zookeeper.state.zxid - zxid, len(self.sent) - sent)
 
 
+class Rest(NamedTuple):
+    """A whole cluster has come to rest."""
+
+    name: str
+    seconds: float
+    sent: int
+    """How many requests went to brokers."""
+
+
+def whole_cluster(partitions: int, brokers: int, broker: int) -> Iterator[Rest]:
+    """All topics are made, a broker dies, and it returns."""
+    cluster = Cluster(range(brokers))
+    for first in range(0, partitions, PARTITIONS_OF_A_TOPIC):
+        numbers = range(first, min(first + PARTITIONS_OF_A_TOPIC, partitions))
+        topic = f"t{first // PARTITIONS_OF_A_TOPIC}"
+        cluster.create_topic(topic, {number - first: spread(number, brokers) for number in numbers})
+    for name, happens in (("made", None), ("broker dies", cluster.crash), ("broker returns", cluster.restart)):
+        began, done = time.perf_counter(), len(cluster.history)
+        if happens is not None:
+            happens(broker)
+        cluster.settle()
+        sent = sum(isinstance(effect, Sent) for effect in cluster.history[done:])
+        yield Rest(name, time.perf_counter() - began, sent)
+
+
 def main() -> None:
     """Make a cluster, and let broker 3 die."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -129,6 +159,8 @@ def main() -> None:
                 f"{each.name:16}{each.changed:9,}{each.seconds:9.3f}{each.zookeeper:11.3f}"
                 f"{each.written:9,}{each.sent:6,}"
             )
+    for rest in whole_cluster(chosen.partitions, chosen.brokers, 3):
+        print(f"{rest.name:25}{rest.seconds:9.3f}{rest.sent:26,}")
 
 
 if __name__ == "__main__":

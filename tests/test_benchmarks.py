@@ -89,6 +89,14 @@ def test_a_broker_failure_is_whole() -> None:
     assert all(len(state.isr) >= 2 and 3 not in state.isr and state.leader in state.isr for state in states)
 
 
+def test_a_whole_cluster_tells_as_many_of_a_death() -> None:
+    """As many requests as the controller alone has; and who returns is told of all that it keeps."""
+    made, dies, returns = broker_failure.whole_cluster(partitions=240, brokers=6, broker=3)
+    assert made.sent == 18
+    assert dies.sent == 10 + 10
+    assert returns.sent > 2
+
+
 def test_the_day_of_a_controller_is_whole() -> None:
     """What dies is written out of ISRs, and what is told is told to all; a topic that goes is told to its brokers."""
     cluster = controller_events.Cluster(partitions=240, brokers=6)
