@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, TypeVar
 
+from election.brokers import in_order
 from election.ids import BrokerId
 from statemachines.alter_partition import AlterPartitionResponse
 from statemachines.broker.broker import Broker, CaughtUp, Logs
@@ -102,6 +103,7 @@ class Cluster:
         logs: the logs of replicas; else a replica that can catch up does.
 
     Raises:
+        InvalidBrokers: a broker is named twice, or has no id of a broker.
         UnknownRelease: there is no such release.
     """
 
@@ -130,7 +132,7 @@ class Cluster:
         self.controllers: dict[BrokerId, ClusterController] = {}
         """What each broker is as a controller, active or not."""
         self.brokers: dict[BrokerId, Broker] = {}
-        for broker in sorted(brokers):
+        for broker in sorted(in_order("brokers", tuple(brokers))):
             self._add(broker, CaughtUp() if logs is None else logs)
         for broker in sorted(set(self.brokers) - set(down)):
             self.brokers[broker].start()
@@ -387,7 +389,7 @@ class Cluster:
                 self._do(each)
 
     def _by_urgency(self) -> Iterator[Sequence[Step]]:
-        """What can happen next, by kinds; steps of one kind do not take each other away."""
+        """What can happen next, by kinds; a step that another of its kind has made needless does nothing."""
         yield [
             TakeRequest(controller, broker, type(queue[0]).__name__.removesuffix("Request"))
             for controller, each in self.controllers.items()
@@ -425,6 +427,7 @@ class Cluster:
         found = [
             CatchUp(replica, leader)
             for leader in sorted(self.live)
+            if self.design.alter_partition or self.controllers[leader].has_session  # until 2.6 it writes the ISR
             for replica in self.brokers[leader].joining()
             if self._may_join(replica, leader)
         ]

@@ -96,6 +96,17 @@ def test_a_session_that_ends_costs_the_controller_its_office_and_no_replica_its_
     assert unclean_elections(cluster.history) == set()
 
 
+@rows("release", RELEASES)
+@rows("seed", SEEDS)
+def test_a_leader_whose_session_ends_is_in_sync_again(release: str, seed: int | None) -> None:
+    """Whether the controller has seen it go or not, in every order."""
+    cluster = with_topic(release)
+    cluster.expire_session(2)
+    cluster.settle(seed)
+    assert cluster.controller == 1
+    assert in_sync(cluster) == in_sync(cluster, T1) == {1, 2, 3}
+
+
 @rows("release", ["1.0", "2.3", "2.4", "2.6", "2.7", "3.9"])
 @rows("seed", SEEDS)
 def test_a_partition_moves(release: str, seed: int | None) -> None:

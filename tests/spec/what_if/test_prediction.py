@@ -152,6 +152,17 @@ def test_a_partition_moves(release: str) -> None:
     assert "replicas" in str(prediction)
 
 
+@rows("release", ["1.1", "2.3", "2.4"])
+def test_the_leader_epoch_does_not_go_back_while_a_partition_moves(release: str) -> None:
+    """A leader writes the epoch in which it leads, though until 2.3 the controller does not remember the last one."""
+    moved = what_if(cluster(status(1, 2)), Reassign({T0: (1, 3)}), release=release)
+    written = [
+        each.data.leader_and_isr for each in moved.steps[0] if isinstance(each, Written) and "/state" in each.path
+    ]
+    assert [state.leader_epoch for state in written] == [5, 5, 6, 7]
+    assert moved.changes[0].after.leader_epoch == written[-1].leader_epoch
+
+
 def test_a_move_to_a_broker_that_is_dead_waits_or_is_refused() -> None:
     begun = cluster(status(1, 2), live=(1, 2, 4))
     with pytest.raises(UsageError, match="there is no broker 3; there are 1, 2, 4"):
