@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import socket
 import warnings
 from collections.abc import Iterable
 from typing import Any, Final
@@ -39,6 +40,8 @@ PATIENCE: Final = 15.0
 """Seconds until a server that does not answer is given up."""
 DEFAULTS: Final = "/config/brokers/<default>"
 """What is configured for all brokers, of what can be while they run, since 1.1 [ConfigEntityName.Default]."""
+GLANCE: Final = 2.0
+"""Seconds in which a machine that is there refuses a connection, if it does."""
 UNREAD: Final = "the cluster was not read"
 _HOST = re.compile(r"(?:[^\s:,/\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?")
 
@@ -51,16 +54,17 @@ def read_zookeeper(hosts: str) -> Description:
 
     Raises:
         UsageError: kazoo is not there, these are no hosts, or what stands there is no Kafka's.
-        EnvironmentFailed: no server answers.
+        EnvironmentFailed: no server answers; at once, if every host refuses the connection or has no address.
     """
     require("kazoo")
     from kazoo.client import KazooClient  # type: ignore[import-untyped]
     from kazoo.exceptions import KazooException  # type: ignore[import-untyped]
 
     _require_hosts(hosts)
+    _require_listener(hosts)
     silent = logging.Logger("kazoo")  # of what went wrong a person is told in one line
     silent.addHandler(logging.NullHandler())
-    client = KazooClient(hosts, read_only=True, logger=silent)
+    client = KazooClient(hosts, timeout=PATIENCE, read_only=True, logger=silent)
     try:
         with warnings.catch_warnings(action="ignore"):  # that there is no chroot is told below
             client.start(timeout=PATIENCE)
@@ -82,6 +86,23 @@ def _require_hosts(hosts: str) -> None:
         if found is None or not 0 < int(found[1] or 2181) < 2**16:
             takes = "zookeeper:// takes HOST:PORT,HOST:PORT/CHROOT"
             raise UsageError(f"zookeeper://{hosts}: {shown(each)} is no host; {takes}")
+
+
+def _require_listener(hosts: str) -> None:
+    """Refuse at once what no host listens to. kazoo would try again until its patience is over."""
+    from kazoo.hosts import collect_hosts  # type: ignore[import-untyped]
+
+    refusals = []
+    for host, port in collect_hosts(hosts)[0]:
+        try:
+            socket.create_connection((host.strip(), port), GLANCE).close()
+        except (ConnectionRefusedError, socket.gaierror) as refusal:
+            refusals.append(f"{host.strip()}:{port}: {refusal.strerror}")
+        except OSError:  # silent, or out of reach for now: kazoo has the patience
+            return
+        else:
+            return
+    raise EnvironmentFailed(f"zookeeper {hosts}: no server listens ({'; '.join(refusals)})", UNREAD)
 
 
 class _Reader:

@@ -179,14 +179,28 @@ def test_a_zookeeper_of_another_or_the_wrong_chroot(chroot: tuple[Any, str], fur
         read_cluster(chroot[1] + further)
 
 
-def test_no_server_answers(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """One line says so; what kazoo logs of each attempt is nowhere."""
-    monkeypatch.setattr(live_zookeeper, "PATIENCE", 0.2)
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    """A host with a port of its own to which nobody listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        with pytest.raises(EnvironmentFailed, match="no server answers"):
-            read_cluster(f"zookeeper://127.0.0.1:{taken.getsockname()[1]}")
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+def test_no_server_answers(refusing: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """One line says so; what kazoo logs of each attempt is nowhere. A host that is silent may still answer."""
+    monkeypatch.setattr(live_zookeeper, "PATIENCE", 0.2)
+    no_answer = pytest.raises(EnvironmentFailed, match="no server answers")
+    with socket.create_server(("127.0.0.1", 0)) as silent, no_answer:
+        read_cluster(f"zookeeper://{refusing},127.0.0.1:{silent.getsockname()[1]}")
     assert not [each for each in caplog.records if each.name.startswith("kazoo")]
+
+
+def test_a_refused_connection_is_told_at_once(refusing: str) -> None:
+    """Where no host of the list can do otherwise, each with its reason."""
+    with pytest.raises(EnvironmentFailed) as failed:
+        read_cluster(f"zookeeper://{refusing},no.invalid:1/kafka")
+    assert f"no server listens ({refusing}: Connection refused; no.invalid:1: " in str(failed.value)
 
 
 @pytest.mark.parametrize(
