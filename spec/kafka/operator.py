@@ -9,25 +9,29 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from spec.kafka.proxy import Address
-from spec.kafka.wire import (
-    NOTIFICATION,
-    WORLD,
+from spec.kafka.wire import next_frame, xid_of
+from spec.language.errors import EnvironmentFailed
+from statemachines.zookeeper.frames import (
+    HEAD,
+    OPCODES,
+    Children,
+    Close,
+    Get,
     Greeting,
+    Jute,
     Opcode,
-    ReplyFrame,
+    Request,
+    Xid,
     asked_open,
-    buffer,
     framed,
     granted,
-    integer,
-    next_frame,
-    xid_of,
+    read_answer,
+    request_frame,
 )
-from spec.language.errors import EnvironmentFailed
-from statemachines.zookeeper.server import Code
+from statemachines.zookeeper.server import Code, Create, Delete
 
 __all__ = ["ZnodeSeen", "ZooKeeperOperator", "end_session", "watchers"]
 
@@ -66,36 +70,40 @@ class ZooKeeperOperator:
 
     async def create(self, path: str, data: str = "") -> None:
         """Create a persistent znode."""
-        await self._ask(Opcode.create, buffer(path.encode()) + buffer(data.encode()) + WORLD + integer(0))
+        await self._ask(Create(path, data.encode()), opcode=Opcode.create)  # servers have create2 since 3.5
 
     async def delete(self, path: str) -> bool:
         """Delete a znode, whatever its version; False if it was not there."""
-        return (await self._ask(Opcode.delete, buffer(path.encode()) + integer(-1), Code.NONODE)).error == 0
+        code, _ = await self._ask(Delete(path), Code.NONODE)
+        return code is Code.OK
 
     async def get(self, path: str) -> ZnodeSeen | None:
         """A znode, None if it is not there."""
-        reply = await self._ask(Opcode.getData, buffer(path.encode()) + b"\0", Code.NONODE)
-        if reply.error:
+        code, answer = await self._ask(Get(path), Code.NONODE)
+        if code is Code.NONODE:
             return None
-        data, version, owner = reply.data()
-        return ZnodeSeen(data.decode(), version, owner)
+        data, stat = answer
+        return ZnodeSeen((data or b"").decode(), stat.version, stat.ephemeralOwner or 0)
 
     async def children(self, path: str) -> list[str]:
         """The names of a znode's children; none if it is not there."""
-        reply = await self._ask(Opcode.getChildren, buffer(path.encode()) + b"\0", Code.NONODE)
-        return [] if reply.error else reply.children()
+        code, answer = await self._ask(Children(path), Code.NONODE)
+        return [] if code is Code.NONODE else sorted(answer[0])
 
-    async def _ask(self, opcode: Opcode, body: bytes, *allowed: Code) -> ReplyFrame:
+    async def _ask(self, request: Request, *allowed: Code, opcode: Opcode | None = None) -> tuple[Code, Any]:
         self._number += 1
-        self._writer.write(framed(integer(self._number) + integer(opcode) + body))
+        self._writer.write(framed(request_frame(self._number, request, opcode)))
         content = await self._next()
-        while xid_of(content) == NOTIFICATION:
+        while xid_of(content) == Xid.NOTIFICATION:
             content = await self._next()
-        reply = ReplyFrame.parse(content)
-        if reply.error and reply.error not in allowed:
-            refused = f"ZooKeeper refused the operator's {opcode.name}: {Code(reply.error).name}"
+        opcode = opcode or OPCODES[type(request)]
+        _, _, error = HEAD.unpack_from(content)
+        if not error:
+            return Code.OK, read_answer(opcode, Jute(content, HEAD.size))
+        if error not in allowed:
+            refused = f"ZooKeeper refused the operator's {opcode.name}: {Code(error).name}"
             raise EnvironmentFailed(refused, "nothing was kept")
-        return reply
+        return Code(error), None
 
     async def _next(self) -> bytes:
         content = await next_frame(self._reader)
@@ -116,7 +124,7 @@ async def end_session(server: Address, greeting: Greeting) -> None:
         answer = await next_frame(reader)
         if answer is None or granted(answer).session != greeting.session:
             raise EnvironmentFailed(f"ZooKeeper has no session {greeting}", "nothing was kept")
-        writer.write(framed(integer(1) + integer(Opcode.closeSession)))
+        writer.write(framed(request_frame(1, Close())))
         while await next_frame(reader) is not None:
             pass
     finally:

@@ -18,19 +18,8 @@ from contextlib import AsyncExitStack
 from enum import Enum
 from typing import Self, TypeAlias
 
-from spec.kafka.wire import (
-    NOTIFICATION,
-    Greeting,
-    Notification,
-    Opcode,
-    ReplyFrame,
-    RequestFrame,
-    framed,
-    granted,
-    next_frame,
-    refused,
-    xid_of,
-)
+from spec.kafka.wire import Notification, ReplyFrame, RequestFrame, next_frame, refused, xid_of
+from statemachines.zookeeper.frames import Greeting, Opcode, Xid, framed, granted
 
 __all__ = ["Address", "HeldRequest", "Proxy"]
 
@@ -223,7 +212,7 @@ class _Connection:
                 await self._pass_on(content)
             if opens:
                 self.proxy.greeting = granted(content)
-            elif xid_of(content) == NOTIFICATION:
+            elif xid_of(content) == Xid.NOTIFICATION:
                 self.proxy._on_event(Notification.parse(content))
             else:
                 self._is_answered(content)

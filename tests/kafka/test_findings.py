@@ -9,8 +9,9 @@ from typing import Final
 import pytest
 
 from election.ids import BrokerId
-from spec.kafka.wire import Opcode, RequestFrame
+from spec.kafka.wire import RequestFrame
 from statemachines.zk_data import PREFERRED_REPLICA_ELECTION
+from statemachines.zookeeper.frames import Opcode
 from tests.kafka.real_cluster import RELEASE, Cluster, cluster_of, until
 
 LEADERS_WRITE_ISRS: Final = "2.4.1"

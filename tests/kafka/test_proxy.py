@@ -13,9 +13,10 @@ from spec.kafka.operator import ZnodeSeen, ZooKeeperOperator, watchers
 from spec.kafka.proxy import Proxy
 from spec.kafka.wire import Notification, RequestFrame
 from spec.language.errors import EnvironmentFailed
+from statemachines.zookeeper.frames import Exists, Get, Ping
 from statemachines.zookeeper.server import Code, Create, Delete, Event, Multi
 from tests.zookeeper.server import Server, missing
-from tests.zookeeper.wire import Connection, Exists, Frame, Get, Ping, Reply
+from tests.zookeeper.wire import Connection, Frame, Reply
 
 PATIENCE = 60.0
 

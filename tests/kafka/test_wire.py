@@ -1,18 +1,33 @@
-"""ZooKeeper's frames: what is read of them is what another client wrote into them."""
+"""ZooKeeper's frames, as far as a proxy looks at them."""
 
 from __future__ import annotations
 
 import pytest
 
-from spec.kafka.wire import Jute, Notification, ReplyFrame, RequestFrame, asked_open, granted, integer
-from statemachines.zookeeper.server import Check, Create, Delete, Multi, SetData
-from tests.zookeeper.wire import CALLS, Children, Close, Exists, Get, Ping, Request, SetWatches, buffer, long, text
+from spec.kafka.wire import Notification, ReplyFrame, RequestFrame
+from statemachines.zookeeper.frames import (
+    Children,
+    Close,
+    Exists,
+    Get,
+    Jute,
+    Ping,
+    Request,
+    SetWatches,
+    asked_open,
+    event_frame,
+    granted,
+    request_frame,
+)
+from statemachines.zookeeper.server import Check, Create, Delete, Event, EventType, Multi, SetData
 
 
-def written(request: Request, xid: int = 7) -> bytes:
-    """A request, as the client of the tests sends it."""
-    call = CALLS[type(request)]
-    return integer(xid) + integer(call.opcode) + call.body(request)
+def long(value: int) -> bytes:
+    return value.to_bytes(8, signed=True)
+
+
+def integer(value: int) -> bytes:
+    return value.to_bytes(4, signed=True)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +51,7 @@ def written(request: Request, xid: int = 7) -> bytes:
 )
 def test_requests(request_made: Request, expected: RequestFrame) -> None:
     """Operation, path, watch; of a multi all operations, and the path of the last."""
-    assert RequestFrame.parse(written(request_made)) == expected
+    assert RequestFrame.parse(request_frame(7, request_made)) == expected
 
 
 def test_a_request_that_is_not_known() -> None:
@@ -47,7 +62,7 @@ def test_a_request_that_is_not_known() -> None:
 def test_a_request_that_is_cut_off() -> None:
     """It is refused, with what was missing."""
     with pytest.raises(ValueError, match="a frame of 11 bytes should have 12"):
-        RequestFrame.parse(written(Get("/controller"))[:11])
+        RequestFrame.parse(request_frame(7, Get("/controller"))[:11])
 
 
 @pytest.mark.parametrize(
@@ -76,7 +91,7 @@ def test_a_multi_that_failed() -> None:
 
 def test_a_notification() -> None:
     """What happened, and where."""
-    frame = integer(-1) + long(-1) + integer(0) + integer(2) + integer(3) + text("/controller")
+    frame = event_frame(Event(EventType.NodeDeleted, "/controller"))
     assert str(Notification.parse(frame)) == "NodeDeleted /controller"
 
 
@@ -87,5 +102,5 @@ def test_greetings() -> None:
         *(0, 0, 6000, 0),
         bytes(16),
     ]
-    answer = granted(integer(0) + integer(6000) + long(0x10A) + buffer(b"secret"))
+    answer = granted(integer(0) + integer(6000) + long(0x10A) + integer(6) + b"secret")
     assert (str(answer), answer.password) == ("0x10a", b"secret")

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from spec.testing import Mismatch
+from statemachines.zookeeper.frames import Children, Close, Exists, Get, Ping, Request, SetWatches, Sync
 from statemachines.zookeeper.server import (
     Code,
     Create,
@@ -34,19 +35,7 @@ from statemachines.zookeeper.server import (
 from statemachines.zookeeper.server import Write as Write
 from tests.zookeeper.server import Server
 from tests.zookeeper.watching import Client
-from tests.zookeeper.wire import (
-    Children,
-    Close,
-    Connection,
-    Exists,
-    Frames,
-    Get,
-    Ping,
-    Reply,
-    Request,
-    SetWatches,
-    Sync,
-)
+from tests.zookeeper.wire import Connection, Frames, Reply
 
 CLIENTS = range(3)
 AT_FIRST = ("", "/a", "/a/c")
@@ -137,14 +126,14 @@ def answer(zk: ZooKeeper, session: int | None, request: Request) -> Any:
             return zk.delete(session, *request)
         case Multi():
             return zk.multi(session, *request)
-        case Exists():
-            return zk.exists(session, *request)
-        case Get():
-            return zk.get(session, *request)
-        case Children():
-            return zk.children(session, *request)
-        case SetWatches():
-            return zk.set_watches(session, *request)
+        case Exists(path, watch):
+            return zk.exists(session, path, watch)
+        case Get(path, watch):
+            return zk.get(session, path, watch)
+        case Children(path, watch):
+            return zk.children(session, path, watch)
+        case SetWatches(seen, data, exist, child):
+            return zk.set_watches(session, seen, data, exist, child)
     raise TypeError(f"the class knows no {request}")
 
 

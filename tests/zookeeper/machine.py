@@ -9,6 +9,7 @@ what a server said, so a walk can be replayed and made shorter; what it means is
 """
 
 from collections.abc import Mapping, Set
+from dataclasses import replace
 from itertools import count
 from typing import Any, ClassVar
 
@@ -17,11 +18,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from spec.testing import Mismatch
+from statemachines.zookeeper.frames import Children, Close, Exists, Get
 from statemachines.zookeeper.server import ANY_VERSION, Check, Create, Delete, Multi, SetData, ZooKeeper
 from tests.zookeeper.comparison import CLIENTS, Case, Cut, Drop, Expire, Return, Tally
 from tests.zookeeper.server import Server
 from tests.zookeeper.watching import Client
-from tests.zookeeper.wire import Children, Close, Exists, Get
 
 WALKS, STEPS = 40, 60
 FARTHEST = 40_000
@@ -119,6 +120,8 @@ class Walk(RuleBasedStateMachine):
         nodes, path = self.case.zk.state.nodes, self.case.root + step.path
         if path.endswith("-") and not isinstance(step, Create):
             path = max((each for each in nodes if each.startswith(path)), default=path)
+        if isinstance(step, Exists | Get | Children):
+            return replace(step, path=path)
         step = step._replace(path=path)
         if getattr(step, "version", ANY_VERSION) is None:
             step = step._replace(version=nodes[path].version if path in nodes else 0)

@@ -14,6 +14,7 @@ from hypothesis.stateful import rule
 from kazoo.client import KazooClient  # type: ignore[import-untyped]
 from kazoo.exceptions import ZookeeperError  # type: ignore[import-untyped]
 
+from statemachines.zookeeper.frames import Children, Exists, Get, Ping, Request
 from statemachines.zookeeper.server import (
     Check,
     Code,
@@ -29,7 +30,7 @@ from statemachines.zookeeper.server import (
 from tests.zookeeper.machine import CLIENT, ILL, REQUESTS, Walk, often, run_far
 from tests.zookeeper.server import Server
 from tests.zookeeper.watching import Client
-from tests.zookeeper.wire import Children, Exists, Frames, Get, Ping, Reply, Request
+from tests.zookeeper.wire import Frames, Reply
 
 
 class Guest(Client):

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from statemachines.zookeeper.frames import Get, Ping
 from statemachines.zookeeper.server import Code
 from tests.zookeeper.comparison import Tally
 from tests.zookeeper.machine import Walk, run
 from tests.zookeeper.server import Server, ServerGone
-from tests.zookeeper.wire import Connection, Get, Ping, Reply
+from tests.zookeeper.wire import Connection, Reply
 
 REPOSITORY = Path(__file__).parents[2]
 

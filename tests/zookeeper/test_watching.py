@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from statemachines.zookeeper.frames import Children, Exists, Get, Ping, Request
 from statemachines.zookeeper.server import Code, Create, Delete, SessionExpired, SetData
 from tests.zookeeper.server import Server
 from tests.zookeeper.watching import Client
-from tests.zookeeper.wire import Children, Exists, Get, Ping, Reply, Request
+from tests.zookeeper.wire import Reply
 
 
 @pytest.fixture

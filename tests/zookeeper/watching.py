@@ -8,21 +8,10 @@ two tables here (ZooKeeper's `ClientCnxn` and `ZKWatchManager`). Where that clie
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from statemachines.zookeeper.frames import Children, Close, Exists, Get, Ping, Request, SetWatches
 from statemachines.zookeeper.server import Code, Event, EventType, SessionExpired
 from tests.zookeeper.server import Server
-from tests.zookeeper.wire import (
-    Children,
-    Close,
-    Connection,
-    Exists,
-    Frame,
-    Frames,
-    Get,
-    Ping,
-    Reply,
-    Request,
-    SetWatches,
-)
+from tests.zookeeper.wire import Connection, Frame, Frames, Reply
 
 Kind: TypeAlias = Literal["data", "exist", "child"]
 
