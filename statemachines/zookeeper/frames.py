@@ -70,6 +70,9 @@ HEAD: Final = Struct(">iqi")
 """Of a reply: number, zxid, error."""
 UNDATED: Final = -1
 """The zxid of an event that is told to a client on coming back."""
+UNIMPLEMENTED: Final = -6
+AUTHFAILED: Final = -115
+"""Codes of answers that the tree does not give."""
 
 
 class Xid(IntEnum):
@@ -490,10 +493,10 @@ def _written(request: Any) -> bytes:
 # What a server sends
 
 
-def reply_frame(asked: RequestFrame, zxid: Zxid, code: Code, result: Any = None) -> bytes:
+def reply_frame(asked: RequestFrame, zxid: Zxid, code: int = Code.OK, result: Any = None) -> bytes:
     """A reply to a request; what failed has no result."""
     head = HEAD.pack(asked.xid, zxid, code)
-    if code is not Code.OK:
+    if code != Code.OK:
         return head
     if asked.opcode == Opcode.multi:
         return head + _write_results(asked.parts, result)

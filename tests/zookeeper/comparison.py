@@ -33,7 +33,7 @@ from statemachines.zookeeper.server import (
     ZooKeeperError,
 )
 from statemachines.zookeeper.server import Write as Write
-from tests.zookeeper.server import Server
+from tests.zookeeper.server import WalkedServer
 from tests.zookeeper.watching import Client
 from tests.zookeeper.wire import Connection, Frames, Reply
 
@@ -160,7 +160,11 @@ class Case:
     """A server and the class, side by side."""
 
     def __init__(
-        self, server: Server, kind: type[ZooKeeper], tally: Tally, client: Callable[[Server], Client] = Client
+        self,
+        server: WalkedServer,
+        kind: type[ZooKeeper],
+        tally: Tally,
+        client: Callable[[WalkedServer], Client] = Client,
     ) -> None:
         self.server, self.tally = server, tally
         self.clients = [client(server) for _ in CLIENTS]

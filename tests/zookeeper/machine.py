@@ -21,7 +21,7 @@ from spec.testing import Mismatch
 from statemachines.zookeeper.frames import Children, Close, Exists, Get
 from statemachines.zookeeper.server import ANY_VERSION, Check, Create, Delete, Multi, SetData, ZooKeeper
 from tests.zookeeper.comparison import CLIENTS, Case, Cut, Drop, Expire, Return, Tally
-from tests.zookeeper.server import Server
+from tests.zookeeper.server import WalkedServer
 from tests.zookeeper.watching import Client
 
 WALKS, STEPS = 40, 60
@@ -87,7 +87,7 @@ def often(draw: st.DrawFn, weights: Mapping[st.SearchStrategy[Any], int]) -> Any
 class Walk(RuleBasedStateMachine):
     """A walk of a few clients through one case."""
 
-    server: ClassVar[Server]
+    server: ClassVar[WalkedServer]
     tally: ClassVar[Tally]
     kind: ClassVar[type[ZooKeeper]]
     client: ClassVar[type[Client]] = Client
@@ -130,11 +130,12 @@ class Walk(RuleBasedStateMachine):
 
 def run(
     walk: type[Walk],
-    server: Server,
+    server: WalkedServer,
     tally: Tally,
     number: int,
     kind: type[ZooKeeper] = ZooKeeper,
     profile: settings | None = None,
+    walks: int = WALKS,
 ) -> None:
     """Take a round of walks; its number makes it what it is.
 
@@ -143,7 +144,7 @@ def run(
     machine = type(walk.__name__, (walk,), {"server": server, "tally": tally, "kind": kind})
     try:
         run_state_machine_as_test(
-            seed(number)(machine), settings=settings(profile, max_examples=WALKS, stateful_step_count=STEPS)
+            seed(number)(machine), settings=settings(profile, max_examples=walks, stateful_step_count=STEPS)
         )
     except Exception:  # a walk that breaks off in the middle may look flaky to Hypothesis
         if server.gone is not None:
@@ -151,7 +152,7 @@ def run(
         raise
 
 
-def run_far(walk: type[Walk], server: Server, first: int, operations: int, wanted: Set[str]) -> Tally:
+def run_far(walk: type[Walk], server: WalkedServer, first: int, operations: int, wanted: Set[str]) -> Tally:
     """Take rounds of walks for so many operations, and on to `FARTHEST` as long as not all that is wanted was met."""
     tally = Tally()
     for number in count(first):

@@ -15,10 +15,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from py4j.java_gateway import GatewayParameters, JavaGateway
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -47,6 +47,26 @@ class ServerGone(BaseException):
 
     No Exception: Hypothesis would go on, to look for the shortest way to the end of a server that is gone.
     """
+
+
+class WalkedServer(Protocol):
+    """What walks need of a server."""
+
+    address: tuple[str, int]
+    patience: float
+
+    @property
+    def gone(self) -> ServerGone | None:
+        """Why there is no server any more."""
+
+    def expire(self, session: int, /) -> None:
+        """End a session, if it is not over."""
+
+    def cut(self, session: int, /) -> None:
+        """End a session's connection."""
+
+    def needed(self) -> AbstractContextManager[None]:
+        """Raise ServerGone if something fails in here because there is no server any more, and ever after."""
 
 
 def missing() -> str:

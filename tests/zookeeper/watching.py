@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from statemachines.zookeeper.frames import Children, Close, Exists, Get, Ping, Request, SetWatches
 from statemachines.zookeeper.server import Code, Event, EventType, SessionExpired
-from tests.zookeeper.server import Server
+from tests.zookeeper.server import WalkedServer
 from tests.zookeeper.wire import Connection, Frame, Frames, Reply
 
 Kind: TypeAlias = Literal["data", "exist", "child"]
@@ -34,7 +34,7 @@ def kind_left(request: Exists | Get | Children, reply: Reply) -> Kind:
 class Client:
     """A client of a server. At first, and when its session is over, it has no session."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: WalkedServer) -> None:
         self.server = server
         self.connection: Connection | None = None
         self.forget()

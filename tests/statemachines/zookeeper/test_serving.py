@@ -1,0 +1,360 @@
+"""ZooKeeper in memory behind its own protocol: clients hear what the class says, and what the caller does to them.
+
+Servers that are wrong in one point each stand at the end, with the scenario that tells each from the right one.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from kazoo.client import KazooClient  # type: ignore[import-untyped]
+from kazoo.exceptions import AuthFailedError, UnimplementedError  # type: ignore[import-untyped]
+
+from statemachines.zookeeper.frames import (
+    HEAD,
+    UNDATED,
+    UNIMPLEMENTED,
+    Children,
+    Close,
+    Exists,
+    Get,
+    Ping,
+    Request,
+    SetWatches,
+    Sync,
+    framed,
+    request_frame,
+)
+from statemachines.zookeeper.server import Create, Event, EventType, Multi, SessionExpired, SessionId, SetData
+from statemachines.zookeeper.serving import Client, ServedZooKeeper, StandaloneZooKeeper
+from statemachines.zookeeper.tree import Node, Transaction, ZkPath
+from tests.mutants import mutant_tests
+from tests.zookeeper.wire import Connection, Frames, Reply
+
+PATIENCE = 10.0
+Kind = Callable[[], ServedZooKeeper]
+
+
+@pytest.fixture
+def server() -> Iterator[ServedZooKeeper]:
+    with ServedZooKeeper() as server:
+        yield server
+
+
+def connect(server: ServedZooKeeper, back: Connection | None = None) -> Connection:
+    """A client with a session of its own, or with that of a client that has lost its connection."""
+    known = () if back is None else (back.session, back.password)
+    return Connection(server.address, PATIENCE, *known)
+
+
+def is_hung_up(client: Connection) -> bool:
+    try:
+        client.ask(Ping())
+    except ConnectionError:
+        return True
+    return False
+
+
+def is_let_in(server: ServedZooKeeper, session: int, password: bytes) -> bool:
+    try:
+        Connection(server.address, PATIENCE, session, password).hang_up()
+    except SessionExpired:
+        return False
+    return True
+
+
+def told(client: Connection, request: Request) -> Frames:
+    """What a client hears up to the answer."""
+    [frames] = client.ask(request)
+    return frames
+
+
+# Scenarios, of which each is passed by the right server
+
+
+def tells_before_it_answers(kind: Kind) -> None:
+    """What a request makes a watch tell comes before its answer, and to others before it, too."""
+    with kind() as server, connect(server) as client, connect(server) as other:
+        told(client, Create("/a"))
+        told(client, Get("/a", watch=True))
+        told(other, Get("/a", watch=True))
+        changed = Event(EventType.NodeDataChanged, "/a", 4)
+        told_to_both = (told(client, SetData("/a", b"x"))[0], other.receive())
+        assert told_to_both == (changed, changed)
+
+
+def numbers_by_parent(kind: Kind) -> None:
+    """A sequential node has the number of children that its own parent ever had."""
+    with kind() as server, connect(server) as client:
+        for path in ("/a", "/b", "/a/x"):
+            told(client, Create(path))
+        for path in ("/a/n-", "/b/n-"):
+            told(client, Create(path, sequential=True))
+        assert list(server.tree()) == ["/a", "/a/n-0000000001", "/a/x", "/b", "/b/n-0000000000"]
+
+
+def ends_with_its_session(kind: Kind) -> None:
+    """An ephemeral goes when its client leaves, and stays when its client is merely away."""
+    with kind() as server, connect(server) as client:
+        told(client, Create("/a", ephemeral=True))
+        client.hang_up()
+        with connect(server, back=client) as back:
+            assert list(server.tree()) == ["/a"]
+            told(back, Close())
+            assert server.tree() == {}
+            assert server.sessions() == []
+
+
+def loses_nothing_but_the_reply(kind: Kind) -> None:
+    """The request has taken effect, and its client is away; nothing before it is lost."""
+    with kind() as server, connect(server) as client:
+        server.lose_reply(client.session, nth=2)
+        client.send(Create("/a"), Ping(), Create("/b"), Create("/c"))
+        assert [type(frame) for frame in client.until_hung_up()] == [Reply, Reply]
+        assert list(server.tree()) == ["/a", "/b"]
+        with connect(server, back=client) as back:
+            told(back, Create("/c"))
+        assert list(server.tree()) == ["/a", "/b", "/c"]
+
+
+def delays_what_comes_behind(kind: Kind) -> None:
+    """An event waits, and so does the answer that must not overtake it; a request before it is answered."""
+    with kind() as server, connect(server) as client, connect(server) as other:
+        told(other, Create("/a"))
+        told(client, Get("/a", watch=True))
+        with server.delayed_watches(client.session):
+            told(client, Sync("/"))
+            told(other, SetData("/a", b"x"))
+            assert [type(frame) for frame in told(client, Ping())] == [Reply]
+            client.send(Get("/a"))
+            server.wait_until(lambda: server.requests(client.session)[-1] == Get("/a"))
+        assert [type(frame) for frame in client.until_answered()] == [Event, Reply]
+
+
+def tells_what_was_missed(kind: Kind) -> None:
+    """A cut forgets watches. A client that is back is told what it asks for, without a zxid, and then answered."""
+    with kind() as server, connect(server) as client, connect(server) as other:
+        told(client, Create("/a"))
+        told(client, Get("/a", watch=True))
+        server.cut(client.session)
+        assert client.until_hung_up() == ()
+        told(other, SetData("/a", b"x"))
+        with connect(server, back=client) as back:
+            missed = Event(EventType.NodeDataChanged, "/a", UNDATED)
+            assert told(back, SetWatches(3, data=("/a",)))[:-1] == (missed,)
+
+
+def refuses_whose_session_is_over(kind: Kind) -> None:
+    """Its connection ends, its ephemerals are gone, others are told, and it cannot come back."""
+    with kind() as server, connect(server) as client, connect(server) as other:
+        told(client, Create("/a", ephemeral=True))
+        told(client, Exists("/a", watch=True))
+        told(other, Exists("/a", watch=True))
+        server.expire(client.session)
+        assert is_hung_up(client)
+        assert other.receive() == Event(EventType.NodeDeleted, "/a", 4)
+        assert not is_let_in(server, client.session, client.password)
+
+
+def keeps_sessions_apart(kind: Kind) -> None:
+    """Nobody comes to another's session by its number alone; its owner does, and then its old connection ends."""
+    with kind() as server, connect(server) as client:
+        assert not is_let_in(server, client.session, bytes(16))
+        with connect(server, back=client) as back:
+            assert back.session == client.session
+            assert is_hung_up(client)
+
+
+class TellsLate(ServedZooKeeper):
+    """Watches tell after the answer."""
+
+    def _tell(self) -> None:
+        self._loop.call_soon(super()._tell)
+
+
+class NumbersAll(Transaction):
+    """Sequential nodes are numbered wherever they are."""
+
+    def numbered(self, path: ZkPath, parent: Node) -> ZkPath:
+        return super().numbered(path, parent._replace(created=self.zxid))
+
+
+class NumbersAllChildren(ServedZooKeeper):
+    def __init__(self) -> None:
+        super().__init__(type("Numbering", (StandaloneZooKeeper,), {"transaction": NumbersAll})())
+
+
+class LeavesEphemerals(ServedZooKeeper):
+    """A client that leaves is let go, and nothing else."""
+
+    def _result(self, session: SessionId, request: Request) -> Any:
+        return None if isinstance(request, Close) else super()._result(session, request)
+
+
+class LosesTheRequest(ServedZooKeeper):
+    """With the reply its request is lost."""
+
+    def _result(self, session: SessionId, request: Request) -> Any:
+        return None if self._losing.get(session) == 1 else super()._result(session, request)
+
+
+class LosesTheNextReply(ServedZooKeeper):
+    """Whichever was meant."""
+
+    def lose_reply(self, client: Client, nth: int = 1) -> None:
+        super().lose_reply(client)
+
+
+class DelaysNothing(ServedZooKeeper):
+    """Watches tell at once."""
+
+    def is_delayed(self, session: SessionId) -> bool:
+        return False
+
+
+class RemembersWatches(ServedZooKeeper):
+    """A connection that ends takes no watches along."""
+
+    def hang_up(self, connection: Any) -> None:
+        session, connection.session = connection.session, None
+        self._connections.pop(session, None)
+        connection.transport.close()
+
+
+class LetsTheExpiredListen(ServedZooKeeper):
+    """A session ends, and its connection goes on."""
+
+    def _expire(self, session: SessionId) -> None:
+        self._zookeeper.expire(session)
+
+
+class LetsAnyoneIn(ServedZooKeeper):
+    """Sessions have no passwords."""
+
+    def greet(self, connection: Any, opening: Any) -> None:
+        session = opening.greeting.session
+        password = session.to_bytes(16)
+        super().greet(connection, opening._replace(greeting=opening.greeting._replace(password=password)))
+
+
+MUTANTS: list[tuple[type[ServedZooKeeper], Callable[[Any], None]]] = [
+    (TellsLate, tells_before_it_answers),
+    (NumbersAllChildren, numbers_by_parent),
+    (LeavesEphemerals, ends_with_its_session),
+    (LosesTheRequest, loses_nothing_but_the_reply),
+    (LosesTheNextReply, loses_nothing_but_the_reply),
+    (DelaysNothing, delays_what_comes_behind),
+    (RemembersWatches, tells_what_was_missed),
+    (LetsTheExpiredListen, refuses_whose_session_is_over),
+    (LetsAnyoneIn, keeps_sessions_apart),
+]
+
+test_the_server_passes, test_a_mutant_is_caught = mutant_tests(ServedZooKeeper, MUTANTS)
+
+
+# What the caller sees
+
+
+def test_requests_are_told_as_values(server: ServedZooKeeper) -> None:
+    """In the order in which they were served; of one client or of all."""
+    with connect(server) as one, connect(server) as other:
+        told(one, Create("/a", b"x"))
+        told(other, Children("/", watch=True))
+        told(one, Multi((SetData("/a", b"y", 0),)))
+        told(one, Ping())
+        assert server.requests(one.session) == [Create("/a", b"x"), Multi((SetData("/a", b"y", 0),))]
+        assert server.requests()[1] == Children("/", watch=True)
+        assert server.requests()[1:2] != [Get("/", watch=True)]
+        assert server.tree() == {"/a": Node(b"y", 1, czxid=3, mzxid=4, pzxid=3)}
+
+
+def test_a_condition_is_waited_for(server: ServedZooKeeper) -> None:
+    """Until somebody makes it true, and no longer than that."""
+    with connect(server) as client:
+        asking = threading.Thread(target=told, args=(client, Create("/a")))
+        asking.start()
+        server.wait_until(lambda: "/a" in server.tree())
+        asking.join()
+        with pytest.raises(TimeoutError, match=r"the condition does not hold after 0\.01 s"):
+            server.wait_until(lambda: False, timeout=0.01)
+
+
+def test_who_is_not_there_is_named(server: ServedZooKeeper) -> None:
+    with connect(server):
+        with pytest.raises(ValueError, match="session 7 is not live; 1 is"):
+            server.cut(7)
+        with pytest.raises(ValueError, match="the client has no session"):
+            server.expire(KazooClient())
+        with pytest.raises(ValueError, match="the next request is number 1"):
+            server.lose_reply(1, nth=0)
+
+
+def test_nothing_stays_behind() -> None:
+    """No thread and no socket, though clients are still there and one is in the middle of a request."""
+    threads, files = set(threading.enumerate()), set(os.listdir("/proc/self/fd"))
+    with ServedZooKeeper() as server:
+        clients = [connect(server) for _ in range(3)]
+        clients[0].socket.sendall(framed(request_frame(1, Get("/")))[:7])
+    for client in clients:
+        assert client.until_hung_up() == ()
+    assert set(threading.enumerate()) == threads
+    assert set(os.listdir("/proc/self/fd")) == files
+    assert server.sessions() == [1, 2, 3]  # what was there can still be looked at
+
+
+# What comes in
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [framed(b"\0\0"), framed(request_frame(1, Get("/"))[:9]), (1 << 20).to_bytes(4), b"\xff\xff\xff\xff"],
+    ids=["no request", "half a path", "too long", "a negative length"],
+)
+def test_who_sends_no_frames_is_hung_up(sent: bytes, server: ServedZooKeeper) -> None:
+    """And nobody else."""
+    with connect(server) as client, connect(server) as other:
+        client.socket.sendall(sent)
+        assert client.until_hung_up() == ()
+        told(other, Get("/"))
+        assert server.sessions() == [1, 2]
+
+
+def test_what_is_not_modelled_is_answered(server: ServedZooKeeper) -> None:
+    """UNIMPLEMENTED, as a real server answers a time to live; and the connection goes on."""
+    container = request_frame(1, Create("/a"))[:-4] + (4).to_bytes(4)
+    with connect(server) as client:
+        client.socket.sendall(framed(container))
+        assert HEAD.unpack(client._read()) == (1, 1, UNIMPLEMENTED)
+        told(client, Get("/"))
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"), [(b"ruok", b"imok"), (b"envi", b"Environment:\nzookeeper.version=3.9.5\n")]
+)
+def test_four_letters(word: bytes, answer: bytes, server: ServedZooKeeper) -> None:
+    with socket.create_connection(server.address) as asking:
+        asking.sendall(word)
+        assert asking.makefile("rb").read() == answer
+
+
+def test_kazoo_may_be_anyone(server: ServedZooKeeper) -> None:
+    """Who may do what is not modelled: kazoo's words for it are answered, and mean nothing."""
+    client = KazooClient(server.hosts)
+    client.start()
+    try:
+        client.add_auth("digest", "somebody:secret")
+        client.create("/a", acl=[])
+        [acl], stat = client.get_acls("/a")
+        assert (acl.perms, acl.id.scheme, acl.id.id, stat.aversion) == (31, "world", "anyone", 0)
+        with pytest.raises(UnimplementedError):
+            client.set_acls("/a", [acl])
+        with pytest.raises(AuthFailedError):
+            client.add_auth("kerberos", "somebody")
+    finally:
+        client.stop()
+        client.close()

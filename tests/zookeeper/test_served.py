@@ -1,0 +1,35 @@
+"""ZooKeeper in memory, served: the walks that compare the class with a real server compare it with the class."""
+
+from contextlib import AbstractContextManager, nullcontext, suppress
+
+import pytest
+
+from statemachines.zookeeper.serving import Client, ServedZooKeeper
+from tests.zookeeper.comparison import Tally
+from tests.zookeeper.machine import Walk, run
+from tests.zookeeper.test_kazoo import KazooWalk
+
+
+class Served(ServedZooKeeper):
+    """What walks talk to in place of a real server."""
+
+    patience = 10.0
+    gone = None
+
+    def expire(self, client: Client) -> None:
+        with suppress(ValueError):  # at the end of a walk all sessions are ended, over or not
+            super().expire(client)
+
+    def needed(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+@pytest.mark.parametrize("walk", [Walk, KazooWalk])
+@pytest.mark.parametrize("walks", [6, pytest.param(500, marks=pytest.mark.long, id="long")])
+def test_what_is_served_is_where_the_class_is(walk: type[Walk], walks: int, first_round: int) -> None:
+    """After each step of three clients: all that they hear, in its order."""
+    tally = Tally()
+    with Served() as server:
+        run(walk, server, tally, first_round, walks=walks)
+    assert tally.steps.total() >= 40 * walks
+    assert tally.events.total() >= walks
