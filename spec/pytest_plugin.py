@@ -1,4 +1,4 @@
-"""A plugin of pytest that collects kept traces and pinned instances as tests.
+"""A plugin of pytest: kept traces and pinned instances are tests, and tests of clients have a ZooKeeper in memory.
 
     pytest_plugins = ["spec.pytest_plugin"]
 
@@ -13,12 +13,15 @@ modules of your own that pytest's configuration lists:
     [tool.pytest.ini_options]
     kafkaspec_specs = ["specs/lease.py", "designs.locks"]
 
+The fixtures `zookeeper_in_memory` and `zookeeper_client` are for tests of whatever talks with ZooKeeper.
+
 It is not loaded by itself: pytest would rewrite every assertion of a package that announces a plugin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +30,9 @@ import pytest
 if TYPE_CHECKING:  # most of what pytest is asked to collect is no file of ours
     from spec.atlas.instances import PinnedInstance
     from spec.language import Specification
+    from statemachines.zookeeper.serving import ServedZooKeeper
 
-__all__ = ["pytest_addoption", "pytest_collect_file"]
+__all__ = ["pytest_addoption", "pytest_collect_file", "zookeeper_client", "zookeeper_in_memory"]
 
 INSTANCES = "instances.toml"
 OWN = "kafkaspec_specs"
@@ -57,6 +61,39 @@ def _is_ours(path: Path) -> bool:
         return f'"{OURS}"' in path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return True
+
+
+@pytest.fixture
+def zookeeper_in_memory() -> Iterator[ServedZooKeeper]:
+    """A ZooKeeper for a test, on a port of 127.0.0.1: sessions expire and replies are lost when the test says so."""
+    from statemachines.zookeeper.serving import ServedZooKeeper
+
+    with ServedZooKeeper() as served:
+        yield served
+
+
+@pytest.fixture
+def zookeeper_client(zookeeper_in_memory: ServedZooKeeper) -> Iterator[Callable[..., Any]]:
+    """Starts clients of `zookeeper_in_memory`, with whatever options a KazooClient takes. They stop with the test."""
+    from spec.language.errors import UsageError
+    from spec.language.extras import require
+
+    try:
+        require("kazoo")
+    except UsageError as missing:
+        pytest.fail(str(missing), pytrace=False)
+    from kazoo.client import KazooClient  # type: ignore[import-untyped]
+
+    with ExitStack() as stack:
+
+        def client(**options: Any) -> Any:
+            started = KazooClient(zookeeper_in_memory.hosts, **options)
+            stack.callback(started.close)
+            stack.callback(started.stop)
+            started.start()
+            return started
+
+        yield client
 
 
 class Contradicted(Exception):

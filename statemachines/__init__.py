@@ -3,7 +3,7 @@
 In rooms:
 
 tables     what a transition table is, and those of partitions and replicas
-zookeeper  ZooKeeper in memory, over dicts or over a specification's variables
+zookeeper  ZooKeeper in memory, over dicts or over a specification's variables, and served to any client for tests
 messages   the requests to brokers, states and assignments of partitions, Kafka's error codes
 broker     obeys a controller (kafka_apis, replica_manager, metadata_cache), changes its ISRs, shuts down
 broker.log a replica's log with its leader epochs, and how much of it a follower gives up, by the rule of each release

@@ -1,1 +1,1 @@
-"""ZooKeeper in memory: the tree, the server, and the counters that specifications keep in place of zxids."""
+"""ZooKeeper in memory: the tree, the server, the counters that specifications keep in place of zxids; and served."""

@@ -155,3 +155,71 @@ def test_a_bad_file_of_instances_is_refused(text: str, said: str, tmp_path: Path
     assert str(refused.value).startswith(str(file))
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+LOCKED = """
+import threading
+
+import pytest
+from kazoo.exceptions import ConnectionLoss
+
+
+def test_a_lock_is_free_when_its_session_ends(zookeeper_in_memory, zookeeper_client):
+    one, two = zookeeper_client(), zookeeper_client(timeout=20.0)
+    assert one.Lock("/lock", "one").acquire()
+    waiting = threading.Thread(target=two.Lock("/lock", "two").acquire)
+    waiting.start()
+    zookeeper_in_memory.wait_until(lambda: len(zookeeper_in_memory.tree()) == 3)
+    zookeeper_in_memory.expire(one)
+    waiting.join()
+    [lock] = [path for path in zookeeper_in_memory.tree() if "__lock__" in path]
+    assert zookeeper_in_memory.tree()[lock].owner == two.client_id[0]
+
+
+def test_a_reply_is_lost(zookeeper_in_memory, zookeeper_client):
+    client = zookeeper_client()
+    zookeeper_in_memory.lose_reply(client)
+    with pytest.raises(ConnectionLoss):
+        client.create("/a")
+    assert list(zookeeper_in_memory.tree()) == ["/a"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_is_left():
+    threads = set(threading.enumerate())
+    yield
+    assert set(threading.enumerate()) == threads
+"""
+
+
+@pytest.fixture
+def clients(tmp_path: Path) -> Path:
+    """A person's project with tests of what talks with ZooKeeper."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["spec.pytest_plugin"]\n')
+    (tmp_path / "tests").mkdir()
+    return tmp_path
+
+
+def test_a_zookeeper_in_memory_is_a_fixture(clients: Path) -> None:
+    """With kazoo clients and what may go wrong with them; nothing of it is left when a test is over."""
+    (clients / "tests" / "test_locked.py").write_text(LOCKED)
+    code, said = ran(clients, "-W", "error")
+    assert code == 0, said
+    assert "2 passed" in said
+
+
+def test_clients_need_kazoo(clients: Path) -> None:
+    """Without it one line names the extra; the server needs nothing."""
+    without = 'import sys\nsys.modules["kazoo"] = None\n'
+    (clients / "conftest.py").write_text(without + (clients / "conftest.py").read_text())
+    (clients / "tests" / "test_fixtures.py").write_text(
+        "def test_server(zookeeper_in_memory):\n    assert zookeeper_in_memory.tree() == {}\n"
+        "def test_client(zookeeper_client):\n    pass\n"
+    )
+    code, said = ran(clients)
+    assert code == 1
+    assert "1 passed, 1 error" in said
+    assert "kazoo is not installed: pip install '.[zookeeper]' in the checkout brings it" in said
+    assert "Traceback" not in said
+    assert "pytest_plugin.py" not in said
