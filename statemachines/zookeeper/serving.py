@@ -21,7 +21,7 @@ a time to live unless it is configured otherwise.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from threading import Condition, Thread
@@ -152,20 +152,19 @@ class ServedZooKeeper:
 
     def __enter__(self) -> Self:
         self._loop = asyncio.new_event_loop()
-        listen = self._loop.create_server(lambda: _Connection(self), "127.0.0.1", 0)
-        self._listening = self._loop.run_until_complete(listen)
-        self.address = self._listening.sockets[0].getsockname()
         self._thread = Thread(target=self._loop.run_forever, name="ServedZooKeeper", daemon=True)
         self._thread.start()
+        try:
+            self._listening = self._await(self._loop.create_server(lambda: _Connection(self), "127.0.0.1", 0))
+        except BaseException:
+            self._stop()
+            raise
+        self.address = self._listening.sockets[0].getsockname()
         return self
 
     def __exit__(self, *_: object) -> None:
-        assert self._thread is not None
-        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._thread = None
-        self._loop.close()
+        self._await(self._end())
+        self._stop()
 
     @property
     def hosts(self) -> str:
@@ -211,20 +210,17 @@ class ServedZooKeeper:
 
     def sessions(self) -> list[int]:
         """The live sessions, the oldest first, connected or not."""
-        return self._do(lambda: sorted(self._zookeeper.state.sessions))
+        return self._look(lambda: sorted(self._zookeeper.state.sessions))
 
     def requests(self, client: Client | None = None) -> list[Request]:
         """What a client has asked for, or all clients have, in the order of its being served, without pings."""
         session = client if client is None or isinstance(client, int) else _session_of(client)
-        return self._do(lambda: [request for asking, request in self._asked if session in (None, asking)])
+        return self._look(lambda: [request for asking, request in self._asked if session in (None, asking)])
 
     def tree(self) -> dict[ZkPath, Node]:
         """The nodes by path, in order, as they are now; without the root and the server's own."""
-        return self._do(
-            lambda: {
-                path: node for path, node in sorted(self._zookeeper.state.nodes.items()) if path not in OWN_NODES
-            }
-        )
+        nodes = self._zookeeper.state.nodes
+        return self._look(lambda: {path: nodes[path] for path in sorted(nodes) if path not in OWN_NODES})
 
     def wait_until(self, condition: Callable[[], bool], timeout: float = 10.0) -> None:
         """Wait until a condition holds: it is looked at after each request, and after all else that happens here.
@@ -244,18 +240,26 @@ class ServedZooKeeper:
 
     # in the server's thread
 
+    def _await(self, what: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(what, self._loop).result()
+
+    def _look(self, view: Callable[[], T]) -> T:
+        """Look at something between two requests; or when it is all over."""
+
+        async def look() -> T:
+            return view()
+
+        return view() if self._thread is None else self._await(look())
+
     def _do(self, action: Callable[[], T]) -> T:
         """Do something between two requests, and send what comes of it."""
 
-        async def act() -> T:
-            try:
-                return action()
-            finally:
-                self._tell()
+        def act() -> T:
+            done = action()
+            self._tell()
+            return done
 
-        if self._thread is None:
-            return action()
-        return asyncio.run_coroutine_threadsafe(act(), self._loop).result()
+        return self._look(act)
 
     def _on_session(self, client: Client, action: Callable[[SessionId], T]) -> T:
         session = client if isinstance(client, int) else _session_of(client)
@@ -306,6 +310,13 @@ class ServedZooKeeper:
             await asyncio.sleep(0)
         await self._listening.wait_closed()
 
+    def _stop(self) -> None:
+        assert self._thread is not None
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._thread = None
+        self._loop.close()
+
     # what connections ask for
 
     def opened(self, connection: _Connection) -> None:
@@ -347,7 +358,7 @@ class ServedZooKeeper:
         session, request = connection.session, asked.request
         if isinstance(request, Ping):
             # It tells nothing of the tree, so it need not wait for events that do.
-            connection.transport.write(framed(reply_frame(asked, self._zookeeper.state.zxid)))
+            connection.write(reply_frame(asked, self._zookeeper.state.zxid))
             return
         self._asked.append((session, request))
         code, result = self._answer(session, request)
@@ -459,6 +470,8 @@ class _Connection(asyncio.Protocol):
 
     def _next_frame(self) -> bytes | None:
         head = bytes(self._received[:4])
+        if len(head) < 4:
+            return None
         if not self._greeted and head in WORDS:
             self.transport.write(WORDS[head])
             self.transport.close()
@@ -475,23 +488,27 @@ class _Connection(asyncio.Protocol):
 
     def send(self, content: bytes, is_event: bool = False) -> None:
         """Send a frame, once what waits has been sent."""
-        if self.transport.is_closing():
-            return
         if self._waiting or (is_event and self._server.is_delayed(self.session)):
             self._waiting.append(content)
         else:
-            self.transport.write(framed(content))
+            self.write(content)
 
     def send_what_waits(self) -> None:
         """Send what was delayed."""
-        self.transport.write(b"".join(map(framed, self._waiting)))
-        self._waiting.clear()
+        waiting, self._waiting = self._waiting, []
+        for content in waiting:
+            self.write(content)
+
+    def write(self, content: bytes) -> None:
+        """Send a frame at once, unless the connection has ended."""
+        if not self.transport.is_closing():
+            self.transport.write(framed(content))
 
 
 def _session_of(client: HasSession) -> int:
     known = client.client_id
     if known is None:
-        raise ValueError("the client has no session")
+        raise ValueError("the client has no session while it is not connected; an id would name it")
     return known[0]
 
 

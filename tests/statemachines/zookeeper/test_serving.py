@@ -5,6 +5,7 @@ Servers that are wrong in one point each stand at the end, with the scenario tha
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import threading
@@ -281,7 +282,7 @@ def test_a_condition_is_waited_for(server: ServedZooKeeper) -> None:
         server.wait_until(lambda: "/a" in server.tree())
         asking.join()
         with pytest.raises(TimeoutError, match=r"the condition does not hold after 0\.01 s"):
-            server.wait_until(lambda: False, timeout=0.01)
+            server.wait_until(lambda: "/b" in server.tree(), timeout=0.01)
 
 
 def test_who_is_not_there_is_named(server: ServedZooKeeper) -> None:
@@ -322,6 +323,23 @@ def test_who_sends_no_frames_is_hung_up(sent: bytes, server: ServedZooKeeper) ->
         assert client.until_hung_up() == ()
         told(other, Get("/"))
         assert server.sessions() == [1, 2]
+
+
+def test_a_frame_may_come_in_pieces(server: ServedZooKeeper) -> None:
+    with connect(server) as client:
+        for byte in framed(request_frame(1, Create("/a"))):
+            client.socket.sendall(bytes([byte]))
+        server.wait_until(lambda: "/a" in server.tree())
+
+
+def test_it_can_be_served_from_asynchronous_code() -> None:
+    """Which has a loop of its own in this thread."""
+
+    async def served() -> list[int]:
+        with ServedZooKeeper() as server, connect(server):
+            return server.sessions()
+
+    assert asyncio.run(served()) == [1]
 
 
 def test_what_is_not_modelled_is_answered(server: ServedZooKeeper) -> None:
