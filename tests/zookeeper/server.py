@@ -23,7 +23,7 @@ from typing import Any, Protocol, Self
 from py4j.java_gateway import GatewayParameters, JavaGateway
 from py4j.protocol import Py4JError, Py4JJavaError
 
-JARS = ("zookeeper-3", "zookeeper-jute", "slf4j-api", "metrics-core", "snappy-java", "py4j")
+JARS = ("zookeeper-3", "zookeeper-jute", "slf4j-api", "metrics-core", "snappy-java", "py4j", "netty-handler-4")
 OPTIONS = (
     "-Xmx128m",
     "-XX:+UseSerialGC",
@@ -88,6 +88,8 @@ class Server:
 
     process: subprocess.Popen[bytes]
     address: tuple[str, int]
+    java: Any
+    """Its classes, those of ZooKeeper's own client among them."""
 
     def __init__(self, patience: float = 30) -> None:
         self.patience = patience
@@ -100,7 +102,8 @@ class Server:
             self.process = stack.enter_context(self._java())
             stack.callback(self.process.kill)
             with self.needed():
-                self._serve(stack.enter_context(self._gateway()))
+                self.java = stack.enter_context(self._gateway())
+                self._serve(self.java)
             self._stack = stack.pop_all()
         return self
 
