@@ -16,6 +16,7 @@ import pytest
 from kazoo.client import KazooClient  # type: ignore[import-untyped]
 from kazoo.exceptions import AuthFailedError, UnimplementedError  # type: ignore[import-untyped]
 
+from statemachines.zookeeper.connections import Connection, Connections, password_of
 from statemachines.zookeeper.frames import (
     HEAD,
     UNDATED,
@@ -24,6 +25,8 @@ from statemachines.zookeeper.frames import (
     Close,
     Exists,
     Get,
+    Greeting,
+    Opening,
     Ping,
     Request,
     SetWatches,
@@ -31,14 +34,23 @@ from statemachines.zookeeper.frames import (
     framed,
     request_frame,
 )
-from statemachines.zookeeper.server import Create, Event, EventType, Multi, SessionExpired, SessionId, SetData
-from statemachines.zookeeper.serving import Client, ServedZooKeeper, StandaloneZooKeeper
+from statemachines.zookeeper.server import (
+    Create,
+    Event,
+    EventType,
+    Multi,
+    SessionExpired,
+    SessionId,
+    SetData,
+    ZooKeeper,
+)
+from statemachines.zookeeper.serving import ServedZooKeeper
 from statemachines.zookeeper.tree import Node, Transaction, ZkPath
 from tests.mutants import mutant_tests
-from tests.zookeeper.wire import Connection, Frames, Reply
+from tests.zookeeper.wire import Connection as Client
+from tests.zookeeper.wire import Frames, Reply
 
 PATIENCE = 10.0
-Kind = Callable[[], ServedZooKeeper]
 
 
 @pytest.fixture
@@ -47,13 +59,22 @@ def server() -> Iterator[ServedZooKeeper]:
         yield server
 
 
-def connect(server: ServedZooKeeper, back: Connection | None = None) -> Connection:
+def served(kind: type[Connections]) -> ServedZooKeeper:
+    """A server of this kind."""
+
+    class Served(ServedZooKeeper):
+        connections = kind
+
+    return Served()
+
+
+def connect(server: ServedZooKeeper, back: Client | None = None) -> Client:
     """A client with a session of its own, or with that of a client that has lost its connection."""
     known = () if back is None else (back.session, back.password)
-    return Connection(server.address, PATIENCE, *known)
+    return Client(server.address, PATIENCE, *known)
 
 
-def is_hung_up(client: Connection) -> bool:
+def is_hung_up(client: Client) -> bool:
     try:
         client.ask(Ping())
     except ConnectionError:
@@ -63,13 +84,13 @@ def is_hung_up(client: Connection) -> bool:
 
 def is_let_in(server: ServedZooKeeper, session: int, password: bytes) -> bool:
     try:
-        Connection(server.address, PATIENCE, session, password).hang_up()
+        Client(server.address, PATIENCE, session, password).hang_up()
     except SessionExpired:
         return False
     return True
 
 
-def told(client: Connection, request: Request) -> Frames:
+def told(client: Client, request: Request) -> Frames:
     """What a client hears up to the answer."""
     [frames] = client.ask(request)
     return frames
@@ -78,9 +99,9 @@ def told(client: Connection, request: Request) -> Frames:
 # Scenarios, of which each is passed by the right server
 
 
-def tells_before_it_answers(kind: Kind) -> None:
+def tells_before_it_answers(kind: type[Connections]) -> None:
     """What a request makes a watch tell comes before its answer, and to others before it, too."""
-    with kind() as server, connect(server) as client, connect(server) as other:
+    with served(kind) as server, connect(server) as client, connect(server) as other:
         told(client, Create("/a"))
         told(client, Get("/a", watch=True))
         told(other, Get("/a", watch=True))
@@ -89,9 +110,9 @@ def tells_before_it_answers(kind: Kind) -> None:
         assert told_to_both == (changed, changed)
 
 
-def numbers_by_parent(kind: Kind) -> None:
+def numbers_by_parent(kind: type[Connections]) -> None:
     """A sequential node has the number of children that its own parent ever had."""
-    with kind() as server, connect(server) as client:
+    with served(kind) as server, connect(server) as client:
         for path in ("/a", "/b", "/a/x"):
             told(client, Create(path))
         for path in ("/a/n-", "/b/n-"):
@@ -99,9 +120,9 @@ def numbers_by_parent(kind: Kind) -> None:
         assert list(server.tree()) == ["/a", "/a/n-0000000001", "/a/x", "/b", "/b/n-0000000000"]
 
 
-def ends_with_its_session(kind: Kind) -> None:
+def ends_with_its_session(kind: type[Connections]) -> None:
     """An ephemeral goes when its client leaves, and stays when its client is merely away."""
-    with kind() as server, connect(server) as client:
+    with served(kind) as server, connect(server) as client:
         told(client, Create("/a", ephemeral=True))
         client.hang_up()
         with connect(server, back=client) as back:
@@ -111,9 +132,9 @@ def ends_with_its_session(kind: Kind) -> None:
             assert server.sessions() == []
 
 
-def loses_nothing_but_the_reply(kind: Kind) -> None:
+def loses_nothing_but_the_reply(kind: type[Connections]) -> None:
     """The request has taken effect, and its client is away; nothing before it is lost."""
-    with kind() as server, connect(server) as client:
+    with served(kind) as server, connect(server) as client:
         server.lose_reply(client.session, nth=2)
         client.send(Create("/a"), Ping(), Create("/b"), Create("/c"))
         assert [type(frame) for frame in client.until_hung_up()] == [Reply, Reply]
@@ -123,9 +144,9 @@ def loses_nothing_but_the_reply(kind: Kind) -> None:
         assert list(server.tree()) == ["/a", "/b", "/c"]
 
 
-def delays_what_comes_behind(kind: Kind) -> None:
+def delays_what_comes_behind(kind: type[Connections]) -> None:
     """An event waits, and so does the answer that must not overtake it; a request before it is answered."""
-    with kind() as server, connect(server) as client, connect(server) as other:
+    with served(kind) as server, connect(server) as client, connect(server) as other:
         told(other, Create("/a"))
         told(client, Get("/a", watch=True))
         with server.delayed_watches(client.session):
@@ -137,9 +158,9 @@ def delays_what_comes_behind(kind: Kind) -> None:
         assert [type(frame) for frame in client.until_answered()] == [Event, Reply]
 
 
-def tells_what_was_missed(kind: Kind) -> None:
+def tells_what_was_missed(kind: type[Connections]) -> None:
     """A cut forgets watches. A client that is back is told what it asks for, without a zxid, and then answered."""
-    with kind() as server, connect(server) as client, connect(server) as other:
+    with served(kind) as server, connect(server) as client, connect(server) as other:
         told(client, Create("/a"))
         told(client, Get("/a", watch=True))
         server.cut(client.session)
@@ -150,9 +171,9 @@ def tells_what_was_missed(kind: Kind) -> None:
             assert told(back, SetWatches(3, data=("/a",)))[:-1] == (missed,)
 
 
-def refuses_whose_session_is_over(kind: Kind) -> None:
+def refuses_whose_session_is_over(kind: type[Connections]) -> None:
     """Its connection ends, its ephemerals are gone, others are told, and it cannot come back."""
-    with kind() as server, connect(server) as client, connect(server) as other:
+    with served(kind) as server, connect(server) as client, connect(server) as other:
         told(client, Create("/a", ephemeral=True))
         told(client, Exists("/a", watch=True))
         told(other, Exists("/a", watch=True))
@@ -162,20 +183,20 @@ def refuses_whose_session_is_over(kind: Kind) -> None:
         assert not is_let_in(server, client.session, client.password)
 
 
-def keeps_sessions_apart(kind: Kind) -> None:
+def keeps_sessions_apart(kind: type[Connections]) -> None:
     """Nobody comes to another's session by its number alone; its owner does, and then its old connection ends."""
-    with kind() as server, connect(server) as client:
+    with served(kind) as server, connect(server) as client:
         assert not is_let_in(server, client.session, bytes(16))
         with connect(server, back=client) as back:
             assert back.session == client.session
             assert is_hung_up(client)
 
 
-class TellsLate(ServedZooKeeper):
+class TellsLate(Connections):
     """Watches tell after the answer."""
 
-    def _tell(self) -> None:
-        self._loop.call_soon(super()._tell)
+    def tell(self) -> None:
+        asyncio.get_running_loop().call_soon(super().tell)
 
 
 class NumbersAll(Transaction):
@@ -185,67 +206,68 @@ class NumbersAll(Transaction):
         return super().numbered(path, parent._replace(created=self.zxid))
 
 
-class NumbersAllChildren(ServedZooKeeper):
-    def __init__(self) -> None:
-        super().__init__(type("Numbering", (StandaloneZooKeeper,), {"transaction": NumbersAll})())
+class NumbersAllNodes(Connections):
+    def __init__(self, zookeeper: ZooKeeper, on_change: Callable[[], None]) -> None:
+        numbering = type("Numbering", (ZooKeeper,), {"transaction": NumbersAll})
+        super().__init__(numbering(zookeeper.state), on_change)
 
 
-class LeavesEphemerals(ServedZooKeeper):
+class LeavesEphemerals(Connections):
     """A client that leaves is let go, and nothing else."""
 
     def _result(self, session: SessionId, request: Request) -> Any:
         return None if isinstance(request, Close) else super()._result(session, request)
 
 
-class LosesTheRequest(ServedZooKeeper):
+class LosesTheRequest(Connections):
     """With the reply its request is lost."""
 
     def _result(self, session: SessionId, request: Request) -> Any:
         return None if self._losing.get(session) == 1 else super()._result(session, request)
 
 
-class LosesTheNextReply(ServedZooKeeper):
+class LosesTheNextReply(Connections):
     """Whichever was meant."""
 
-    def lose_reply(self, client: Client, nth: int = 1) -> None:
-        super().lose_reply(client)
+    def lose_reply(self, session: SessionId, nth: int) -> None:
+        super().lose_reply(session, 1)
 
 
-class DelaysNothing(ServedZooKeeper):
+class DelaysNothing(Connections):
     """Watches tell at once."""
 
     def is_delayed(self, session: SessionId) -> bool:
         return False
 
 
-class RemembersWatches(ServedZooKeeper):
+class RemembersWatches(Connections):
     """A connection that ends takes no watches along."""
 
-    def hang_up(self, connection: Any) -> None:
+    def hang_up(self, connection: Connection) -> None:
         session, connection.session = connection.session, None
-        self._connections.pop(session, None)
+        self._of_session.pop(session, None)
         connection.transport.close()
 
 
-class LetsTheExpiredListen(ServedZooKeeper):
+class LetsTheExpiredListen(Connections):
     """A session ends, and its connection goes on."""
 
-    def _expire(self, session: SessionId) -> None:
-        self._zookeeper.expire(session)
+    def expire(self, session: SessionId) -> None:
+        self.zookeeper.expire(session)
+        self.tell()
 
 
-class LetsAnyoneIn(ServedZooKeeper):
+class LetsAnyoneIn(Connections):
     """Sessions have no passwords."""
 
-    def greet(self, connection: Any, opening: Any) -> None:
-        session = opening.greeting.session
-        password = session.to_bytes(16)
-        super().greet(connection, opening._replace(greeting=opening.greeting._replace(password=password)))
+    def greet(self, connection: Connection, opening: Opening) -> None:
+        session, _ = opening.greeting
+        super().greet(connection, opening._replace(greeting=Greeting(session, password_of(session))))
 
 
-MUTANTS: list[tuple[type[ServedZooKeeper], Callable[[Any], None]]] = [
+MUTANTS: list[tuple[type[Connections], Callable[[type[Connections]], None]]] = [
     (TellsLate, tells_before_it_answers),
-    (NumbersAllChildren, numbers_by_parent),
+    (NumbersAllNodes, numbers_by_parent),
     (LeavesEphemerals, ends_with_its_session),
     (LosesTheRequest, loses_nothing_but_the_reply),
     (LosesTheNextReply, loses_nothing_but_the_reply),
@@ -255,7 +277,7 @@ MUTANTS: list[tuple[type[ServedZooKeeper], Callable[[Any], None]]] = [
     (LetsAnyoneIn, keeps_sessions_apart),
 ]
 
-test_the_server_passes, test_a_mutant_is_caught = mutant_tests(ServedZooKeeper, MUTANTS)
+test_the_server_passes, test_a_mutant_is_caught = mutant_tests(Connections, MUTANTS)
 
 
 # What the caller sees
