@@ -102,7 +102,7 @@ long-sequences: $(COMPILED)  ## of that only more: 100,000 sequences of commands
 long-large: $(WIDE)  ## of that only more: all large instances on the reference engine and on Spark, not one or two of each system; an hour
 	LARGE_INSTANCES=all $(LONG) tests/spec/atlas/test_instances.py tests/spec/checking/spark/test_instances.py
 
-long-zookeeper:  ## of that, 200,000 operations beside a real ZooKeeper, and kazoo's own tests of its recipes
+long-zookeeper:  ## of that, 200,000 operations beside a real ZooKeeper, and kazoo's own tests on the one in memory
 long-zookeeper: PART = tests/zookeeper tests/spec/testing
 
 long-mutants:  ## of that, what is broken on purpose
