@@ -13,7 +13,7 @@ from tests.zookeeper.test_kazoo import KazooWalk
 class Served(ServedZooKeeper):
     """What walks talk to in place of a real server."""
 
-    patience = 10.0
+    patience = 30.0
     gone = None
 
     def expire(self, client: Client) -> None:

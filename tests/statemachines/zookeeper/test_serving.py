@@ -50,7 +50,7 @@ from tests.mutants import mutant_tests
 from tests.zookeeper.wire import Connection as Client
 from tests.zookeeper.wire import Frames, Reply
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 
 
 @pytest.fixture
@@ -325,8 +325,8 @@ def test_nothing_stays_behind() -> None:
         clients[0].socket.sendall(framed(request_frame(1, Get("/")))[:7])
     for client in clients:
         assert client.until_hung_up() == ()
-    assert set(threading.enumerate()) == threads
-    assert set(os.listdir("/proc/self/fd")) == files
+    assert set(threading.enumerate()) <= threads
+    assert set(os.listdir("/proc/self/fd")) <= files
     assert server.sessions() == [1, 2, 3]  # what was there can still be looked at
 
 
