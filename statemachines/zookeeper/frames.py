@@ -34,9 +34,18 @@ from statemachines.zookeeper.tree import (
 )
 
 __all__ = [
+    "ACLS",
+    "AUTHFAILED",
     "CALLS",
+    "HEAD",
     "NEW_SESSION",
+    "OPCODES",
+    "UNDATED",
+    "UNIMPLEMENTED",
+    "WORLD",
+    "Acl",
     "Auth",
+    "Call",
     "Children",
     "Close",
     "Exists",
@@ -58,10 +67,12 @@ __all__ = [
     "framed",
     "grant",
     "granted",
+    "integer",
     "read_answer",
     "read_event",
     "reply_frame",
     "request_frame",
+    "text",
 ]
 
 V = TypeVar("V")
