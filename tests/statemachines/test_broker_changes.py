@@ -280,6 +280,15 @@ def test_new_bounced_and_dead_in_this_order(cluster: EventCluster) -> None:
     assert set(cluster.context.state.live_broker_epochs) == {1, 3, 4}
 
 
+def test_until_2_1_the_dead_were_not_told_of_the_new() -> None:
+    """All live brokers were replaced before the first was handled."""
+    cluster = started(control_design_of("2.1"))
+    cluster.die(2)
+    cluster.register(4)
+    cluster.process("process_broker_change")
+    assert cluster.story()[0].startswith("1+3+4 UpdateMetadata of 1+3+4; ")
+
+
 # The controller moves
 
 

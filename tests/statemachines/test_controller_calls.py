@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -169,6 +169,19 @@ def test_an_event_can_stop_at_each_change_that_is_over() -> None:
     assert ends[0] == ends[1]
     cluster.said.clear()
     assert cluster.handlers.process(Call("partitions_become", ((T0,), OfflinePartition))) == Processed()
+
+
+def test_where_it_stops_what_is_left_is_not_looked_at() -> None:
+    """An engine that learns what steps depend on would learn every continuation."""
+
+    class Unread(tuple[Any, ...]):
+        def __iter__(self) -> Iterator[Any]:
+            raise AssertionError("what is left has been read")
+
+    handlers = Handling().handlers
+    handlers.change_by_change = True
+    stopped = Processing(Await(Handled(), call(handlers.say, "a")), Unread((call(handlers.say, "b"),)))
+    assert handlers.go_on(stopped) is stopped
 
 
 def test_one_that_moves_stops_at_a_change_that_is_over(cluster: Handling) -> None:

@@ -8,7 +8,9 @@ import pytest
 
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller_calls import Call, EventFailure
+from statemachines.messages.control_requests import LeaderAndIsrRequest
 from statemachines.messages.errors import Errors
+from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.state_change import Processed
@@ -120,6 +122,17 @@ def test_until_2_1_the_node_stayed_with_an_unknown_partition() -> None:
     assert cluster.process("process_replica_leader_election").failure is EventFailure.NeverLed
     assert cluster.state(T0).leader == 1
     assert cluster.context.state.partition_states[NOWHERE] is NonExistentPartition
+    assert cluster.exists(PREFERRED_REPLICA_ELECTION)
+
+
+def test_the_node_stays_with_a_partition_that_has_no_replica_any_more() -> None:
+    """The log would say whether its preferred replica leads now."""
+    cluster = astray()
+    cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0,))
+    cluster.process(
+        "process_replica_leader_election",
+        before={3: lambda: cluster.context.update_partition_full_replica_assignment(T0, ReplicaAssignment(()))},
+    )
     assert cluster.exists(PREFERRED_REPLICA_ELECTION)
 
 
@@ -251,6 +264,20 @@ def test_a_replica_whose_disk_has_failed_does_not_lead_again(cluster: EventClust
     cluster.process("process_auto_preferred_replica_leader_election")
     assert cluster.sent == []
     assert cluster.log == []
+
+
+def test_until_2_0_0_it_went_partition_by_partition() -> None:
+    """Brokers were told of each partition by itself. [KAFKA-7299]"""
+    for release, told in (("2.0.0", [[T0], [T1]]), ("2.0.1", [[T0, T1]])):
+        cluster = astray(control_design_of(release))
+        cluster.leader_writes(T1, (2, 1))
+        cluster.process("process_auto_preferred_replica_leader_election")
+        assert [cluster.state(each).leader for each in (T0, T1)] == [1, 1]
+        requests = [each for broker, each in cluster.sent if broker == 1 and isinstance(each, LeaderAndIsrRequest)]
+        assert [
+            [TopicPartition(state.topicName, state.partitionIndex) for state in request.partitionStates]
+            for request in requests
+        ] == told
 
 
 @pytest.mark.parametrize(("release", "failed"), [("2.5", [T1]), ("2.6", [])])

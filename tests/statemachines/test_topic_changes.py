@@ -223,6 +223,15 @@ def test_one_that_could_not_delete_makes_the_topic_wait() -> None:
     assert cluster.sent == []
 
 
+@pytest.mark.parametrize("error", [Errors.NONE, Errors.KAFKA_STORAGE_ERROR])
+def test_an_answer_about_a_topic_that_stays_means_nothing(error: Errors) -> None:
+    """Replicas are deleted by reassignments, too."""
+    cluster = with_topic()
+    assert cluster.deleted(1, T0, error=error) == Processed()
+    assert cluster.replica_state(T0, 1) is OnlineReplica
+    assert (cluster.log, cluster.sent) == ([], [])
+
+
 def test_when_the_rest_has_answered_the_replica_is_offline_again() -> None:
     """From where it can be tried; but the topic still waits."""
     cluster = deleting()
