@@ -368,6 +368,14 @@ def test_other_errors_say_nothing_of_disks(cluster: EventCluster, error: Errors)
     assert cluster.context.is_replica_online(2, T1)
 
 
+def test_the_disks_of_a_dead_broker_are_forgotten(cluster: EventCluster) -> None:
+    """It has nothing that could be offline."""
+    answer(cluster, 2, (T1, Errors.KAFKA_STORAGE_ERROR))
+    cluster.die(2)
+    cluster.process("process_broker_change")
+    assert 2 not in cluster.context.state.replicas_on_offline_dirs
+
+
 def test_a_broker_that_comes_again_has_all_its_disks(cluster: EventCluster) -> None:
     """Until it answers otherwise."""
     answer(cluster, 2, (T1, Errors.KAFKA_STORAGE_ERROR))

@@ -425,11 +425,15 @@ def test_who_shuts_down_is_told_who_leads_in_its_place(release: str, told: set[i
 
 
 def test_until_2_3_a_conflict_repeated_the_election_of_all() -> None:
-    """Whose state had been written is elected for again, in one more leader epoch."""
+    """Whose state had been written is elected for again, in one more leader epoch; who is new is not."""
     cluster = Cluster(design=control_design_of("2.3"))
     for partition in (T0, T1):
         cluster.lead(partition, 4, (4, 1, 2), replicas=(4, 1, 2))
-    cluster.become(OnlinePartition, T0, T1, strategy=OFFLINE, before={1: lambda: cluster.leader_writes(T0, (4, 2))})
+    cluster.assign(T2, 1, 2)
+    cluster.become(NewPartition, T2)
+    conflict = {4: lambda: cluster.leader_writes(T0, (4, 2))}
+    cluster.become(OnlinePartition, T0, T1, T2, strategy=OFFLINE, before=conflict)
+    assert cluster.state(T2)[:3] == (1, 0, (1, 2))
     assert cluster.state(T0)[:3] == (2, 1, (2,))
     assert cluster.state(T1)[:3] == (1, 2, (1, 2))
     assert [cluster.version(partition) for partition in (T0, T1)] == [3, 3]

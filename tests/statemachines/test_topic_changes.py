@@ -362,6 +362,35 @@ def test_two_topics_do_not_wait_for_each_other() -> None:
     assert cluster.exists(topic_path("u"))
 
 
+def test_two_topics_go_with_one_answer(cluster: EventCluster) -> None:
+    """Of the only broker that has replicas of them."""
+    for topic in ("t", "u"):
+        cluster.create_topic(topic, (1,))
+    cluster.quietly("process_topic_change")
+    for topic in ("t", "u"):
+        cluster.ask_to_delete(topic)
+    cluster.process("process_topic_deletion")
+    cluster.deleted(1, T0, TopicPartition("u", 0))
+    assert cluster.context.state.topics_to_be_deleted == set()
+    assert not any(cluster.exists(topic_path(topic)) for topic in ("t", "u"))
+
+
+def test_a_broker_that_returns_is_asked_for_what_it_has_alone() -> None:
+    """Another topic, which another broker could not delete, waits on."""
+    cluster = with_topic()
+    cluster.create_topic("u", (3,))
+    cluster.quietly("process_topic_change")
+    cluster.die(3)
+    cluster.quietly("process_broker_change")
+    for topic in ("t", "u"):
+        cluster.ask_to_delete(topic)
+    cluster.process("process_topic_deletion")
+    cluster.deleted(1, T0, error=Errors.KAFKA_STORAGE_ERROR)
+    cluster.register(3)
+    cluster.process("process_broker_change")
+    assert cluster.context.state.topics_ineligible_for_deletion == {"t"}
+
+
 @pytest.mark.parametrize(("release", "stopped"), [("2.4", [["t"], ["u"], ["t"], ["u"]]), ("2.5", [["t", "u"]] * 2)])
 def test_until_2_4_deletions_began_topic_by_topic(release: str, stopped: list[list[str]]) -> None:
     """Since 2.5 all replicas on a broker stop with one request, and are deleted with one [KAFKA-9499]."""
