@@ -25,7 +25,7 @@ CLAIMED := tests/test_packaging.py tests/test_tutorial.py::test_a_document_is_tr
 	checking/traces/test_itf.py checking/graph/test_state_space.py checking/traces/test_tabular.py testing/test_machine.py reports what_if/test_live_zookeeper.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help check quick test lowest newest lint long long-sequences kafka bench diagrams api clean $(PARTS)
+.PHONY: help check quick test lowest newest lint long long-sequences long-large long-mutation kafka bench diagrams api clean $(PARTS)
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -101,6 +101,9 @@ long-sequences: $(COMPILED)  ## of that only more: 100,000 sequences of commands
 
 long-large: $(WIDE)  ## of that only more: all large instances on the reference engine and on Spark, not one or two of each system; an hour
 	LARGE_INSTANCES=all $(LONG) tests/spec/atlas/test_instances.py tests/spec/checking/spark/test_instances.py
+
+long-mutation: $(COMPILED)  ## 100 places of election/ and statemachines/ drawn by lot, each changed in one line, and the tests that notice; half an hour (SEED=7: the same again, MUTANTS=20: fewer)
+	$(BIN)/python -m tests.random_mutants --size $(or $(MUTANTS),100) $(addprefix --seed=,$(SEED))
 
 long-zookeeper:  ## of that, 200,000 operations beside a real ZooKeeper, and kazoo's own tests on the one in memory
 long-zookeeper: PART = tests/zookeeper tests/spec/testing
