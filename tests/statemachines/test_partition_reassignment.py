@@ -385,6 +385,26 @@ def test_what_the_node_asks_for_is_begun(cluster: EventCluster) -> None:
     assert cluster.queue[-1] == Call("process_zk_partition_reassignment")
 
 
+def test_whoever_takes_over_begins_it_once() -> None:
+    """What the node asks for is not gone on with as well, though it moves by then."""
+    cluster = EventCluster((1, 2, 3))
+    cluster.create_topic("t", (1, 2))
+    cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (3, 2)),))
+    cluster.take_over()
+    assert assigned(cluster).target_replicas == (3, 2)
+    assert cluster.state(T0).leader_epoch == 1
+
+
+def test_changes_of_a_state_are_heard_of_while_it_moves(cluster: EventCluster) -> None:
+    """By a watch, from the begin to the end."""
+    watched: set[TopicPartition] = set()
+    vars(cluster.controller).update(watch_isr=watched.add, unwatch_isr=watched.discard)
+    reassign(cluster, (T0, (4, 2)))
+    assert watched == {T0}
+    caught_up(cluster, T0, 1, 2, 3, 4)
+    assert watched == set()
+
+
 def test_what_cannot_be_done_leaves_the_node(cluster: EventCluster) -> None:
     """The rest stays there. The node is not looked at as an administrator's request is: a dead broker may be new."""
     nowhere = TopicPartition("v", 0)
