@@ -7,11 +7,13 @@ filter, one call of several. What only annotations say, and comparisons by `is` 
 places.
 
 First all mutants meet the tests that mirror their module, then those of its rooms; then the others meet whatever else
-of `make test` depends on these two packages. A mutant that runs into the time limit is caught.
+of `make test` depends on these two packages. A mutant that runs into a limit is caught.
 
 Survivors that change nothing, so that no test could tell:
 
-    controller_calls.Calls              ...
+    broker/log/truncation   a log that begins at -1 instead of 0 by default: there is no offset below 0
+    controller_calls        a batch asked by its last request whether it reads, not by its first: all do, or none
+    zookeeper/counters      EVER as another number: what waited in the inbox has changed, whenever that was
 """
 
 from __future__ import annotations
@@ -44,8 +46,8 @@ CONCERNED = """
     tests/test_examples.py tests/test_tutorial.py
 """
 """What of `make test` depends on them."""
-MINUTES, MEMORY = 30, 4 << 30
-"""What the tests of a mutant may take before it is one that does not end; and bytes, for what grows without end."""
+SECONDS, MEMORY = 900, 4 << 30
+"""What a mutant may take of processor time and of bytes, before it is one that does not end, or grows without end."""
 SENSIBLE = re.compile(
     r"""
     core/(?!Variable|ReplaceBinary|ReplaceComparison)
@@ -163,13 +165,14 @@ def work_in_a_copy(folder: str) -> None:
     shutil.copytree(".", copy, ignore=shutil.ignore_patterns(".*", "build", "dist"))
     os.chdir(copy)
     os.environ.update(PYTHONPATH=str(copy), HYPOTHESIS_PROFILE="ci")
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
 
 def fail(tests: str) -> bool:
     """Whether one of these tests fails, or does not end."""
     command = f"{sys.executable} -m pytest -x -q -p no:cacheprovider -m 'not long and not spark' {tests}"
-    return run_tests(command, 60 * MINUTES)[0] is not TestOutcome.SURVIVED
+    return run_tests(command, 10 * SECONDS)[0] is not TestOutcome.SURVIVED
 
 
 def caught_by(tests: tuple[str, ...], mutant: Mutant) -> str:
