@@ -6,8 +6,8 @@ conditions, change numbers, empty loops; `LEFT_OUT` has what is lost most easily
 filter, one call of several. What only annotations say, and comparisons by `is` that compare as well by `==`, are no
 places.
 
-First all mutants meet the tests that mirror their module, then those of its rooms; then the others meet whatever else
-of `make test` depends on these two packages. A mutant that runs into a limit is caught.
+A mutant meets the tests that mirror its module, those of its rooms, and then whatever else of `make test` depends on
+these two packages, until one fails. What runs into a limit is caught.
 
 Survivors that change nothing, so that no test could tell:
 
@@ -30,7 +30,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from difflib import unified_diff
-from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,11 +40,11 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
 PACKAGES = ("election", "statemachines")
-CONCERNED = """
-    tests/election tests/statemachines tests/spec/parts tests/spec/systems tests/spec/scenarios tests/spec/what_if
-    tests/spec/test_life.py tests/spec/test_diagrams.py tests/spec/atlas tests/spec/cli tests/kafka tests/zookeeper
-    tests/test_examples.py tests/test_tutorial.py
-"""
+CONCERNED = (
+    "tests/election tests/statemachines tests/spec/parts tests/spec/systems tests/spec/scenarios tests/spec/what_if "
+    "tests/spec/test_life.py tests/spec/test_diagrams.py tests/spec/atlas tests/spec/cli tests/kafka tests/zookeeper "
+    "tests/test_examples.py tests/test_tutorial.py"
+)
 """What of `make test` depends on them."""
 PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not long and not spark")
 SECONDS, MEMORY = 900, 4 << 30
@@ -101,11 +100,15 @@ def is_one_of_several(node: Any) -> bool:
     )
 
 
-LEFT_OUT: Mapping[str, LeftOut] = {
+LEFT_OUT = {
     "a statement": LeftOut(is_effect, "pass"),
     "a filter": LeftOut(lambda node: node.type == "comp_if", ""),
     "one of several": LeftOut(is_one_of_several, "*()"),
     "membership": LeftOut(lambda node: node == "in" and node.parent.type == "comparison", "not in"),
+}
+OPERATORS: Mapping[str, Any] = {
+    **LEFT_OUT,
+    **{name: get_operator(name)() for name in operator_names() if SENSIBLE.search(name)},
 }
 
 
@@ -119,8 +122,7 @@ class Mutant(NamedTuple):
 
     def code(self) -> str:
         """The module with this change."""
-        operator = LEFT_OUT.get(self.operator) or get_operator(self.operator)()
-        return str(mutate_code(Path(self.path).read_text(), operator, self.occurrence))
+        return str(mutate_code(Path(self.path).read_text(), OPERATORS[self.operator], self.occurrence))
 
     def difference(self) -> str:
         """The lines as they are and as they would be."""
@@ -130,9 +132,8 @@ class Mutant(NamedTuple):
     def own_tests(self) -> Iterator[str]:
         """The tests of the module, then of the rooms that it is in, from the smallest."""
         mirror = Path("tests", self.path)
-        yield from (
-            str(each) for each in (mirror.with_name(f"test_{mirror.name}"), *mirror.parents[:-2]) if each.exists()
-        )
+        places = (mirror.with_name(f"test_{mirror.name}"), *mirror.parents[:-2])
+        return (str(each) for each in places if each.exists())
 
 
 def comments(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
@@ -151,9 +152,8 @@ def mutants_of(path: Path) -> list[list[Mutant]]:
     """All mutants of a module, together where they change the same place."""
     source = path.read_text()
     nodes, said = list(ast_nodes(get_ast(source))), list(comments(ast.parse(source)))
-    operators = {name: get_operator(name) for name in operator_names() if SENSIBLE.search(name)}
     places: dict[tuple[Any, Any], list[Mutant]] = {}
-    for name, operator in (*LEFT_OUT.items(), *((name, kind()) for name, kind in operators.items())):
+    for name, operator in OPERATORS.items():
         positions = (each for node in nodes for each in operator.mutation_positions(node))
         for occurrence, (start, end) in enumerate(positions):
             if not any(first <= start < last for first, last in said):
@@ -178,13 +178,13 @@ def fail(tests: str) -> bool:
     return True
 
 
-def caught_by(tests: tuple[str, ...], mutant: Mutant) -> str:
-    """Which of these tests fail with this mutant, or of its own if there are none; or nothing."""
+def caught_by(mutant: Mutant) -> tuple[Mutant, str]:
+    """Which tests fail with this mutant, from its own to all that it may concern; or none."""
     path = Path(mutant.path)
     as_it_is, changed = path.read_text(), mutant.code()
     try:
         path.write_text(changed)
-        return next(filter(fail, tests or mutant.own_tests()), "")
+        return mutant, next(filter(fail, (*mutant.own_tests(), CONCERNED)), "")
     finally:
         path.write_text(as_it_is)
 
@@ -192,34 +192,26 @@ def caught_by(tests: tuple[str, ...], mutant: Mutant) -> str:
 @click.command()
 @click.option("--size", default=100, show_default=True, type=click.IntRange(1), help="How many places.")
 @click.option("--seed", type=int, help="Draws the same again. Without it: another one each time.")
-@click.option("--workers", default=os.cpu_count, type=click.IntRange(1), help="How many are tested at once.")
-def main(size: int, seed: int | None, workers: int) -> None:
+def main(size: int, seed: int | None) -> None:
     """Draw mutants of `election` and `statemachines`, and see which of them the tests catch."""
     seed = random.randrange(10**6) if seed is None else seed
     lot = random.Random(seed)
     paths = [path for package in PACKAGES for path in sorted(Path(package).rglob("*.py"))]
     places = [place for path in paths for place in mutants_of(path)]
-    size = min(size, len(places))
-    left = [lot.choice(place) for place in lot.sample(places, size)]
-    click.echo(f"{size} of {len(places):,} places, seed {seed}")
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Pool(workers, work_in_a_copy, (folder,)) as pool,
-    ):
-        for tests in (), (CONCERNED,):
-            if not left:
-                break
-            fail_anyhow = pool.apply_async(fail, tests or ("tests/election tests/statemachines",))
-            outcomes = pool.imap(partial(caught_by, tests), left)
-            if fail_anyhow.get():
-                raise click.ClickException("these tests fail without any mutant, too")
-            survivors = []
-            for mutant, by in zip(left, outcomes, strict=True):
-                click.echo(f"{mutant.path}:{mutant.line}: {mutant.operator}: {by or 'not caught yet'}")
-                survivors += [] if by else [mutant]
-            left = survivors
-            click.echo(f"caught: {size - len(left)} of {size}")
-    click.echo("\n".join(mutant.difference() for mutant in left))
+    mutants = [lot.choice(place) for place in lot.sample(places, min(size, len(places)))]
+    click.echo(f"{len(mutants)} of {len(places):,} places, seed {seed}")
+    survivors = []
+    with tempfile.TemporaryDirectory() as folder, Pool(os.cpu_count(), work_in_a_copy, (folder,)) as pool:
+        fail_anyhow = pool.apply_async(fail, (CONCERNED,))
+        outcomes = pool.imap_unordered(caught_by, mutants)
+        if fail_anyhow.get():
+            raise click.ClickException("tests fail without any mutant, too")
+        for mutant, by in outcomes:
+            told = "the rest" if by == CONCERNED else by or "survives"
+            click.echo(f"{mutant.path}:{mutant.line}: {mutant.operator}: {told}")
+            survivors += [] if by else [mutant]
+    click.echo("\n".join(mutant.difference() for mutant in survivors))
+    click.echo(f"{len(mutants) - len(survivors)} of {len(mutants)} are caught")
 
 
 if __name__ == "__main__":
