@@ -325,6 +325,16 @@ def test_a_set_whose_reply_was_lost_is_found_to_be_done(cluster: Cluster) -> Non
     assert cluster.replica_state(T0, 2) is OfflineReplica
 
 
+def test_until_1_0_a_set_whose_reply_was_lost_is_read_back() -> None:
+    """What is there is what was to be written, so it counts."""
+    cluster = Cluster(design=control_design_of("1.0"))
+    cluster.lead(T0, 1, (1, 2, 3))
+    cluster.replicas_become(OfflineReplica, (T0, 2), lose={1: (0, 1)})
+    assert cluster.known(T0)[:3] == (1, 1, (1, 3))
+    assert cluster.known(T0).partition_epoch == cluster.version(T0) == 2
+    assert cluster.replica_state(T0, 2) is OfflineReplica
+
+
 def test_of_the_last_member_a_lost_reply_increments_twice() -> None:
     """It is still in the ISR."""
     cluster = Cluster()
