@@ -14,6 +14,7 @@ Survivors that change nothing, so that no test could tell:
     broker/log/truncation   a log that begins at -1 instead of 0 by default: there is no offset below 0
     controller_calls        a batch asked by its last request whether it reads, not by its first: all do, or none
     controller_process      a length that is not 0, in place of one above 0
+    partition_state_machine zip without strict: that there is an answer to each request has been looked at before
     zookeeper/counters      EVER as another number: what waited in the inbox has changed, whenever that was
 """
 

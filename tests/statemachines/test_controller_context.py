@@ -40,6 +40,12 @@ def test_the_example_in_the_docstring() -> None:
     assert doctest.testmod(controller_context).failed == 0
 
 
+def test_a_context_begins_with_the_epoch_before_the_first() -> None:
+    """As /controller_epoch is created. [InitialControllerEpoch]"""
+    context = ControllerContext()
+    assert (context.state.epoch, context.state.epoch_zk_version) == (0, 0)
+
+
 # Online
 
 

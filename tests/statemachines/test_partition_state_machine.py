@@ -514,6 +514,15 @@ def test_until_1_0_partitions_change_one_by_one() -> None:
     }
 
 
+def test_until_1_0_the_preferred_replica_was_elected_unless_it_led() -> None:
+    """Of one that leads already nothing is written."""
+    cluster = Cluster(design=control_design_of("1.0"))
+    cluster.lead(T0, 2, (2, 1), replicas=(1, 2))
+    cluster.lead(T1, 1, (1, 2))
+    cluster.become(OnlinePartition, T0, T1, strategy=PREFERRED)
+    assert [cluster.state(each)[:2] for each in (T0, T1)] == [(1, 1), (1, 0)]
+
+
 def test_until_1_0_a_set_whose_reply_was_lost_is_read_back() -> None:
     """What is there is what was to be written, so it counts."""
     cluster = Cluster(live=(1, 2), design=control_design_of("1.0"))

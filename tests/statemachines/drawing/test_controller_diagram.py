@@ -115,7 +115,9 @@ def test_formats_show_the_same(release: str) -> None:
     """Each box, and each arrow with what is said, in each format."""
     shown = picture(release)
     assert len(re.findall(r"-->", mermaid(shown))) == len(shown.arrows)
-    assert len(re.findall(r'" -> "', FORMATS["dot"](shown))) == len(shown.arrows)
+    graph = FORMATS["dot"](shown)
+    assert len(re.findall(r'" -> "', graph)) == len(shown.arrows)
+    assert all(f'"{each.name}" [width=' in graph for each in shown.boxes)
     image = ElementTree.fromstring(svg(shown))
     words = " ".join("".join(text.itertext()) for text in image.iter(f"{SVG}text"))
     assert all(f"{each.words} {each.title}".strip() in words for each in shown.boxes)

@@ -108,6 +108,8 @@ class TestParse:
         assert parse_as_it_stands("0\n3\n3 42\n2 40\n-1 -9\n") == cache((3, 42), (2, 40), (-1, -9))
         with pytest.raises(MalformedCheckpoint, match="allowed is a leader epoch from -2147483648 to 2147483647, "):
             parse_as_it_stands("0\n1\n-2147483649 0\n")
+        with pytest.raises(MalformedCheckpoint, match="and an offset from -9223372036854775808 to "):
+            parse_as_it_stands("0\n1\n0 -9223372036854775809\n")
 
     @rows(
         "text, line, found, allowed",
