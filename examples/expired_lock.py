@@ -15,7 +15,7 @@ node that each holder of the lock increments first.
 import logging
 from typing import Any
 
-from kazoo.client import KazooClient  # type: ignore[import-untyped]
+from kazoo.client import KazooClient
 
 from statemachines.zookeeper.serving import ServedZooKeeper
 

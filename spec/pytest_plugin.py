@@ -82,7 +82,7 @@ def zookeeper_client(zookeeper_in_memory: ServedZooKeeper) -> Iterator[Callable[
         require("kazoo")
     except UsageError as missing:
         pytest.fail(str(missing), pytrace=False)
-    from kazoo.client import KazooClient  # type: ignore[import-untyped]
+    from kazoo.client import KazooClient
 
     with ExitStack() as stack:
 

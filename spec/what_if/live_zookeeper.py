@@ -57,8 +57,8 @@ def read_zookeeper(hosts: str) -> Description:
         EnvironmentFailed: no server answers; at once, if every host refuses the connection or has no address.
     """
     require("kazoo")
-    from kazoo.client import KazooClient  # type: ignore[import-untyped]
-    from kazoo.exceptions import KazooException  # type: ignore[import-untyped]
+    from kazoo.client import KazooClient
+    from kazoo.exceptions import KazooException
 
     _require_hosts(hosts)
     _require_listener(hosts)
@@ -90,7 +90,7 @@ def _require_hosts(hosts: str) -> None:
 
 def _require_listener(hosts: str) -> None:
     """Refuse at once what no host listens to. kazoo would try again until its patience is over."""
-    from kazoo.hosts import collect_hosts  # type: ignore[import-untyped]
+    from kazoo.hosts import collect_hosts
 
     refusals = []
     for host, port in collect_hosts(hosts)[0]:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from hypothesis.stateful import rule
-from kazoo.client import KazooClient  # type: ignore[import-untyped]
-from kazoo.exceptions import ZookeeperError  # type: ignore[import-untyped]
+from kazoo.client import KazooClient
+from kazoo.exceptions import ZookeeperError
 
 from statemachines.zookeeper.frames import Children, Exists, Get, Ping, Request
 from statemachines.zookeeper.server import (

@@ -12,9 +12,9 @@ from threading import Event as Signal
 from typing import Any
 
 import pytest
-from kazoo.client import KazooClient  # type: ignore[import-untyped]
-from kazoo.exceptions import KazooException  # type: ignore[import-untyped]
-from kazoo.protocol.states import KazooState, WatchedEvent, ZnodeStat  # type: ignore[import-untyped]
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException
+from kazoo.protocol.states import KazooState, WatchedEvent, ZnodeStat
 
 from statemachines.zookeeper.frames import ACLS, HEAD, UNIMPLEMENTED, WORLD, framed, integer, text
 from tests.zookeeper.server import Server, WalkedServer

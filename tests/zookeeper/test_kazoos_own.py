@@ -20,7 +20,7 @@ common: Any = ModuleType("kazoo.testing.common")
 common.ZookeeperCluster = None
 sys.modules.setdefault("kazoo.testing.common", common)
 """It makes certificates for Java servers, with libraries that we do not install."""
-from kazoo.testing import harness  # type: ignore[import-untyped] # noqa: E402
+from kazoo.testing import harness  # noqa: E402
 
 RECIPES = ("lock", "election", "barrier", "counter", "queue", "party", "lease", "watchers", "partitioner")
 CLIENT = ("client", "connection", "interrupt")

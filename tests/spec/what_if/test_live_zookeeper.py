@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from kazoo.client import KazooClient  # type: ignore[import-untyped]
+from kazoo.client import KazooClient
 
 from spec.language.errors import EnvironmentFailed, UsageError
 from spec.what_if import live_zookeeper

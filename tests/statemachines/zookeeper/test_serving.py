@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from kazoo.client import KazooClient  # type: ignore[import-untyped]
-from kazoo.exceptions import AuthFailedError, UnimplementedError  # type: ignore[import-untyped]
+from kazoo.client import KazooClient
+from kazoo.exceptions import AuthFailedError, UnimplementedError
 
 from statemachines.zookeeper.connections import Connection, Connections, password_of
 from statemachines.zookeeper.frames import (
