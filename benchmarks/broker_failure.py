@@ -18,16 +18,16 @@ from typing import Any, Final, NamedTuple
 
 from statemachines import Cluster
 from statemachines.cluster_history import Sent
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
-from statemachines.controller_context import ControllerContext
-from statemachines.kafka_zk_client import retry_requests_until_connected
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.kafka_zk_client import retry_requests_until_connected
+from statemachines.controller.partition_state_machine import OFFLINE, PartitionStateMachine
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
+from statemachines.controller.request_batch import ControllerBrokerRequestBatch
+from statemachines.controller.state_change import Handled
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.partition_state_machine import OFFLINE, PartitionStateMachine
-from statemachines.replica_state_machine import ReplicaStateMachine
-from statemachines.state_change import Handled
 from statemachines.tables.partition import NewPartition, OfflinePartition, OnlinePartition
 from statemachines.tables.replica import NewReplica, OfflineReplica, OnlineReplica
 from statemachines.zookeeper.server import ZooKeeper

@@ -20,14 +20,20 @@ from typing import Any, Final, NamedTuple
 from benchmarks.broker_failure import PARTITIONS_OF_A_TOPIC, spread
 from spec.kafka.control_plane import KafkaControlPlane
 from spec.kafka.world import ControlCommand
-from statemachines.controller import BROKER_IDS, CONTROLLER_EPOCH, registration
-from statemachines.controller_calls import Call, Processing, call
-from statemachines.controller_event_processor import event_processor
-from statemachines.kafka_zk_client import retry_requests_until_connected
+from statemachines.controller.calls import Call, Processing, call
+from statemachines.controller.design import BROKER_IDS, CONTROLLER_EPOCH, registration
+from statemachines.controller.event_processor import event_processor
+from statemachines.controller.kafka_zk_client import retry_requests_until_connected
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.zk_data import DELETE_TOPICS, TOPICS, TopicAssignment, delete_topics_topic_path, topic_path
+from statemachines.messages.zk_data import (
+    DELETE_TOPICS,
+    TOPICS,
+    TopicAssignment,
+    delete_topics_topic_path,
+    topic_path,
+)
 from statemachines.zookeeper.server import ZooKeeper
 
 WARM: Final = 3

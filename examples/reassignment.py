@@ -28,7 +28,7 @@ from statemachines import Cluster
 from statemachines.cluster_history import Effect, Sent, Written
 from statemachines.cluster_steps import CatchUp, ChangeIsr
 from statemachines.messages.control_requests import UpdateMetadataRequest
-from statemachines.zk_data import TopicAssignment
+from statemachines.messages.zk_data import TopicAssignment
 
 
 def show(effect: Effect) -> None:

@@ -17,15 +17,15 @@ what had waited for it is gone.
     what waits: nothing for broker 1, 0 for broker 3
 """
 
-from statemachines.control_responses import (
+from statemachines.controller.channel_manager import ControllerChannelManager, Delivery
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.control_responses import (
     ControlResponse,
     LeaderAndIsrResponse,
     StopReplicaResponse,
     UpdateMetadataResponse,
 )
-from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
-from statemachines.controller_channel_manager import ControllerChannelManager, Delivery
-from statemachines.controller_context import ControllerContext
+from statemachines.controller.request_batch import ControllerBrokerRequestBatch
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch

@@ -21,7 +21,7 @@ and the last member stays in the ISR, so that it can lead again. Partition 2 was
 
 from statemachines import Cluster
 from statemachines.cluster_history import Sent
-from statemachines.state_change import FailedStateChange
+from statemachines.controller.state_change import FailedStateChange
 
 
 def show(cluster: Cluster, when: str) -> None:

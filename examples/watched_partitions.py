@@ -22,7 +22,7 @@ from __future__ import annotations
 from transitions import EventData, Machine
 
 from statemachines import Cluster
-from statemachines.controller_context import InMemoryContext
+from statemachines.controller.context import InMemoryContext
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.tables.partition import PARTITION, OfflinePartition, OnlinePartition, PartitionState
 from statemachines.tables.table import trigger

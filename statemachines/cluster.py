@@ -27,7 +27,6 @@ from typing import Any, Final, TypeVar
 
 from election.brokers import in_order
 from election.ids import BrokerId
-from statemachines.alter_partition import AlterPartitionResponse
 from statemachines.broker.broker import Broker, CaughtUp, Logs
 from statemachines.broker.kafka_server import (
     CONTROLLED_SHUTDOWN_MAX_RETRIES,
@@ -39,18 +38,18 @@ from statemachines.broker.kafka_server import (
 from statemachines.cluster_controller import ClusterController
 from statemachines.cluster_history import Effect, Failed, PartitionStatus, RecordingZooKeeper
 from statemachines.cluster_steps import CatchUp, ChangeIsr, ControllerStep, ShutDownStep, Step, TakeRequest
-from statemachines.control_design import control_design_of
-from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
-from statemachines.controller_calls import Call
-from statemachines.controller_event_processor import ControllerEventProcessor, event_of
-from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.controller.alter_partition import AlterPartitionResponse
+from statemachines.controller.calls import Call
+from statemachines.controller.control_design import control_design_of
+from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
+from statemachines.controller.event_processor import ControllerEventProcessor, event_of
+from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
-from statemachines.releases import RELEASES, Release
-from statemachines.replica_leader_election import ElectionTrigger, ElectionType
-from statemachines.zk_data import (
+from statemachines.messages.zk_data import (
     PERSISTENT_PATHS,
     REASSIGN_PARTITIONS,
     TOPICS,
@@ -61,6 +60,7 @@ from statemachines.zk_data import (
     topic_partition_state_path,
     topic_path,
 )
+from statemachines.releases import RELEASES, Release
 
 __all__ = ["Cluster"]
 

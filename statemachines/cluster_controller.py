@@ -10,21 +10,21 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from election.ids import BrokerId
-from statemachines.agenda import Do
 from statemachines.cluster_history import Effect, Elected, Failed, Sent
-from statemachines.control_design import control_design_of
-from statemachines.controller import design_of
-from statemachines.controller_calls import Call, call
-from statemachines.controller_channel_manager import ControllerChannelManager
-from statemachines.controller_context import ControllerContext
-from statemachines.controller_election import Answer
-from statemachines.controller_event import BEGIN
-from statemachines.controller_event_processor import event_processor
-from statemachines.controller_process import ControllerProcess
-from statemachines.event_driver import ReleaseChannels
-from statemachines.kafka_controller import KafkaController, QueuedEvent
+from statemachines.controller.agenda import Do
+from statemachines.controller.calls import Call, call
+from statemachines.controller.channel_manager import ControllerChannelManager
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.control_design import control_design_of
+from statemachines.controller.design import design_of
+from statemachines.controller.election import Answer
+from statemachines.controller.event_driver import ReleaseChannels
+from statemachines.controller.event_processor import event_processor
+from statemachines.controller.kafka_controller import KafkaController, QueuedEvent
+from statemachines.controller.process import ControllerProcess
+from statemachines.controller.state_change import Processed
+from statemachines.controller.threads import BEGIN
 from statemachines.messages.control_requests import ControlRequest
-from statemachines.state_change import Processed
 from statemachines.zookeeper.server import ZooKeeper
 
 __all__ = ["ClusterController", "Reply"]

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
-from statemachines.controller import BROKER_IDS, CONTROLLER
+from statemachines.controller.design import BROKER_IDS, CONTROLLER
+from statemachines.controller.state_change import FailedStateChange
 from statemachines.messages.control_requests import ControlRequest, StopReplicaRequest
 from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.state_change import FailedStateChange
-from statemachines.zk_data import TopicAssignment, TopicPartitionState
+from statemachines.messages.zk_data import TopicAssignment, TopicPartitionState
 from statemachines.zookeeper.server import ZooKeeper
 from statemachines.zookeeper.tree import SessionId, Transaction, ZkPath
 

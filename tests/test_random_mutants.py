@@ -51,4 +51,7 @@ def test_the_tests_that_come_first() -> None:
         "tests/statemachines/zookeeper",
         "tests/statemachines",
     ]
-    assert list(Mutant("statemachines/topic_deletion_manager.py", 1, "", 0).own_tests()) == ["tests/statemachines"]
+    assert list(Mutant("statemachines/controller/topic_deletion_manager.py", 1, "", 0).own_tests()) == [
+        "tests/statemachines/controller",
+        "tests/statemachines",
+    ]

@@ -117,7 +117,7 @@ def what_if(
     from spec.what_if.cluster import complete
     from spec.what_if.prediction import what_if as predicted
     from spec.what_if.reading import read_cluster
-    from statemachines.control_design import control_design_of
+    from statemachines.controller.control_design import control_design_of
     from statemachines.releases import RELEASES
 
     for option, given in (("--steps", steps), ("--verbose", verbose)):

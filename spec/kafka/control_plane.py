@@ -43,22 +43,22 @@ from spec.kafka.pure import SHARED, PureCalls, protocol
 from spec.kafka.sources import SOURCES, sources_for
 from spec.kafka.world import ControlCommand, Disagreement, OtherRequests, World, different, in_order
 from spec.language.errors import UsageError
-from statemachines.control_design import control_design_of
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_broker_request_batch import BatchNotEmpty, ControllerBrokerRequestBatch
-from statemachines.controller_context import ControllerContext
-from statemachines.kafka_zk_client import ZkBatch
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.control_design import control_design_of
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.kafka_zk_client import ZkBatch
+from statemachines.controller.partition_state_machine import PartitionLeaderElectionStrategy, PartitionStateMachine
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
+from statemachines.controller.request_batch import BatchNotEmpty, ControllerBrokerRequestBatch
+from statemachines.controller.state_change import FailedStateChange, Handled, StateChangeFailure
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
-from statemachines.partition_state_machine import PartitionLeaderElectionStrategy, PartitionStateMachine
+from statemachines.messages.zk_data import topic_partition_state_path
 from statemachines.releases import Release
-from statemachines.replica_state_machine import ReplicaStateMachine
-from statemachines.state_change import FailedStateChange, Handled, StateChangeFailure
 from statemachines.tables.partition import PartitionState
 from statemachines.tables.replica import ReplicaState
-from statemachines.zk_data import topic_partition_state_path
 from statemachines.zookeeper.tree import ZkPath
 
 __all__ = ["CONTROLLER", "RELEASES", "ControlCommand", "ControlPlane", "Disagreement", "KafkaControlPlane", "Kinds"]

@@ -12,8 +12,9 @@ from functools import cache
 from typing import Any, Final
 
 from election.ids import BrokerId
-from statemachines.controller import CONTROLLER
-from statemachines.controller_context import ContextState
+from statemachines.controller.context import ContextState
+from statemachines.controller.design import CONTROLLER
+from statemachines.controller.state_change import FailedStateChange, StateChangeCause, StateChangeFailure
 from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,
@@ -26,10 +27,7 @@ from statemachines.messages.control_requests import (
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch, LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.state_change import FailedStateChange, StateChangeCause, StateChangeFailure
-from statemachines.tables.partition import NewPartition, OnlinePartition, PartitionState
-from statemachines.tables.replica import NewReplica, ReplicaState
-from statemachines.zk_data import (
+from statemachines.messages.zk_data import (
     ISR_CHANGE_NOTIFICATION,
     LOG_DIR_EVENT_NOTIFICATION,
     PREFERRED_REPLICA_ELECTION,
@@ -38,6 +36,8 @@ from statemachines.zk_data import (
     TopicConfig,
     TopicPartitionState,
 )
+from statemachines.tables.partition import NewPartition, OnlinePartition, PartitionState
+from statemachines.tables.replica import NewReplica, ReplicaState
 from statemachines.zookeeper.tree import Code, ZkPath
 
 __all__ = [

@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 
 from spec.language import Step
 from spec.systems.controller import ClusterAtWork
-from statemachines.agenda import Do
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_event import ControllerEvent
-from statemachines.controller_process import ControllerProcess
+from statemachines.controller.agenda import Do
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.process import ControllerProcess
+from statemachines.controller.threads import ControllerEvent
 from statemachines.releases import Release, line_of
 
 __all__ = ["DIVERGENCES", "Divergence", "divergence_at", "divergences_of"]

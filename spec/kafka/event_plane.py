@@ -14,7 +14,7 @@ events of the command.
 
 On the other side is Kafka's KafkaController, with all that is its own; only its thread is not started, its channels
 to brokers go nowhere, and its client asks a real server of ZooKeeper within the call. Here it is
-`statemachines.kafka_controller`, which asks ours.
+`statemachines.controller.kafka_controller`, which asks ours.
 
 The controller is broker 9. What others' registrations have for epochs is told apart by order, not by zxid.
 """
@@ -30,27 +30,30 @@ from election.ids import BrokerId
 from spec.kafka.control_plane import CONTROLLER as BROKER
 from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests, of_context, parsed, stops_by_partition
 from spec.kafka.world import SESSION, ControlCommand, Disagreement, OtherRequests, World, different, in_order, path_of
-from statemachines.agenda import IDLE
-from statemachines.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
 from statemachines.changes.control import Stops
-from statemachines.control_design import control_design_of
-from statemachines.control_responses import (
+from statemachines.controller.agenda import IDLE
+from statemachines.controller.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
+from statemachines.controller.calls import Call, EventFailure, call
+from statemachines.controller.context import ControllerContext, InMemoryContext
+from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_responses import (
     ControlResponse,
     LeaderAndIsrResponse,
     StopReplicaResponse,
     is_awaited,
     response_received,
 )
-from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH, design_of, registration
-from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.controller_calls import Call, EventFailure, call
-from statemachines.controller_context import ControllerContext, InMemoryContext
-from statemachines.controller_event import ControllerEvent, Queued
-from statemachines.controller_event_processor import ControllerEventProcessor, event_of
-from statemachines.controller_process import ControllerProcess
-from statemachines.event_driver import ReleaseChannels
-from statemachines.kafka_controller import KafkaController, QueuedEvent
-from statemachines.kafka_zk_client import Exists, GetChildren, GetData, ZkRequest, ZkResponse
+from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, design_of, registration
+from statemachines.controller.event_driver import ReleaseChannels
+from statemachines.controller.event_processor import ControllerEventProcessor, event_of
+from statemachines.controller.kafka_controller import KafkaController, QueuedEvent
+from statemachines.controller.kafka_zk_client import Exists, GetChildren, GetData, ZkRequest, ZkResponse
+from statemachines.controller.partition_state_machine import PartitionStateMachine
+from statemachines.controller.process import ControllerProcess
+from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
+from statemachines.controller.request_batch import ControllerBrokerRequestBatch, InMemoryBatch
+from statemachines.controller.threads import ControllerEvent, Queued
 from statemachines.messages.control_requests import (
     UNKNOWN_BROKER_EPOCH,
     ControlRequest,
@@ -61,10 +64,7 @@ from statemachines.messages.control_requests import (
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.topic_partition import TopicName, TopicPartition
-from statemachines.partition_state_machine import PartitionStateMachine
-from statemachines.replica_leader_election import ElectionTrigger, ElectionType
-from statemachines.replica_state_machine import ReplicaStateMachine
-from statemachines.zk_data import (
+from statemachines.messages.zk_data import (
     ISR_CHANGE_NOTIFICATION,
     LOG_DIR_EVENT_NOTIFICATION,
     PREFERRED_REPLICA_ELECTION,

@@ -20,10 +20,10 @@ from election.ids import BrokerId, ControllerEpoch
 from spec.language import Domain, Size, action, bound, constant, integers, left_out, optional, part, require
 from spec.parts.zookeeper import Znodes, ZooKeeperPart
 from spec.systems.controller import ClusterAtWork, ControllerLife
-from statemachines.agenda import Do
-from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH, Design, registration
-from statemachines.controller_election import requests_of
-from statemachines.controller_process import OnePartitionContext
+from statemachines.controller.agenda import Do
+from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, Design, registration
+from statemachines.controller.election import requests_of
+from statemachines.controller.process import OnePartitionContext
 from statemachines.zookeeper.tree import ZkPath, ZkVersion
 
 __all__ = ["LifeBesideForeignClient", "node_text"]

@@ -25,14 +25,14 @@ from spec.kafka.script import OWN, SILENT, Script, actions_of, is_half_a_step, o
 from spec.kafka.wire import NOAUTH, Notification, ReplyFrame, RequestFrame
 from spec.language import Step
 from spec.language.errors import EnvironmentFailed
-from statemachines.controller import (
+from statemachines.controller.design import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
     PARTITION_STATE,
     registration,
 )
-from statemachines.controller_process import ControllerProcess
+from statemachines.controller.process import ControllerProcess
 from statemachines.zookeeper.tree import Code, ZkVersion
 
 __all__ = ["AFTERWARDS", "Comparison", "ReplayOutcome", "Replaying", "replay"]

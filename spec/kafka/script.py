@@ -30,7 +30,7 @@ from spec.language.errors import UsageError
 from spec.language.specification import Specification
 from spec.releases import release_named
 from spec.systems.controller import ControllerLife
-from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, PARTITION_STATE, Threads
+from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, PARTITION_STATE, Threads
 from statemachines.releases import Release, line_of
 
 __all__ = ["REPLAYED", "SILENT", "Script", "actions_of", "is_half_a_step", "own_steps", "script_of"]

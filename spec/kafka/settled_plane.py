@@ -23,7 +23,7 @@ from election.ids import BrokerId
 from spec.kafka.control_values import WHOLE, decoded_requests
 from spec.kafka.event_plane import EventPlane, unordered
 from spec.kafka.world import ControlCommand, Disagreement, different
-from statemachines.kafka_zk_client import ZkRequest, ZkResponse
+from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse
 from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.messages.leader_and_isr import LEADER_DURING_DELETE
 from statemachines.messages.topic_partition import TopicPartition

@@ -24,9 +24,9 @@ from spec.kafka.control_plane import CONTROLLER, KafkaControlPlane
 from spec.kafka.control_values import WHOLE, decoded_requests, stops_by_partition
 from spec.kafka.mapping import Observation, PathTask, Response
 from spec.kafka.world import ControlCommand
-from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
-from statemachines.zk_data import TOPICS
+from statemachines.messages.zk_data import TOPICS
 from statemachines.zookeeper.tree import ZkPath
 
 __all__ = ["SEEN_OF_CONTEXT", "KafkaSteps", "StepsTask", "comparable_requests", "is_compared"]

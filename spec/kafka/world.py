@@ -11,17 +11,18 @@ from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
 from spec.kafka.control_values import parsed
-from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH, registration
-from statemachines.kafka_zk_client import (
+from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, registration
+from statemachines.controller.kafka_zk_client import (
     UNFENCED,
     ZkRequest,
     ZkResponse,
     retry_requests_until_connected,
 )
+from statemachines.controller.zk_state_machine import topics_of
 from statemachines.messages.leader_and_isr import LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicName, TopicPartition
-from statemachines.zk_data import (
+from statemachines.messages.zk_data import (
     LOG_DIR_EVENT_NOTIFICATION,
     PERSISTENT_PATHS,
     PREFERRED_REPLICA_ELECTION,
@@ -35,7 +36,6 @@ from statemachines.zk_data import (
     topic_partition_state_path,
     topic_path,
 )
-from statemachines.zk_state_machine import topics_of
 from statemachines.zookeeper.server import Multi, ZooKeeper
 from statemachines.zookeeper.tree import ZkPath
 

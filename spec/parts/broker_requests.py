@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from spec.language import each
-from statemachines.agenda import METHODS, Do
-from statemachines.controller import Threads
-from statemachines.controller_election import REGISTERS
-from statemachines.one_partition import OnePartitionController
+from statemachines.controller.agenda import METHODS, Do
+from statemachines.controller.design import Threads
+from statemachines.controller.election import REGISTERS
+from statemachines.controller.one_partition import OnePartitionController
 
 __all__ = ["THE_CONTROLLER", "ZK_EVENT_THREAD", "each_request"]
 

@@ -1,6 +1,6 @@
 """A controller's channels to brokers, as a part: the queues and threads over which `ControllerChannelManager` works.
 
-The rules are those of `statemachines.controller_channel_manager`. The part does nothing by itself: a system says when
+The rules are those of `statemachines.controller.channel_manager`. The part does nothing by itself: a system says when
 requests are put into the queues, when a thread sends one, and what the broker does with it.
 """
 
@@ -12,9 +12,9 @@ from typing import Any
 
 from election.ids import BrokerId
 from spec.language import Domain, Part, Partial, Size, State, at_most, bound, optional, variable
-from statemachines.control_design import ControlDesign
-from statemachines.controller_channel_manager import ControllerChannelManager, RequestSendThread
-from statemachines.controller_context import ControllerContext
+from statemachines.controller.channel_manager import ControllerChannelManager, RequestSendThread
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.control_design import ControlDesign
 from statemachines.messages.control_requests import ControlRequest
 
 __all__ = ["Channels", "ChannelsPart"]

@@ -47,12 +47,12 @@ from spec.language import (
     variable,
 )
 from spec.language.sizes import types_in
-from statemachines.alter_partition import AlteringPartitions
-from statemachines.controller_calls import Await, Call, Calls, Frame, Processing, StackFrames
-from statemachines.event_driver import EventDriver
-from statemachines.partition_state_machine import PartitionStateChange
-from statemachines.replica_state_machine import ReplicaStateChange
-from statemachines.state_change import Handled
+from statemachines.controller.alter_partition import AlteringPartitions
+from statemachines.controller.calls import Await, Call, Calls, Frame, Processing, StackFrames
+from statemachines.controller.event_driver import EventDriver
+from statemachines.controller.partition_state_machine import PartitionStateChange
+from statemachines.controller.replica_state_machine import ReplicaStateChange
+from statemachines.controller.state_change import Handled
 
 __all__ = ["EventThread", "EventThreadPart", "WaitingChange", "in_order", "stack_frames_of"]
 

@@ -1,6 +1,6 @@
 """What an active controller knows, as a part: the variables over which `ControllerContext` works.
 
-The rules are those of `statemachines.controller_context`. The part says how large each variable is, and does nothing
+The rules are those of `statemachines.controller.context`. The part says how large each variable is, and does nothing
 by itself: a system asks `ControllerContext(s.context)`.
 
 Left out, until a system has them: log directories that fail.
@@ -14,7 +14,7 @@ from typing import Any
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
 from spec.language import Domain, Part, Partial, Size, State, partial_mapping, subset_of, variable
-from statemachines.controller_context import ControllerContext
+from statemachines.controller.context import ControllerContext
 from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from election.ids import BrokerId, ControllerEpoch
 from spec.language import Grid, Look, Queue, Tag
-from statemachines.agenda import Do
-from statemachines.controller_process import ControllerProcess
+from statemachines.controller.agenda import Do
+from statemachines.controller.process import ControllerProcess
 from statemachines.zookeeper.tree import ZkVersion
 
 __all__ = ["belief", "controllers_drawn", "intent"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from election.ids import ControllerEpoch
 from spec.language import State
 from spec.parts.zookeeper import Ensemble
-from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.zk_data import topic_partition_state_path
+from statemachines.messages.zk_data import topic_partition_state_path
 from statemachines.zookeeper.tree import Node
 
 __all__ = ["PartitionStates"]

@@ -28,7 +28,7 @@ from spec.language import (
     variable,
     view,
 )
-from statemachines.controller import accepts
+from statemachines.controller.design import accepts
 
 __all__ = ["Receiver", "ReceiverPart"]
 

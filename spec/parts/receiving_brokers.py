@@ -36,7 +36,6 @@ from spec.language import (
     view,
 )
 from spec.parts.waiting_requests import WaitingRequests
-from statemachines.alter_partition import AlterPartitionData, AlterPartitionRequest
 from statemachines.broker.alter_partition_manager import AlterPartitionManager, InFlight
 from statemachines.broker.hosted_partition import (
     CommittedPartitionState,
@@ -48,8 +47,9 @@ from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.metadata_cache import MetadataCache
 from statemachines.broker.replica_manager import NO_FAILURES, Fetching, LogFailure, ReplicaManager
 from statemachines.broker.zk_alter_partition_manager import ZkAlterPartitionManager
-from statemachines.control_design import ControlDesign
-from statemachines.control_responses import ControlResponse
+from statemachines.controller.alter_partition import AlterPartitionData, AlterPartitionRequest
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.control_responses import ControlResponse
 from statemachines.messages.control_requests import UNKNOWN_BROKER_EPOCH, ControlRequest, UpdateMetadataPartitionState
 from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr
 from statemachines.messages.replica_assignment import UNASSIGNED, ReplicaAssignment

@@ -1,6 +1,6 @@
 """A controller's batch of requests, as a part: the variables over which `ControllerBrokerRequestBatch` works.
 
-The rules are those of `statemachines.controller_broker_request_batch`. The part says how large each variable is, and
+The rules are those of `statemachines.controller.request_batch`. The part says how large each variable is, and
 does nothing by itself. Between two changes of states it is empty, but for what a change that was cut short has left.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from election.ids import BrokerId
 from spec.language import Domain, Part, Partial, Size, State, one_of, partial_mapping, variable
-from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
+from statemachines.controller.request_batch import ControllerBrokerRequestBatch
 from statemachines.messages.control_requests import (
     LeaderAndIsrPartitionState,
     StopReplicaPartitionState,

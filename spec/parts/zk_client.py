@@ -13,14 +13,14 @@ from typing import Protocol
 
 from election.ids import BrokerEpoch, BrokerId
 from spec.parts.zookeeper import Ensemble
-from statemachines.control_design import ControlDesign
-from statemachines.controller_calls import Call, Calls, EventFailed, EventFailure
-from statemachines.controller_context import ControllerContext
-from statemachines.controller_zk_client import ControllerZkClient
-from statemachines.kafka_zk_client import ZkResponse
+from statemachines.controller.calls import Call, Calls, EventFailed, EventFailure
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.kafka_zk_client import ZkResponse
+from statemachines.controller.zk_client import ControllerZkClient
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicName, TopicPartition
-from statemachines.zk_data import (
+from statemachines.messages.zk_data import (
     DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION,
     delete_topics_topic_path,

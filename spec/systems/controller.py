@@ -35,8 +35,8 @@ from spec.parts.receiver import Receiver, ReceiverPart
 from spec.parts.zookeeper import ZooKeeperPart
 from spec.releases import ByRelease
 from spec.systems.controller_election import Cluster, ControllerElection, is_contested
-from statemachines.agenda import IDLE, WRITES, Do
-from statemachines.controller import (
+from statemachines.controller.agenda import IDLE, WRITES, Do
+from statemachines.controller.design import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
@@ -48,9 +48,9 @@ from statemachines.controller import (
     failover_of,
     registration,
 )
-from statemachines.controller_election import CHECKS, NEW_SESSION, Answer, is_repeated, of_thread
-from statemachines.controller_event import EVENTS, HANDLING, LISTENERS, ControllerEvent, Queued
-from statemachines.controller_process import ControllerProcess, LiveBroker, OnePartitionContext
+from statemachines.controller.election import CHECKS, NEW_SESSION, Answer, is_repeated, of_thread
+from statemachines.controller.process import ControllerProcess, LiveBroker, OnePartitionContext
+from statemachines.controller.threads import EVENTS, HANDLING, LISTENERS, ControllerEvent, Queued
 from statemachines.zookeeper.tree import name_of
 
 LOSABLE = WRITES - {Do.DeleteRegistration}
@@ -73,12 +73,13 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     The election of `controller-election`, and besides: a failover with all its steps that read or write what is
     modelled, brokers that come and go under the eyes of the controller, connections and replies that are lost,
     requests that fail, and a broker that gets the controllers' requests. Between any two steps a session may end or a
-    process crash. `threads` says how a broker comes to handle what it is told, see `statemachines.controller_event`.
+    process crash. `threads` says how a broker comes to handle what it is told, see
+    `statemachines.controller.threads`.
 
-    Left out: all of a failover that touches nothing modelled (`statemachines.failover.fused`), topics and replicas,
-    what the controllerLock of 0.10 keeps apart. One partition's state stands for all of them, and one broker that
-    gets requests for all that do, because they know nothing of each other. Of what the leader of a partition tells
-    of its ISR (`isr_changes`) only that there is something to be told.
+    Left out: all of a failover that touches nothing modelled (`fused` in `statemachines.controller.failover`), topics
+    and replicas, what the controllerLock of 0.10 keeps apart. One partition's state stands for all of them, and one
+    broker that gets requests for all that do, because they know nothing of each other. Of what the leader of a
+    partition tells of its ISR (`isr_changes`) only that there is something to be told.
     """
 
     name = "controller"

@@ -41,8 +41,8 @@ from spec.parts.broker_requests import THE_CONTROLLER, each_request
 from spec.parts.controllers_shown import belief, controllers_drawn, intent
 from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
 from spec.releases import ByRelease
-from statemachines.agenda import IDLE, Do
-from statemachines.controller import (
+from statemachines.controller.agenda import IDLE, Do
+from statemachines.controller.design import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
@@ -53,10 +53,10 @@ from statemachines.controller import (
     least_failover,
     registration,
 )
-from statemachines.controller_election import Answer, Failover, of_thread, requests_of
-from statemachines.controller_event import ControllerEvent
-from statemachines.controller_process import ControllerProcess, OnePartitionContext, values_of
-from statemachines.one_partition import OnePartitionController
+from statemachines.controller.election import Answer, Failover, of_thread, requests_of
+from statemachines.controller.one_partition import OnePartitionController
+from statemachines.controller.process import ControllerProcess, OnePartitionContext, values_of
+from statemachines.controller.threads import ControllerEvent
 from statemachines.zookeeper.tree import Node, SessionId, ZkVersion
 
 
@@ -104,7 +104,7 @@ def is_contested(self: ControllerElection[Any]) -> bool:
 class ControllerElection(Specification[C]):
     """Brokers with ZooKeeper sessions compete for /controller, one ZooKeeper request at a time.
 
-    The ZooKeeper is `spec.parts.zookeeper`, and a broker's steps are those of `statemachines.one_partition`.
+    The ZooKeeper is `spec.parts.zookeeper`, and a broker's steps are `statemachines.controller.one_partition`'s.
     Between two requests of one broker anything may happen: requests of another, the end of a session (the servers
     decide, the client hears of it later), a crash, a restart, an operator who deletes /controller, an event that
     arrives late.

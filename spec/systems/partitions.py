@@ -10,28 +10,28 @@ from spec.language import Size, Step, action, constant, initial, invariant, requ
 from spec.parts.controller_calls import stack_frames_of
 from spec.releases import ByRelease
 from spec.systems.cluster import ANSWERS, TOPIC, TOPIC_PATH, C, ClusterSpec, isr_may_change, leaders_wait
-from statemachines.broker_changes import BrokerChanges
-from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.controlled_shutdown import ControlledShutdown
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_calls import Call, Frame, StackFrames
-from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.controller_failover import ControllerFailover
-from statemachines.kafka_zk_client import ZkBatch
-from statemachines.messages.leader_and_isr import NO_LEADER
-from statemachines.messages.replica_assignment import ReplicaAssignment
-from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.partition_state_machine import (
+from statemachines.controller.broker_changes import BrokerChanges
+from statemachines.controller.calls import Call, Frame, StackFrames
+from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.controlled_shutdown import ControlledShutdown
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.failover_calls import ControllerFailover
+from statemachines.controller.kafka_zk_client import ZkBatch
+from statemachines.controller.partition_state_machine import (
     CONTROLLED_SHUTDOWN,
     OFFLINE,
     PREFERRED,
     UNCLEAN_OFFLINE,
     PartitionLeaderElectionStrategy,
 )
-from statemachines.replica_leader_election import ElectionTrigger, ElectionType, ReplicaLeaderElection
+from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType, ReplicaLeaderElection
+from statemachines.controller.topic_changes import TopicChanges
+from statemachines.messages.leader_and_isr import NO_LEADER
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.tables.partition import NewPartition, OfflinePartition, OnlinePartition
 from statemachines.tables.replica import NewReplica, OfflineReplica, OnlineReplica, ReplicaDeletionIneligible
-from statemachines.topic_changes import TopicChanges
 from statemachines.zookeeper.tree import Node
 
 

@@ -34,7 +34,7 @@ from spec.what_if.plan import PARTITION, EventPlan, P
 from spec.what_if.planned_move import PlannedMove
 from spec.what_if.prediction import PartitionHealth
 from spec.what_if.situations import Situation, brokers_by_place, situations
-from statemachines.control_design import control_design_of
+from statemachines.controller.control_design import control_design_of
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES

@@ -27,8 +27,8 @@ from spec.language.errors import UsageError
 from spec.what_if.cluster import listed
 from statemachines.cluster import UNCLEAN_AT_ONCE, UNCLEAN_AT_ONCE_OF_TOPIC, Cluster
 from statemachines.messages.topic_partition import TopicName, TopicPartition
+from statemachines.messages.zk_data import topic_path
 from statemachines.releases import Release
-from statemachines.zk_data import topic_path
 
 __all__ = [
     "AllowUnclean",

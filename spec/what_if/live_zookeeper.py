@@ -21,11 +21,11 @@ from election.ids import BrokerId, ControllerEpoch
 from spec.language.errors import EnvironmentFailed, UsageError, shown
 from spec.language.extras import require
 from spec.what_if.cluster import DescribedPartition, Description
-from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
+from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicName, TopicPartition
-from statemachines.zk_data import (
+from statemachines.messages.zk_data import (
     DELETE_TOPICS,
     REASSIGN_PARTITIONS,
     TOPICS,

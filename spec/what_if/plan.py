@@ -15,10 +15,10 @@ from election.ids import BrokerId
 from spec.language import Size, action, initial, invariant, require, sometimes, variable
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState
 from spec.what_if.situations import Situation
-from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.zk_data import (
+from statemachines.messages.zk_data import (
     TopicPartitionState,
     topic_partition_path,
     topic_partition_state_path,

@@ -21,13 +21,13 @@ from spec.systems.cluster import TOPIC_PATH
 from spec.systems.reassignment import PARTITION, Brokers, ReassignedCluster, Reassignment, by_api, by_node
 from spec.what_if.plan import EventPlan, PlannedCluster
 from spec.what_if.situations import MOVE
-from statemachines.controller_calls import Processing
-from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.controller.calls import Processing
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.state_change import ElectionOutcome, Handled, Processed, StateChangeFailure
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.state_change import ElectionOutcome, Handled, Processed, StateChangeFailure
-from statemachines.zk_data import REASSIGN_PARTITIONS, TopicAssignment
+from statemachines.messages.zk_data import REASSIGN_PARTITIONS, TopicAssignment
 from statemachines.zookeeper.tree import Code, Node
 
 __all__ = ["PlannedMove"]

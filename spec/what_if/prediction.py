@@ -20,12 +20,12 @@ from spec.what_if.cluster import KnownCluster, PartitionStatus, listed, named
 from spec.what_if.events import ClusterEvent
 from spec.what_if.running_cluster import RunningCluster
 from statemachines.cluster_history import Effect, Elected, Failed, unclean_elections
-from statemachines.control_design import control_design_of
+from statemachines.controller.control_design import control_design_of
+from statemachines.controller.state_change import FailedStateChange
 from statemachines.messages.leader_and_isr import NO_EPOCH
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES
-from statemachines.state_change import FailedStateChange
 
 __all__ = ["Change", "Moment", "PartitionHealth", "Prediction", "what_if"]
 

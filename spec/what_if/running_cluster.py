@@ -16,11 +16,10 @@ from spec.language.errors import UsageError
 from spec.what_if.cluster import KnownCluster, PartitionStatus, listed
 from spec.what_if.events import ClusterEvent
 from statemachines.cluster import Cluster, P
-from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
-from statemachines.releases import RELEASES
-from statemachines.zk_data import (
+from statemachines.messages.zk_data import (
     REASSIGN_PARTITIONS,
     TopicAssignment,
     TopicConfig,
@@ -32,6 +31,7 @@ from statemachines.zk_data import (
     topic_partitions_path,
     topic_path,
 )
+from statemachines.releases import RELEASES
 from statemachines.zookeeper.tree import ZkPath, add_nodes
 
 __all__ = ["RunningCluster"]

@@ -28,11 +28,11 @@ from spec.what_if.events import (
     Return,
     Shutdown,
 )
-from statemachines.control_design import control_design_of
+from statemachines.controller.control_design import control_design_of
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
+from statemachines.messages.zk_data import REASSIGN_PARTITIONS
 from statemachines.releases import RELEASES
-from statemachines.zk_data import REASSIGN_PARTITIONS
 
 __all__ = ["MOVE", "Situation", "brokers_by_place", "situations"]
 

@@ -32,15 +32,15 @@ from typing import Final, NamedTuple, Protocol
 
 from election.brokers import in_order
 from election.ids import BrokerEpoch, BrokerId
-from statemachines.alter_partition import (
+from statemachines.broker.hosted_partition import CommittedPartitionState, HostedPartition, PendingPartitionChange
+from statemachines.broker.in_sync_replicas import may_expire
+from statemachines.broker.replica_manager import ReplicaManager
+from statemachines.controller.alter_partition import (
     AlterPartitionData,
     AlterPartitionOutcome,
     AlterPartitionRequest,
     AlterPartitionResponse,
 )
-from statemachines.broker.hosted_partition import CommittedPartitionState, HostedPartition, PendingPartitionChange
-from statemachines.broker.in_sync_replicas import may_expire
-from statemachines.broker.replica_manager import ReplicaManager
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import TopicPartition

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from election.ids import BrokerEpoch, BrokerId
-from statemachines.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from statemachines.broker.alter_partition_manager import AlterPartitionManager
 from statemachines.broker.hosted_partition import CommittedPartitionState
 from statemachines.broker.kafka_apis import KafkaApis
@@ -28,11 +27,12 @@ from statemachines.broker.kafka_server import (
 from statemachines.broker.metadata_cache import MetadataCache
 from statemachines.broker.replica_manager import InMemoryReplicas, ReplicaManager
 from statemachines.broker.zk_alter_partition_manager import ZkAlterPartitionManager
-from statemachines.control_design import ControlDesign
-from statemachines.control_responses import ControlResponse
-from statemachines.controlled_shutdown import controlled_shutdown_response
-from statemachines.controller_calls import EventFailure
-from statemachines.kafka_zk_client import ZkRequest, ZkResponse
+from statemachines.controller.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from statemachines.controller.calls import EventFailure
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.control_responses import ControlResponse
+from statemachines.controller.controlled_shutdown import controlled_shutdown_response
+from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse
 from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 
 from election.ids import BrokerEpoch
 from statemachines.broker.replica_manager import NO_FAILURES, LeadershipChange, LogFailure, ReplicaManager
-from statemachines.control_responses import (
+from statemachines.controller.control_responses import (
     ControlResponse,
     LeaderAndIsrResponse,
     PartitionErrors,

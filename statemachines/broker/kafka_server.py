@@ -50,10 +50,10 @@ from typing import Final, NamedTuple, TypeAlias
 
 from election.ids import BrokerEpoch, BrokerId
 from statemachines.broker.metadata_cache import MetadataCache
-from statemachines.control_design import ControlDesign
-from statemachines.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse
-from statemachines.controller import CONTROLLER, registration
-from statemachines.kafka_zk_client import GetData, ZkResponse
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse
+from statemachines.controller.design import CONTROLLER, registration
+from statemachines.controller.kafka_zk_client import GetData, ZkResponse
 from statemachines.messages.control_requests import UNKNOWN_BROKER_EPOCH
 from statemachines.messages.errors import Errors
 from statemachines.zookeeper.tree import Code

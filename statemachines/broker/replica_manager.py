@@ -51,9 +51,13 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from statemachines.broker.hosted_partition import OFFLINE_PARTITION, HostedPartition, goes_by
 from statemachines.broker.metadata_cache import MetadataCache
-from statemachines.control_design import ControlDesign
-from statemachines.control_responses import LeaderAndIsrResponse, StopReplicaResponse, UpdateMetadataResponse
-from statemachines.controller import accepts
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.control_responses import (
+    LeaderAndIsrResponse,
+    StopReplicaResponse,
+    UpdateMetadataResponse,
+)
+from statemachines.controller.design import accepts
 from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,

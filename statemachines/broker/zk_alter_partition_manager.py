@@ -32,7 +32,7 @@ from election.ids import BrokerId
 from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.broker.in_sync_replicas import may_expire
 from statemachines.broker.replica_manager import ReplicaManager
-from statemachines.kafka_zk_client import (
+from statemachines.controller.kafka_zk_client import (
     ZkBatch,
     ZkRequest,
     ZkResponse,
@@ -41,7 +41,7 @@ from statemachines.kafka_zk_client import (
 )
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.zk_data import TopicPartitionState, isr_change_notification_path
+from statemachines.messages.zk_data import TopicPartitionState, isr_change_notification_path
 from statemachines.zookeeper.tree import Code, Create
 
 __all__ = ["InMemoryIsrChanges", "IsrChangeState", "IsrUpdate", "ZkAlterPartitionManager"]

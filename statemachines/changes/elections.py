@@ -1,4 +1,4 @@
-"""How a controller is elected, told and fenced: changes that `statemachines.controller.Design` has."""
+"""How a controller is elected, told and fenced: changes that `statemachines.controller.design.Design` has."""
 
 from enum import Enum
 from typing import Final
@@ -13,7 +13,6 @@ from statemachines.changes.change import (
     since,
     until,
 )
-from statemachines.controller_event import Threads
 
 __all__ = [
     "BROKER_EPOCH",
@@ -30,6 +29,7 @@ __all__ = [
     "RESIGN_ON_MOVE",
     "SKIP_IF_SELF",
     "THREADS",
+    "Threads",
 ]
 
 
@@ -39,6 +39,14 @@ class Election(Enum):
     multi = "2.1 and later"
     cas_checked = "1.1 to 2.0"
     cas_swallowed = "0.10 to 1.0"
+
+
+class Threads(Enum):
+    """Who handles what a watch tells, oldest first."""
+
+    lock = "0.10"
+    queue = "0.11 and 1.0"
+    barrier = "1.1 and later"
 
 
 EPOCH_UPDATE: Final = KafkaChange(

@@ -23,9 +23,9 @@ from textwrap import wrap
 from types import MappingProxyType
 from typing import NamedTuple
 
-from statemachines.agenda import IDLE, STOPPED, Agenda, Do
-from statemachines.controller import ELECTION, EXPIRED, MAYBE_RESIGN, STARTUP, Design, Threads, design_of
-from statemachines.controller_event import HANDLING, REGISTER, ControllerEvent
+from statemachines.controller.agenda import IDLE, STOPPED, Agenda, Do
+from statemachines.controller.design import ELECTION, EXPIRED, MAYBE_RESIGN, STARTUP, Design, Threads, design_of
+from statemachines.controller.threads import HANDLING, REGISTER, ControllerEvent
 from statemachines.drawing.graphviz import (
     FONT_SIZE,
     FONTS,

@@ -7,15 +7,15 @@ from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from election.ids import BrokerId
-from statemachines.control_design import control_design_of
-from statemachines.control_responses import (
+from statemachines.controller.channel_manager import ControllerChannelManager, Delivery, RequestNotSent
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_responses import (
     ControlResponse,
     LeaderAndIsrResponse,
     StopReplicaResponse,
     UpdateMetadataResponse,
 )
-from statemachines.controller_channel_manager import ControllerChannelManager, Delivery, RequestNotSent
-from statemachines.controller_context import ControllerContext
 from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrRequest,

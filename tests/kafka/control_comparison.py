@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from spec.kafka.control_plane import ControlCommand, ControlPlane, Disagreement, Kinds
 from spec.kafka.control_values import parsed
+from statemachines.controller.state_change import StateChangeFailure
 from statemachines.messages.topic_partition import PartitionAndReplica
-from statemachines.state_change import StateChangeFailure
 from statemachines.tables.partition import PARTITION, PartitionState
 from statemachines.tables.replica import REPLICA, ReplicaState
 from statemachines.tables.table import Row as TableRow

@@ -11,8 +11,8 @@ from spec.kafka.sources import SOURCES, sources_for
 from statemachines.broker.hosted_partition import CommittedPartitionState, HostedPartition
 from statemachines.broker.metadata_cache import InMemoryMetadata
 from statemachines.broker.replica_manager import Fetching, LeadershipChange, LogFailure, ReplicaManager
-from statemachines.control_design import control_design_of
-from statemachines.control_responses import ControlResponse, UpdateMetadataResponse
+from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_responses import ControlResponse, UpdateMetadataResponse
 from statemachines.messages.control_requests import (
     UNKNOWN_BROKER_EPOCH,
     ControlRequest,

@@ -38,7 +38,7 @@ from tests.kafka.channel_comparison import (
 from tests.kafka.channel_sequences import Drawing
 from tests.kafka.conftest import Receivers
 from tests.kafka.receiver_comparison import RELEASE, KafkaReceivers
-from tests.statemachines.test_controller_channel_manager import MUTANTS, Kind
+from tests.statemachines.controller.test_channel_manager import MUTANTS, Kind
 
 OLDER = "2.8.2"
 """The other release whose channels are run."""

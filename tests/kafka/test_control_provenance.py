@@ -19,7 +19,7 @@ import pytest
 from spec.kafka import control_plane, event_plane, settled_plane
 from spec.kafka.world import ControlCommand
 from statemachines.changes.change import Compared, changes_of
-from statemachines.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign, control_design_of
 from tests.kafka.conftest import ControlPlanes
 from tests.kafka.control_sequences import Drawing
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing, SettledDrawing

@@ -10,7 +10,7 @@ import pytest
 
 from election.ids import BrokerId
 from spec.kafka.wire import RequestFrame
-from statemachines.zk_data import PREFERRED_REPLICA_ELECTION
+from statemachines.messages.zk_data import PREFERRED_REPLICA_ELECTION
 from statemachines.zookeeper.frames import Opcode
 from tests.kafka.real_cluster import RELEASE, Cluster, cluster_of, until
 

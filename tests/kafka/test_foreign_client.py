@@ -16,11 +16,11 @@ from spec.kafka.conformance import Conformance, conform
 from spec.kafka.foreign_client import LifeBesideForeignClient
 from spec.kafka.harness import Harness, driven_releases
 from spec.kafka.mappings.controller import DRIVEN
-from statemachines.agenda import Do
-from statemachines.controller import CONTROLLER_EPOCH, Threads
-from statemachines.controller_election import Answer, Refused
-from statemachines.controller_process import ControllerProcess
-from statemachines.one_partition import OnePartitionController
+from statemachines.controller.agenda import Do
+from statemachines.controller.design import CONTROLLER_EPOCH, Threads
+from statemachines.controller.election import Answer, Refused
+from statemachines.controller.one_partition import OnePartitionController
+from statemachines.controller.process import ControllerProcess
 from statemachines.zookeeper.tree import Code
 from tests.kafka.conftest import RELEASE, running
 

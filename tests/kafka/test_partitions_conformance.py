@@ -19,8 +19,8 @@ from spec.kafka.mappings.partitions import PartitionsMapping
 from spec.kafka.step_plane import KafkaSteps, StepsTask
 from spec.kafka.world import ControlCommand
 from spec.systems.partitions import Partitions
+from statemachines.messages.zk_data import TopicPartitionState
 from statemachines.releases import Release, line_of
-from statemachines.zk_data import TopicPartitionState
 from tests.kafka.conftest import RELEASE, ControlPlanes
 from tests.spec.systems.test_partitions import CountsAhead, mutant
 

@@ -29,8 +29,8 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 from statemachines.changes.change import Compared, changes_of
-from statemachines.control_design import ControlDesign
-from statemachines.controller import accepts
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.design import accepts
 from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrRequest,

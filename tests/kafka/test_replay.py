@@ -26,7 +26,7 @@ from spec.kafka.wire import RequestFrame
 from spec.language import Step
 from spec.language.errors import UsageError
 from spec.systems.controller import ClusterAtWork, ControllerLife
-from statemachines.agenda import Do
+from statemachines.controller.agenda import Do
 from statemachines.releases import Release
 
 COMMAND = str(Path(sys.executable).with_name("kafkaspec"))

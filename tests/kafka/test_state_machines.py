@@ -31,7 +31,7 @@ from spec.kafka.control_plane import RELEASES, ControlCommand, KafkaControlPlane
 from spec.kafka.control_values import DECODED, decoded_requests
 from spec.kafka.world import AGAIN
 from statemachines.changes.control import Stops
-from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
+from statemachines.controller.request_batch import ControllerBrokerRequestBatch
 from statemachines.messages.control_requests import (
     LeaderAndIsrRequest,
     UpdateMetadataPartitionState,

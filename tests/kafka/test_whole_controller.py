@@ -23,8 +23,8 @@ from spec.kafka.control_plane import KafkaControlPlane
 from spec.kafka.control_values import decoded_event
 from spec.kafka.event_plane import EVENTS, RELEASES, EventPlane
 from spec.kafka.world import ControlCommand
-from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.kafka_controller import KafkaController
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.kafka_controller import KafkaController
 from statemachines.messages.topic_partition import TopicPartition
 from tests.kafka.conftest import RELEASE, ControlPlanes
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing

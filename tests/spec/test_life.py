@@ -10,13 +10,13 @@ import pytest
 from spec.life import moves, moves_with
 from spec.releases import RELEASES
 from spec.systems.controller import ControllerLife
-from statemachines.agenda import IDLE, STOPPED, Agenda, Do
-from statemachines.controller import STARTUP, Threads, agendas, design_of, listening
-from statemachines.controller_election import Answer
-from statemachines.controller_event import HANDLING, MAYBE_RESIGN, ControllerEvent
-from statemachines.controller_process import ControllerProcess
+from statemachines.controller.agenda import IDLE, STOPPED, Agenda, Do
+from statemachines.controller.design import STARTUP, Threads, agendas, design_of, listening
+from statemachines.controller.election import Answer
+from statemachines.controller.one_partition import OnePartitionController
+from statemachines.controller.process import ControllerProcess
+from statemachines.controller.threads import HANDLING, MAYBE_RESIGN, ControllerEvent
 from statemachines.drawing.controller_diagram import At, Move
-from statemachines.one_partition import OnePartitionController
 from tests.generations import each_generation
 from tests.rows import rows
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
-from statemachines.control_design import ControlDesign
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_broker_request_batch import BatchState, ControllerBrokerRequestBatch
-from statemachines.controller_context import ContextState, ControllerContext
-from statemachines.kafka_zk_client import ZkRequest, retry_requests_until_connected
+from statemachines.controller.context import ContextState, ControllerContext
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.kafka_zk_client import ZkRequest, retry_requests_until_connected
+from statemachines.controller.partition_state_machine import PartitionStateMachine
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
+from statemachines.controller.request_batch import BatchState, ControllerBrokerRequestBatch
+from statemachines.controller.state_change import FailedStateChange, Handled, Processed, StateMachine
 from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,
@@ -21,12 +24,14 @@ from statemachines.messages.control_requests import (
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.partition_state_machine import PartitionStateMachine
-from statemachines.replica_state_machine import ReplicaStateMachine
-from statemachines.state_change import FailedStateChange, Handled, Processed, StateMachine
+from statemachines.messages.zk_data import (
+    TopicConfig,
+    TopicPartitionState,
+    topic_config_path,
+    topic_partition_state_path,
+)
 from statemachines.tables.partition import OfflinePartition, OnlinePartition, PartitionState
 from statemachines.tables.replica import OnlineReplica, ReplicaState
-from statemachines.zk_data import TopicConfig, TopicPartitionState, topic_config_path, topic_partition_state_path
 from statemachines.zookeeper.server import ZooKeeper
 
 C = TypeVar("C")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from statemachines.agenda import Agenda, Do
-from statemachines.controller import Design, Election, Threads
-from statemachines.controller_process import ControllerProcess, OnePartitionContext
-from statemachines.failover import failover, requests
+from statemachines.controller.agenda import Agenda, Do
+from statemachines.controller.design import Design, Election, Threads
+from statemachines.controller.failover import failover, requests
+from statemachines.controller.process import ControllerProcess, OnePartitionContext
 
 
 def without_fixes_of_2_2(

@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from statemachines.control_design import ControlDesign
-from statemachines.controller import BROKER_IDS, registration
-from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.controller_calls import Call, Processing
-from statemachines.controller_context import ControllerContext
-from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.controller.calls import Call, Processing
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.design import BROKER_IDS, registration
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.controller.partition_state_machine import PartitionStateMachine
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
+from statemachines.controller.request_batch import ControllerBrokerRequestBatch, InMemoryBatch
+from statemachines.controller.state_change import Processed
 from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrRequest,
@@ -26,10 +29,7 @@ from statemachines.messages.control_requests import (
 from statemachines.messages.errors import Errors
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.partition_state_machine import PartitionStateMachine
-from statemachines.replica_state_machine import ReplicaStateMachine
-from statemachines.state_change import Processed
-from statemachines.zk_data import (
+from statemachines.messages.zk_data import (
     DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION,
     LOG_DIR_EVENT_NOTIFICATION,

@@ -10,8 +10,8 @@ from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.metadata_cache import MetadataCache
 from statemachines.broker.replica_manager import NO_FAILURES, LeadershipChange, LogFailure, ReplicaManager
-from statemachines.control_design import ControlDesign
-from statemachines.control_responses import ControlResponse
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.control_responses import ControlResponse
 from statemachines.messages.control_requests import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,

@@ -23,8 +23,8 @@ from statemachines.changes.change import (
     since,
     until,
 )
-from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.controller import Design, design_of
+from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.design import Design, design_of
 from statemachines.releases import EXACT, RELEASES, UnknownRelease, numbers
 from tests.rows import rows
 

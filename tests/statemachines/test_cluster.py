@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from statemachines import Cluster
 from statemachines.cluster_history import Effect, Elected, Failed, Written, unclean_elections
 from statemachines.cluster_steps import ControllerStep, TakeRequest
+from statemachines.controller.replica_leader_election import ElectionType
+from statemachines.controller.state_change import FailedStateChange
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.messages.zk_data import TopicPartitionState
 from statemachines.releases import RELEASES
-from statemachines.replica_leader_election import ElectionType
-from statemachines.state_change import FailedStateChange
-from statemachines.zk_data import TopicPartitionState
 from tests.rows import rows
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -12,7 +12,6 @@ import pytest
 
 from election.ids import BrokerId
 from statemachines import Cluster
-from statemachines.alter_partition import AlterPartitionProcessor
 from statemachines.broker.alter_partition_manager import AlterPartitionManager
 from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.broker.kafka_apis import KafkaApis
@@ -20,12 +19,13 @@ from statemachines.broker.zk_alter_partition_manager import ZkAlterPartitionMana
 from statemachines.cluster_controller import ClusterController
 from statemachines.cluster_history import Failed, unclean_elections
 from statemachines.cluster_steps import ShutDownStep
-from statemachines.controller_calls import Calls, call
-from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.controller_process import ControllerProcess
+from statemachines.controller.alter_partition import AlterPartitionProcessor
+from statemachines.controller.calls import Calls, call
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.partition_state_machine import PartitionStateMachine
+from statemachines.controller.process import ControllerProcess
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica
-from statemachines.partition_state_machine import PartitionStateMachine
 from tests.mutants import mutant_tests
 from tests.statemachines.test_cluster import T0, Behind, in_sync, leader, with_topic
 

@@ -10,21 +10,22 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from election.ids import BrokerId
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.kafka_zk_client import ZkBatch, ZkRequest, ZkResponse
-from statemachines.messages.control_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
-from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
-from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.partition_state_machine import (
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.kafka_zk_client import ZkBatch, ZkRequest, ZkResponse
+from statemachines.controller.partition_state_machine import (
     CONTROLLED_SHUTDOWN,
     OFFLINE,
     PartitionStateChange,
     PartitionStateMachine,
     PartitionStep,
 )
-from statemachines.replica_state_machine import ReplicaStateChange, ReplicaStateMachine
-from statemachines.state_change import Handled
+from statemachines.controller.replica_state_machine import ReplicaStateChange, ReplicaStateMachine
+from statemachines.controller.request_batch import ControllerBrokerRequestBatch, InMemoryBatch
+from statemachines.controller.state_change import Handled
+from statemachines.controller.zk_state_machine import PartitionUpdate, StateChange
+from statemachines.messages.control_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.tables.partition import OnlinePartition
 from statemachines.tables.replica import (
     NewReplica,
@@ -33,7 +34,6 @@ from statemachines.tables.replica import (
     ReplicaDeletionStarted,
     ReplicaState,
 )
-from statemachines.zk_state_machine import PartitionUpdate, StateChange
 from statemachines.zookeeper.server import Multi
 from statemachines.zookeeper.tree import Check, Code
 from tests.mutants import mutant_tests

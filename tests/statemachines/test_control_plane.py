@@ -19,10 +19,10 @@ from statemachines.broker.hosted_partition import CommittedPartitionState
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.metadata_cache import InMemoryMetadata, MetadataCache
 from statemachines.broker.replica_manager import Fetching, ReplicaManager
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_channel_manager import ControllerChannelManager, Delivery
-from statemachines.controller_context import ControllerContext
-from statemachines.controller_event_processor import ControllerEventProcessor, event_of
+from statemachines.controller.channel_manager import ControllerChannelManager, Delivery
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.event_processor import ControllerEventProcessor, event_of
 from statemachines.messages.control_requests import ControlRequest
 from tests.statemachines.control import T0, T1
 from tests.statemachines.processing import EventCluster

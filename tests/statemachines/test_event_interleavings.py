@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from statemachines.controller import registration
-from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.controller_calls import Call, EventFailure, Processing
-from statemachines.controller_context import ControllerContext, InMemoryContext
-from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.kafka_zk_client import retry_requests_until_connected
+from statemachines.controller.calls import Call, EventFailure, Processing
+from statemachines.controller.context import ControllerContext, InMemoryContext
+from statemachines.controller.design import registration
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.kafka_zk_client import retry_requests_until_connected
+from statemachines.controller.partition_state_machine import PartitionStateMachine
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
+from statemachines.controller.request_batch import ControllerBrokerRequestBatch, InMemoryBatch
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.partition_state_machine import PartitionStateMachine
-from statemachines.replica_state_machine import ReplicaStateMachine
-from statemachines.zk_data import TopicAssignment, topic_partition_state_path
+from statemachines.messages.zk_data import TopicAssignment, topic_partition_state_path
 from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
 from statemachines.zookeeper.server import InMemoryState
 

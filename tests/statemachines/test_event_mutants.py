@@ -10,19 +10,19 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from election.ids import BrokerEpoch, BrokerId
-from statemachines.controller_calls import Call, Callback, Calls, EventFailure, call
-from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.controller.calls import Call, Callback, Calls, EventFailure, call
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.state_change import Processed
 from statemachines.messages.errors import Errors
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
-from statemachines.state_change import Processed
-from statemachines.tables.replica import OfflineReplica, ReplicaDeletionIneligible, ReplicaState
-from statemachines.zk_data import (
+from statemachines.messages.zk_data import (
     PREFERRED_REPLICA_ELECTION,
     isr_change_notification_path,
     topic_partition_state_path,
     topic_path,
 )
+from statemachines.tables.replica import OfflineReplica, ReplicaDeletionIneligible, ReplicaState
 from statemachines.zookeeper.tree import Code
 from tests.mutants import mutant_tests
 from tests.statemachines.control import T0, T1

@@ -19,16 +19,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from statemachines.control_design import control_design_of
-from statemachines.controller import registration
+from statemachines.controller.control_design import control_design_of
+from statemachines.controller.design import registration
+from statemachines.controller.partition_state_machine import PartitionStateMachine
+from statemachines.controller.replica_state_machine import ReplicaStateMachine, ReplicaStep
+from statemachines.controller.zk_state_machine import StateChange
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
-from statemachines.partition_state_machine import PartitionStateMachine
-from statemachines.replica_state_machine import ReplicaStateMachine, ReplicaStep
+from statemachines.messages.zk_data import topic_partition_state_path, topic_path
 from statemachines.tables.partition import OfflinePartition, OnlinePartition
 from statemachines.tables.replica import OfflineReplica, OnlineReplica, ReplicaDeletionIneligible, ReplicaState
-from statemachines.zk_data import topic_partition_state_path, topic_path
-from statemachines.zk_state_machine import StateChange
 from statemachines.zookeeper.tree import Code
 from tests.statemachines.test_control_mutants import ElectsInTheSameEpoch, RemovesInTheSameEpoch
 from tests.statemachines.turbulence import COMMANDS, LARGE, SMALL, Command, Extent, Turbulence

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from statemachines.agenda import Do
-from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH
-from statemachines.controller_calls import EventFailure
-from statemachines.controller_election import Answer
-from statemachines.controller_process import ControllerProcess
-from statemachines.kafka_controller import KafkaController
+from statemachines.controller.agenda import Do
+from statemachines.controller.calls import EventFailure
+from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH
+from statemachines.controller.election import Answer
+from statemachines.controller.kafka_controller import KafkaController
+from statemachines.controller.process import ControllerProcess
+from statemachines.controller.state_change import Processed
 from statemachines.messages.replica_assignment import ReplicaAssignment
-from statemachines.state_change import Processed
-from statemachines.zk_data import TopicAssignment, topic_path
+from statemachines.messages.zk_data import TopicAssignment, topic_path
 from statemachines.zookeeper.server import Operation
 from statemachines.zookeeper.tree import SetData
 from tests.mutants import mutant_tests
-from tests.statemachines.test_kafka_controller import Brokers
+from tests.statemachines.controller.test_kafka_controller import Brokers
 
 Controller = type[KafkaController]
 

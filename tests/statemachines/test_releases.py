@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 from statemachines import releases
-from statemachines.controller import design_of
+from statemachines.controller.design import design_of
+from statemachines.controller.failover import failover, resignation
 from statemachines.drawing.controller_diagram import picture_of
-from statemachines.failover import failover, resignation
 from statemachines.releases import EXACT, RELEASES, Release, UnknownRelease, line_of
 from statemachines.tables.partition import PARTITION
 from statemachines.tables.replica import REPLICA

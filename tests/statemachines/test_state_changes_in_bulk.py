@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.partition_state_machine import (
+from statemachines.controller.partition_state_machine import (
     CONTROLLED_SHUTDOWN,
     OFFLINE,
     PREFERRED,
@@ -17,7 +16,8 @@ from statemachines.partition_state_machine import (
     UNCLEAN_OFFLINE,
     PartitionLeaderElectionStrategy,
 )
-from statemachines.state_change import Handled
+from statemachines.controller.state_change import Handled
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.tables.partition import NewPartition, OnlinePartition
 from statemachines.tables.replica import OfflineReplica, OnlineReplica, ReplicaState
 from tests.statemachines.control import EPOCH, Cluster

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import transitions
 
-from statemachines.controller_context import ControllerContext
-from statemachines.partition_state_machine import PartitionStateMachine
-from statemachines.replica_state_machine import ReplicaStateMachine
-from statemachines.state_change import FailedStateChange, StateChangeFailure
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.partition_state_machine import PartitionStateMachine
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
+from statemachines.controller.state_change import FailedStateChange, StateChangeFailure
 from statemachines.tables.partition import PARTITION, NonExistentPartition, OnlinePartition
 from statemachines.tables.replica import REPLICA
 from tests.statemachines.control import T0, Cluster

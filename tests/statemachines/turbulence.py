@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from statemachines.control_design import ControlDesign
-from statemachines.control_responses import LeaderAndIsrResponse
-from statemachines.kafka_zk_client import READS, ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.control_responses import LeaderAndIsrResponse
+from statemachines.controller.kafka_zk_client import READS, ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
+from statemachines.controller.state_change import Handled, Processed
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.replica_leader_election import ElectionTrigger, ElectionType
-from statemachines.state_change import Handled, Processed
-from statemachines.tables.replica import OnlineReplica
-from statemachines.zk_data import (
+from statemachines.messages.zk_data import (
     LOG_DIR_EVENT_NOTIFICATION,
     PREFERRED_REPLICA_ELECTION,
     REASSIGN_PARTITIONS,
@@ -30,6 +29,7 @@ from statemachines.zk_data import (
     topic_partition_state_path,
     topic_path,
 )
+from statemachines.tables.replica import OnlineReplica
 from tests.statemachines.processing import EventCluster
 
 

@@ -21,8 +21,8 @@ from spec.language import Step
 from spec.language.state import Values
 from spec.parts.zookeeper import Session
 from spec.systems.controller import ClusterAtWork, ControllerLife
-from statemachines.agenda import WRITES, Do
-from statemachines.controller import (
+from statemachines.controller.agenda import WRITES, Do
+from statemachines.controller.design import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
@@ -30,7 +30,7 @@ from statemachines.controller import (
     Threads,
     registration,
 )
-from statemachines.controller_process import ControllerProcess, LiveBroker
+from statemachines.controller.process import ControllerProcess, LiveBroker
 from statemachines.zookeeper.server import Check, Create, Delete, Node, Operation, SetData
 
 __all__ = ["DRIVEN", "ControllerMapping", "EdgeClass", "edge_class"]

@@ -34,14 +34,14 @@ from spec.language import Size, Step
 from spec.language.state import Values
 from spec.systems.cluster import ANSWERS, LEADERS, TOPIC, ClusterState
 from spec.systems.partitions import Partitions
-from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.controller_calls import Call
+from statemachines.controller.calls import Call
+from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.partition_state_machine import PartitionStateChange
+from statemachines.controller.replica_state_machine import ReplicaStateChange
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.partition_state_machine import PartitionStateChange
 from statemachines.releases import Release, line_of
-from statemachines.replica_state_machine import ReplicaStateChange
 from statemachines.zookeeper.tree import ZkPath
 
 __all__ = ["OLD_BROKERS", "PartitionsMapping"]

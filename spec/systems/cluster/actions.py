@@ -17,18 +17,18 @@ from spec.systems.cluster.state import (
     leaders_wait,
     leaders_write,
 )
-from statemachines.alter_partition import AlteredPartitions, AlterPartitionData, AlterPartitionRequest
 from statemachines.broker.hosted_partition import goes_by
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_broker_request_batch import InMemoryBatch
-from statemachines.controller_calls import Await, Calls, EventFailure, Processing, call_of
-from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.kafka_zk_client import UNFENCED, ZkBatch, retry_requests_until_connected
+from statemachines.controller.alter_partition import AlteredPartitions, AlterPartitionData, AlterPartitionRequest
+from statemachines.controller.calls import Await, Calls, EventFailure, Processing, call_of
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.kafka_zk_client import UNFENCED, ZkBatch, retry_requests_until_connected
+from statemachines.controller.request_batch import InMemoryBatch
+from statemachines.controller.state_change import Handled, Processed
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.state_change import Handled, Processed
-from statemachines.zk_data import topic_partition_state_path
+from statemachines.messages.zk_data import topic_partition_state_path
 from statemachines.zookeeper.tree import Code
 
 P = ParamSpec("P")

@@ -9,11 +9,11 @@ from spec.language import Step, invariant, sometimes, transition_invariant
 from spec.parts.request_batch import Batch
 from spec.systems.cluster.actions import ClusterActions
 from spec.systems.cluster.state import C, Role, elects_the_living, leaders_write
-from statemachines.controller_failover import ControllerFailover
-from statemachines.kafka_zk_client import ZkBatch
+from statemachines.controller.failover_calls import ControllerFailover
+from statemachines.controller.kafka_zk_client import ZkBatch
+from statemachines.controller.partition_state_machine import PREFERRED, REASSIGN
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.partition_state_machine import PREFERRED, REASSIGN
 from statemachines.tables.partition import (
     PARTITION,
     NewPartition,

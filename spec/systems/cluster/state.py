@@ -30,20 +30,15 @@ from spec.parts.partition_states import PartitionStates
 from spec.parts.request_batch import Batch, BatchPart, RequestsWithoutMetadata
 from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
-from statemachines.alter_partition import AlteringPartitions
-from statemachines.broker_changes import BrokerChanges
-from statemachines.control_design import ControlDesign
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
-from statemachines.controller_calls import Call, Frame, StackFrames, ZkRequests
-from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.isr_alterations import IsrAlterations
-from statemachines.kafka_zk_client import UNFENCED, ZkBatch
-from statemachines.messages.control_requests import LeaderAndIsrPartitionState, StopReplicaPartitionState
-from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
-from statemachines.messages.replica_assignment import ReplicaAssignment
-from statemachines.messages.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
-from statemachines.partition_state_machine import (
+from statemachines.controller.alter_partition import AlteringPartitions
+from statemachines.controller.broker_changes import BrokerChanges
+from statemachines.controller.calls import Call, Frame, StackFrames, ZkRequests
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.isr_alterations import IsrAlterations
+from statemachines.controller.kafka_zk_client import UNFENCED, ZkBatch
+from statemachines.controller.partition_state_machine import (
     OFFLINE,
     PREFERRED,
     REASSIGN,
@@ -51,16 +46,21 @@ from statemachines.partition_state_machine import (
     PartitionStateChange,
     PartitionStateMachine,
 )
-from statemachines.replica_state_machine import OfBroker, ReplicaStateChange, ReplicaStateMachine
-from statemachines.state_change import ElectionOutcome, Handled, StateChangeCause
-from statemachines.tables.replica import NewReplica, OfflineReplica
-from statemachines.zk_data import (
+from statemachines.controller.replica_state_machine import OfBroker, ReplicaStateChange, ReplicaStateMachine
+from statemachines.controller.request_batch import ControllerBrokerRequestBatch
+from statemachines.controller.state_change import ElectionOutcome, Handled, StateChangeCause
+from statemachines.controller.zk_state_machine import PartitionUpdate
+from statemachines.messages.control_requests import LeaderAndIsrPartitionState, StopReplicaPartitionState
+from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
+from statemachines.messages.zk_data import (
     TopicPartitionState,
     topic_partition_path,
     topic_partition_state_path,
     topic_partitions_path,
 )
-from statemachines.zk_state_machine import PartitionUpdate
+from statemachines.tables.replica import NewReplica, OfflineReplica
 from statemachines.zookeeper.tree import SessionId, ZkVersion
 
 Deaths = Annotated[int, "how often brokers died"]

@@ -22,17 +22,17 @@ from spec.systems.control_requests.state import (
     writes,
 )
 from statemachines.broker.replica_manager import NO_FAILURES, LogFailure
-from statemachines.control_responses import ControlResponse
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_broker_request_batch import InMemoryBatch
-from statemachines.controller_calls import Calls, Processing, call_of
-from statemachines.controller_channel_manager import Delivery
-from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.kafka_zk_client import ZkBatch, retry_requests_until_connected
+from statemachines.controller.calls import Calls, Processing, call_of
+from statemachines.controller.channel_manager import Delivery
+from statemachines.controller.control_responses import ControlResponse
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.kafka_zk_client import ZkBatch, retry_requests_until_connected
+from statemachines.controller.request_batch import InMemoryBatch
+from statemachines.controller.state_change import Processed
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.state_change import Processed
 
 EPOCHS_OF_REASSIGNMENT: Final = 2
 """Leader epochs that begin in the event of a reassignment: when it is asked for, and when a replica goes."""

@@ -34,10 +34,12 @@ from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
 from spec.releases import ByRelease
 from spec.systems.cluster import CONTROLLER, TOPIC, TOPIC_PATH, Deaths
 from statemachines.broker.replica_manager import ReplicaManager
-from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
-from statemachines.controller_channel_manager import ControllerChannelManager
+from statemachines.controller.channel_manager import ControllerChannelManager
+from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.partition_state_machine import PartitionStateMachine
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
+from statemachines.controller.request_batch import ControllerBrokerRequestBatch
 from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrRequest,
@@ -47,9 +49,7 @@ from statemachines.messages.control_requests import (
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
-from statemachines.partition_state_machine import PartitionStateMachine
-from statemachines.replica_state_machine import ReplicaStateMachine
-from statemachines.zk_data import (
+from statemachines.messages.zk_data import (
     TopicAssignment,
     TopicPartitionState,
     topic_partition_path,

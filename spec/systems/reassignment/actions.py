@@ -16,13 +16,13 @@ from spec.systems.reassignment.state import (
     may_shrink,
 )
 from statemachines.broker.in_sync_replicas import may_expire
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_calls import EventFailure, Processing
-from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.controller.calls import EventFailure, Processing
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.state_change import Processed
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.state_change import Processed
-from statemachines.zk_data import REASSIGN_PARTITIONS
+from statemachines.messages.zk_data import REASSIGN_PARTITIONS
 
 
 class ReassignmentActions(ReassignmentVariables[R]):

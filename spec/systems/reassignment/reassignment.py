@@ -19,11 +19,11 @@ from spec.systems.reassignment.state import (
     may_arrive,
     may_be_in_sync_from_outside,
 )
-from statemachines.controller_calls import Call
-from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.controller.calls import Call
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.partition_reassignment import PartitionReassignment
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.partition_reassignment import PartitionReassignment
 from statemachines.tables.replica import (
     NewReplica,
     OfflineReplica,

@@ -15,11 +15,9 @@ from spec.parts.zk_client import ZkClientReadingVariables, isr_change_notificati
 from spec.parts.zookeeper import Znodes
 from spec.releases import ByRelease
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
-from statemachines.alter_partition import AlteringPartitions
-from statemachines.broker_changes import BrokerChanges
-from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_calls import (
+from statemachines.controller.alter_partition import AlteringPartitions
+from statemachines.controller.broker_changes import BrokerChanges
+from statemachines.controller.calls import (
     Await,
     Call,
     Calls,
@@ -31,16 +29,18 @@ from statemachines.controller_calls import (
     then,
     then_of,
 )
-from statemachines.controller_failover import ControllerFailover
-from statemachines.controller_zk_client import Assignments, ControllerZkClient
+from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.failover_calls import ControllerFailover
+from statemachines.controller.partition_reassignment import PartitionReassignment
+from statemachines.controller.partition_state_machine import OFFLINE, REASSIGN
+from statemachines.controller.reassignment_steps import ReassignmentSteps
+from statemachines.controller.state_change import Handled
+from statemachines.controller.zk_client import Assignments, ControllerZkClient
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicName, TopicPartition
-from statemachines.partition_reassignment import PartitionReassignment
-from statemachines.partition_state_machine import OFFLINE, REASSIGN
-from statemachines.reassignment_steps import ReassignmentSteps
-from statemachines.state_change import Handled
-from statemachines.zk_data import (
+from statemachines.messages.zk_data import (
     ISR_CHANGE_NOTIFICATION,
     REASSIGN_PARTITIONS,
     TopicAssignment,

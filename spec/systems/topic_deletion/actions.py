@@ -14,11 +14,11 @@ from spec.systems.topic_deletion.state import (
     elects,
     may_expand,
 )
-from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.zk_data import TopicAssignment
+from statemachines.messages.zk_data import TopicAssignment
 
 
 class TopicDeletionActions(TopicDeletionVariables):

@@ -25,20 +25,20 @@ from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Znodes
 from spec.releases import ByRelease
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
-from statemachines.broker_changes import BrokerChanges
-from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.controller import CONTROLLER_EPOCH
-from statemachines.controller_calls import Await, Calls, Frame, StackFrames, call, call_of
-from statemachines.controller_failover import ControllerFailover
-from statemachines.controller_zk_client import ControllerZkClient
+from statemachines.controller.broker_changes import BrokerChanges
+from statemachines.controller.calls import Await, Calls, Frame, StackFrames, call, call_of
+from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.failover_calls import ControllerFailover
+from statemachines.controller.partition_state_machine import OFFLINE
+from statemachines.controller.state_change import Handled
+from statemachines.controller.topic_changes import TopicChanges
+from statemachines.controller.topic_deletion_manager import TopicDeletionManager
+from statemachines.controller.zk_client import ControllerZkClient
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.replica_assignment import UNASSIGNED, ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
-from statemachines.partition_state_machine import OFFLINE
-from statemachines.state_change import Handled
-from statemachines.topic_changes import TopicChanges
-from statemachines.topic_deletion_manager import TopicDeletionManager
-from statemachines.zk_data import (
+from statemachines.messages.zk_data import (
     DELETE_TOPICS,
     TopicAssignment,
     TopicPartitionState,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.systems.controller import ControllerLife
-from statemachines.agenda import METHODS, Do
+from statemachines.controller.agenda import METHODS, Do
 
 PROCESS, CONTROLLER, THREAD = "broker", "controller of broker {broker}", "ZkEventThread of broker {broker}"
 

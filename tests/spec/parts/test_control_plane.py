@@ -27,8 +27,8 @@ from statemachines.broker.hosted_partition import CommittedPartitionState, Hoste
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.metadata_cache import InMemoryMetadata, MetadataCache
 from statemachines.broker.replica_manager import Fetching, ReplicaManager
-from statemachines.controller_channel_manager import ControllerChannelManager, RequestSendThread
-from statemachines.controller_context import ControllerContext
+from statemachines.controller.channel_manager import ControllerChannelManager, RequestSendThread
+from statemachines.controller.context import ControllerContext
 from statemachines.messages.control_requests import (
     UNKNOWN_BROKER_EPOCH,
     ControlRequest,

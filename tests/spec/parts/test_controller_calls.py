@@ -12,9 +12,9 @@ from spec.checking.local import LocalEngine
 from spec.language import SpecificationError
 from spec.parts.controller_calls import EventThreadPart, in_order
 from spec.systems.partitions import Partitions
-from statemachines.controller_calls import Call, Frame, InCase, StackFrames, call_of
-from statemachines.controller_event_processor import ControllerEventProcessor as Controller
-from statemachines.controller_zk_client import ControllerZkClient
+from statemachines.controller.calls import Call, Frame, InCase, StackFrames, call_of
+from statemachines.controller.event_processor import ControllerEventProcessor as Controller
+from statemachines.controller.zk_client import ControllerZkClient
 from statemachines.messages.topic_partition import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -6,8 +6,8 @@ from typing import Any
 
 from spec.language import Look
 from spec.parts.controllers_shown import belief, controllers_drawn, intent
-from statemachines.agenda import Do
-from statemachines.controller_process import ControllerProcess
+from statemachines.controller.agenda import Do
+from statemachines.controller.process import ControllerProcess
 from tests.rows import rows
 from tests.statemachines.controllers import at
 

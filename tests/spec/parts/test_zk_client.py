@@ -14,13 +14,13 @@ from spec.systems.control_requests import ControlRequests
 from spec.systems.partitions import Partitions
 from spec.systems.reassignment import Reassignment
 from spec.systems.topic_deletion import TopicDeletion
-from statemachines.control_design import ControlDesign
-from statemachines.controller_calls import Call, Calls, EventFailure, then
-from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.controller_zk_client import ControllerZkClient
+from statemachines.controller.calls import Call, Calls, EventFailure, then
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.state_change import Processed, carry_out
+from statemachines.controller.zk_client import ControllerZkClient
 from statemachines.messages.replica_assignment import ReplicaAssignment
-from statemachines.state_change import Processed, carry_out
-from statemachines.zk_data import (
+from statemachines.messages.zk_data import (
     DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION,
     TopicAssignment,

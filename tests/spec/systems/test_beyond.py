@@ -24,13 +24,13 @@ from spec.systems.reassignment import Reassignment
 from spec.systems.topic_deletion import TopicDeletion
 from spec.testing import Violation, as_state_machine
 from statemachines.broker.replica_manager import NO_FAILURES, LogFailure
-from statemachines.control_responses import ControlResponse, PartitionErrors
-from statemachines.controller_calls import Call, Calls
-from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.controller.calls import Call, Calls
+from statemachines.controller.control_responses import ControlResponse, PartitionErrors
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.replica_state_machine import ReplicaStateMachine, ReplicaStep
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.replica_state_machine import ReplicaStateMachine, ReplicaStep
 from statemachines.tables.replica import OfflineReplica, ReplicaState
 from tests.spec.testing.running import failure_of
 

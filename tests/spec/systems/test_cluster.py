@@ -8,7 +8,7 @@ import pytest
 
 from spec.atlas.loading import system_named
 from spec.checking import check
-from statemachines.zk_state_machine import ZkStateMachine
+from statemachines.controller.zk_state_machine import ZkStateMachine
 
 LOGS: set[Any] = set()
 SYSTEMS = ("partitions", "reassignment", "topic-deletion", "control-requests")

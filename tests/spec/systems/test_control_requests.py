@@ -19,14 +19,14 @@ from spec.releases import RELEASES
 from spec.reports.sequence_diagram import messages_of
 from spec.systems.control_requests import ControlledBrokers, ControlRequests
 from statemachines.broker.replica_manager import ReplicaManager
-from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
-from statemachines.controller_channel_manager import ControllerChannelManager, Delivery
+from statemachines.controller.channel_manager import ControllerChannelManager, Delivery
+from statemachines.controller.partition_state_machine import PartitionStateMachine
+from statemachines.controller.request_batch import ControllerBrokerRequestBatch
+from statemachines.controller.zk_state_machine import PartitionUpdate
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.partition_state_machine import PartitionStateMachine
-from statemachines.zk_state_machine import PartitionUpdate
 from tests.spec.systems.test_drawn_states import drawn_after
 
 QUIET: dict[str, Any] = {"max_deaths": 0, "moves": 0, "lost_replies": False}

@@ -14,7 +14,7 @@ from spec.checking import Result, check
 from spec.language import Specification
 from spec.releases import RELEASES
 from spec.systems.controller_election import ControllerElection
-from statemachines.controller import CONTROLLER
+from statemachines.controller.design import CONTROLLER
 from tests.spec.systems.faults import (
     DeletingUnfenced,
     ElectionOnServers,

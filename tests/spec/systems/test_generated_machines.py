@@ -25,7 +25,7 @@ from spec.systems.reassignment import Reassignment
 from spec.systems.replication import Kip320
 from spec.systems.topic_deletion import TopicDeletion
 from spec.testing import Violation, as_state_machine
-from statemachines.agenda import Do
+from statemachines.controller.agenda import Do
 from tests.spec.testing.running import failure_of, run
 
 

@@ -20,15 +20,15 @@ from spec.parts.request_batch import RequestsWithoutMetadata
 from spec.releases import RELEASES
 from spec.systems.cluster import ClusterState
 from spec.systems.partitions import Partitions
-from statemachines.kafka_zk_client import ZkBatch, ZkRequest
+from statemachines.controller.kafka_zk_client import ZkBatch, ZkRequest
+from statemachines.controller.partition_state_machine import PREFERRED, REASSIGN, PartitionStateMachine, PartitionStep
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
+from statemachines.controller.state_change import Handled
+from statemachines.controller.zk_state_machine import PartitionUpdate, StateChange
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
-from statemachines.partition_state_machine import PREFERRED, REASSIGN, PartitionStateMachine, PartitionStep
-from statemachines.replica_state_machine import ReplicaStateMachine
-from statemachines.state_change import Handled
 from statemachines.tables.partition import NonExistentPartition, OfflinePartition, PartitionState
 from statemachines.tables.replica import OfflineReplica, OnlineReplica, ReplicaDeletionIneligible, ReplicaState
-from statemachines.zk_state_machine import PartitionUpdate, StateChange
 from statemachines.zookeeper.tree import ANY_VERSION, Code
 
 PROPOSED: Mapping[str, Any] = {"clear_batch": True, "elect_if_created": True, "read_back_alteration": True}

@@ -18,12 +18,12 @@ from spec.checking import Result, check
 from spec.language import Specification, transition_invariant
 from spec.releases import RELEASES
 from spec.systems.reassignment import ReassignedCluster, Reassignment
-from statemachines.controller_calls import Call, Calls
-from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.controller.calls import Call, Calls
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.zk_state_machine import PartitionUpdate
 from statemachines.messages.leader_and_isr import LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.zk_state_machine import PartitionUpdate
 from tests.spec.systems.test_partitions import MUTANTS as OF_PARTITIONS
 from tests.spec.systems.test_partitions import CountsTwice, PermitsUnclean
 from tests.spec.systems.test_partitions import mutant as mutant_of

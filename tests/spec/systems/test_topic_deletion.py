@@ -17,12 +17,12 @@ from spec.checking import Result, check
 from spec.language import Specification
 from spec.releases import RELEASES
 from spec.systems.topic_deletion import DeletingZkClient, TopicDeletion
-from statemachines.control_responses import PartitionErrors
-from statemachines.controller_calls import Calls, call
-from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.controller.calls import Calls, call
+from statemachines.controller.control_responses import PartitionErrors
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.partition_state_machine import OFFLINE, PartitionStateMachine, PartitionStep
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import TopicName
-from statemachines.partition_state_machine import OFFLINE, PartitionStateMachine, PartitionStep
 from statemachines.tables.partition import NewPartition, OfflinePartition, OnlinePartition
 from tests.spec.systems.test_partitions import MUTANTS as OF_PARTITIONS
 from tests.spec.systems.test_partitions import mutant as mutant_of

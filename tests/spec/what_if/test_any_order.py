@@ -42,13 +42,13 @@ from spec.what_if.plan import EventPlan, PlannedCluster
 from spec.what_if.planned_move import MovingCluster, PlannedMove
 from spec.what_if.prediction import PartitionHealth, what_if
 from spec.what_if.situations import MOVE, Situation, brokers_by_place, situations
-from statemachines.control_design import control_design_of
+from statemachines.controller.control_design import control_design_of
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.messages.zk_data import TopicPartitionState, topic_partition_path, topic_partition_state_path
 from statemachines.releases import RELEASES
-from statemachines.zk_data import TopicPartitionState, topic_partition_path, topic_partition_state_path
 from statemachines.zookeeper.tree import Node
 from tests.rows import rows
 

@@ -20,12 +20,12 @@ from spec.what_if.events import (
 from spec.what_if.prediction import PartitionHealth, Prediction, what_if
 from spec.what_if.running_cluster import RunningCluster
 from statemachines.cluster_history import Elected, Failed, Sent, Written
-from statemachines.control_design import control_design_of
+from statemachines.controller.control_design import control_design_of
 from statemachines.messages.control_requests import StopReplicaRequest
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
+from statemachines.messages.zk_data import TopicPartitionState
 from statemachines.releases import RELEASES
-from statemachines.zk_data import TopicPartitionState
 from tests.rows import rows
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))

@@ -9,17 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from election.brokers import InvalidBrokers
-from statemachines.alter_partition import AlterPartitionOutcome, AlterPartitionRequest, AlterPartitionResponse
 from statemachines.broker.alter_partition_manager import AlterPartitionManager
 from statemachines.broker.hosted_partition import CommittedPartitionState, HostedPartition, PendingPartitionChange
-from statemachines.control_design import control_design_of
+from statemachines.controller.alter_partition import (
+    AlterPartitionOutcome,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+)
+from statemachines.controller.control_design import control_design_of
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import TopicPartition
 from tests.mutants import mutant_tests
 from tests.statemachines.control import T0, T1
+from tests.statemachines.controller.test_alter_partition import Altering
 from tests.statemachines.receiving import BROKER_EPOCH, Broker
-from tests.statemachines.test_alter_partition import Altering
 
 Kind = type[AlterPartitionManager]
 

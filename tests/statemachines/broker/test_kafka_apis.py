@@ -12,8 +12,8 @@ from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.metadata_cache import MetadataCache
 from statemachines.broker.replica_manager import NO_FAILURES, LeadershipChange, LogFailure, ReplicaManager
-from statemachines.control_design import control_design_of
-from statemachines.control_responses import ControlResponse, UpdateMetadataResponse
+from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_responses import ControlResponse, UpdateMetadataResponse
 from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,

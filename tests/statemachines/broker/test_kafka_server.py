@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statemachines import controlled_shutdown
 from statemachines.broker import kafka_server
 from statemachines.broker.kafka_server import (
     AskController,
@@ -25,15 +24,16 @@ from statemachines.broker.kafka_server import (
     Stopped,
 )
 from statemachines.broker.metadata_cache import MetadataCache
-from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.controlled_shutdown import (
+from statemachines.controller import controlled_shutdown
+from statemachines.controller.calls import EventFailure
+from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.controlled_shutdown import (
     ControlledShutdownRequest,
     ControlledShutdownResponse,
     controlled_shutdown_response,
 )
-from statemachines.controller import CONTROLLER
-from statemachines.controller_calls import EventFailure
-from statemachines.kafka_zk_client import ZkResponse, retry_requests_until_connected
+from statemachines.controller.design import CONTROLLER
+from statemachines.controller.kafka_zk_client import ZkResponse, retry_requests_until_connected
 from statemachines.messages.errors import Errors
 from statemachines.zookeeper.tree import Code
 from tests.mutants import mutant_tests

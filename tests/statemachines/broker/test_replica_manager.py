@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from statemachines.broker import replica_manager
 from statemachines.broker.hosted_partition import OFFLINE_PARTITION, HostedPartition
 from statemachines.broker.replica_manager import LogFailure
-from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.control_responses import LeaderAndIsrResponse
+from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_responses import LeaderAndIsrResponse
 from statemachines.messages.control_requests import LeaderAndIsrRequest, StopReplicaPartitionState, StopReplicaRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import TopicPartition

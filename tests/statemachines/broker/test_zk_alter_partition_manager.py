@@ -9,8 +9,8 @@ import pytest
 
 from statemachines.broker.hosted_partition import CommittedPartitionState
 from statemachines.broker.zk_alter_partition_manager import IsrUpdate, ZkAlterPartitionManager
-from statemachines.control_design import control_design_of
-from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.controller.control_design import control_design_of
+from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.messages.control_requests import LeaderAndIsrRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from spec.life import moves
-from statemachines.agenda import IDLE, STOPPED, Agenda, Do
+from statemachines.controller.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.drawing import controller_diagram
 from statemachines.drawing.controller_diagram import FORMATS, At, Move, Picture, mermaid, svg
 from tests.generations import each_generation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statemachines.controller import BROKER_IDS, CONTROLLER
+from statemachines.controller.design import BROKER_IDS, CONTROLLER
 from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
 from statemachines.zookeeper.server import Create, Delete, EventType, ZooKeeper
 from tests.rows import rows

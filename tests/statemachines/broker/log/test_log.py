@@ -6,14 +6,14 @@ import logging
 
 import pytest
 
-from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
-from statemachines.controller_context import ControllerContext
-from statemachines.controller_event_processor import event_processor
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.event_processor import event_processor
+from statemachines.controller.partition_state_machine import OFFLINE, PartitionStateMachine
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
+from statemachines.controller.request_batch import ControllerBrokerRequestBatch
+from statemachines.controller.state_change import FailedStateChange, Handled, StateChangeFailure
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.partition_state_machine import OFFLINE, PartitionStateMachine
-from statemachines.replica_state_machine import ReplicaStateMachine
-from statemachines.state_change import FailedStateChange, Handled, StateChangeFailure
 from statemachines.tables.partition import NonExistentPartition, OnlinePartition
 from statemachines.tables.replica import NonExistentReplica, OnlineReplica
 
@@ -25,7 +25,11 @@ FAILED = [
     FailedStateChange(REPLICA, NonExistentReplica, OnlineReplica, ILLEGAL),
 ]
 LOGGED = [
-    ("statemachines.state_change", logging.ERROR, f"{subject} did not change from {states}: InvalidTransition")
+    (
+        "statemachines.controller.state_change",
+        logging.ERROR,
+        f"{subject} did not change from {states}: InvalidTransition",
+    )
     for subject, states in (
         ("t-0", "NonExistentPartition to OnlinePartition"),
         ("t-0 on 1", "NonExistentReplica to OnlineReplica"),

@@ -1,0 +1,250 @@
+"""Broker changes: brokers that come, go, or come again, and log directories that fail.
+
+A change of /brokers/ids says only that something has changed: the brokers are read, and compared with those that the
+controller knows. A *bounced* broker is registered under a later epoch than the one that is known: it went and came
+again unseen, and is handled as one that is dead and then new. Until 2.1 a broker had no epoch, and a bounced one was
+not noticed [B5, KAFKA-7235, 2.2].
+
+    a new broker    the others are told of it, and it of all partitions. Its replicas -> OnlineReplica, so it is told
+                    who leads them; partitions that have no leader are elected for; reassignments to it and deletions
+                    of topics on it go on
+    a dead one      partitions whose leader is not online -> OfflinePartition, and are elected for; then its replicas
+                    -> OfflineReplica, out of the ISRs. Those of topics that are to be deleted are not deletable now
+    a failed disk   its broker says so in ZooKeeper, not which replicas: all of them are told who leads, and those
+                    that answer KAFKA_STORAGE_ERROR are offline, as those of a dead broker are
+
+Elections come before replicas leave the ISRs. So where another leader is found the dead have left the ISR with it,
+and replicas are told the same leader epoch a second time, which they refuse.
+
+Left out: BrokerModifications, for addresses are left out, and with it the handlers of brokers' nodes; features.
+
+[processBrokerChange, onBrokerStartup, onBrokerFailure, onReplicasBecomeOffline in KafkaController.scala, 3.9]
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import ClassVar
+
+from election.ids import BrokerEpoch, BrokerId
+from statemachines.controller.calls import Call, Calls, Frame, StackFrames, at_last, call, call_of, then
+from statemachines.controller.control_responses import LeaderAndIsrResponse
+from statemachines.controller.event_driver import EventDriver
+from statemachines.controller.kafka_zk_client import ZkResponse
+from statemachines.controller.partition_reassignment import PartitionReassignment
+from statemachines.controller.state_change import ElectionOutcome
+from statemachines.controller.topic_deletion_manager import TopicDeletionManager
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.messages.zk_data import LOG_DIR_EVENT_NOTIFICATION
+from statemachines.tables.partition import OfflinePartition
+from statemachines.tables.replica import OfflineReplica, OnlineReplica
+
+__all__ = ["BrokerChanges"]
+
+
+class BrokerChanges(PartitionReassignment):
+    """The part of a controller that follows brokers and their disks."""
+
+    # Events.
+
+    def process_broker_change(self) -> Calls:
+        """The children of /brokers/ids have changed. [BrokerChange]"""
+        return self.zk_client.get_all_broker_and_epochs_in_cluster(then(self._brokers_changed))
+
+    def process_log_dir_event_notification(self) -> Calls:
+        """A broker has lost a log directory. [LogDirEventNotification]"""
+        return self.zk_client.get_children(LOG_DIR_EVENT_NOTIFICATION, then(self._log_dirs_failed), watch=True)
+
+    def process_leader_and_isr_response_received(self, response: LeaderAndIsrResponse, broker: BrokerId) -> Calls:
+        """A broker has answered which of its replicas it can serve. [LeaderAndIsrResponseReceived]"""
+        if response.errorCode is not Errors.NONE:
+            return ()
+        before = self.context.state.replicas_on_offline_dirs.get(broker, frozenset())
+        online = {partition for partition, error in response.partitionErrors if error is Errors.NONE}
+        offline = {partition for partition, error in response.partitionErrors if error is Errors.KAFKA_STORAGE_ERROR}
+        now = frozenset((before - online) | offline)
+        self.context.state.replicas_on_offline_dirs[broker] = now
+        new = tuple(PartitionAndReplica(partition, broker) for partition in sorted(now - before))
+        return self.on_replicas_become_offline(new) if new else ()
+
+    # Brokers.
+
+    def _brokers_changed(self, registered: Sequence[tuple[BrokerId, BrokerEpoch]]) -> Calls:
+        current, known = dict(registered), dict(self.context.state.live_broker_epochs)
+        new = tuple(sorted(current.keys() - known.keys()))
+        dead = tuple(sorted(known.keys() - current.keys()))
+        bounced = tuple(
+            sorted(
+                broker
+                for broker in current.keys() & known.keys()
+                if self.design.broker_epoch and current[broker] > known[broker]
+            )
+        )
+        for broker in new:
+            self.channels.add_broker(broker)
+        for broker in bounced:
+            self.channels.remove_broker(broker)
+        for broker in bounced:
+            self.channels.add_broker(broker)
+        for broker in dead:
+            self.channels.remove_broker(broker)
+        if not self.design.broker_epoch:  # the live brokers were replaced as a whole
+            self.context.set_live_brokers(current)
+        return (
+            *self._come(new, current),
+            *self._go(bounced),
+            *self._come(bounced, current),
+            *self._go(dead),
+        )
+
+    def _come(self, brokers: Sequence[BrokerId], epochs: dict[BrokerId, BrokerEpoch]) -> Calls:
+        registered = tuple((broker, epochs[broker]) for broker in brokers)
+        return (call(self._brokers_come, registered),) if brokers else ()
+
+    def _go(self, brokers: Sequence[BrokerId]) -> Calls:
+        return (call(self._brokers_go, tuple(brokers)),) if brokers else ()
+
+    def _brokers_come(self, registered: Sequence[tuple[BrokerId, BrokerEpoch]]) -> Calls:
+        self.context.add_live_brokers(dict(registered))
+        return self.on_broker_startup(tuple(broker for broker, _ in registered))
+
+    def _brokers_go(self, brokers: Sequence[BrokerId]) -> Calls:
+        self.context.remove_live_brokers(brokers)
+        return self.on_broker_failure(brokers)
+
+    def on_broker_startup(self, new_brokers: Sequence[BrokerId]) -> Calls:
+        """These brokers have come."""
+        self._forget_offline_dirs(new_brokers)
+        if self.design.metadata_of_given:
+            existing = tuple(broker for broker in self.all_brokers() if broker not in new_brokers)
+            self.send_update_metadata_request(existing)
+            self.send_update_metadata_request(new_brokers, self._partitions_for_new_brokers())
+        else:
+            self.send_update_metadata_request(self.all_brokers())
+        replicas = self.context.replicas_on_brokers(new_brokers)
+        topics = tuple(dict.fromkeys(replica.topic_partition.topic for replica in replicas))
+        return (
+            call(self.replicas_become, replicas, OnlineReplica),
+            call(self.trigger_online_partition_state_change),
+            call(self._resume_reassignments_to, tuple(new_brokers)),
+            call(self._resume_deletions_on_new_brokers, topics),
+        )
+
+    def _partitions_for_new_brokers(self) -> Sequence[TopicPartition]:
+        """Those that have had a leader; until 2.6 those that are to be deleted among them."""
+        if self.design.queued_to_the_end:
+            return self.context.partitions_with_leaders()
+        return tuple(self.context.state.partition_leadership_info)
+
+    def on_broker_failure(self, dead_brokers: Sequence[BrokerId]) -> Calls:
+        """These brokers have gone."""
+        self._forget_offline_dirs(dead_brokers)
+        self.context.state.shutting_down_broker_ids -= frozenset(dead_brokers)
+        return self.on_replicas_become_offline(self.context.replicas_on_brokers(dead_brokers), dead_brokers)
+
+    def on_replicas_become_offline(
+        self, new_offline_replicas: Sequence[PartitionAndReplica], gone: Collection[BrokerId] = ()
+    ) -> Calls:
+        """These replicas are not online any more, since brokers are gone or their log directories have failed."""
+        for_deletion: list[PartitionAndReplica] = []
+        not_for_deletion: list[PartitionAndReplica] = []
+        for replica in new_offline_replicas:
+            queued = self.is_topic_queued_up_for_deletion(replica.topic_partition.topic)
+            (for_deletion if queued else not_for_deletion).append(replica)
+        offline = self.context.partitions_with_offline_leader()
+        if not self.design.count_leaderless:
+            offline = tuple(each for each in offline if self.leadership_of(each).leader_and_isr.leader in gone)
+        nothing_else = not not_for_deletion if self.design.metadata_without_election else not offline
+        return (
+            call(self.partitions_become, offline, OfflinePartition),
+            call(
+                self.trigger_online_partition_state_change,
+                None,
+                then(self._elected, tuple(for_deletion), tuple(not_for_deletion), nothing_else),
+            ),
+        )
+
+    def _elected(
+        self,
+        results: Sequence[tuple[TopicPartition, ElectionOutcome]],
+        for_deletion: tuple[PartitionAndReplica, ...],
+        not_for_deletion: tuple[PartitionAndReplica, ...],
+        nothing_else: bool,
+    ) -> Calls:
+        """Leaders have been elected; now replicas go offline.
+
+        Brokers that hear nothing by that are told which brokers are left. Until 3.0 they were not where a leader was
+        lost and no other found, for what was asked was whether any had been lost [KAFKA-13225].
+        """
+        elected = any(isinstance(outcome, LeaderAndIsr) for _, outcome in results)
+        tell = nothing_else and not (elected and self.design.metadata_without_election)
+        return (
+            call(self.replicas_become, not_for_deletion, OfflineReplica),
+            call(self.fail_replica_deletion, for_deletion),
+            *((call(self._tell_all_of_brokers),) if tell else ()),
+        )
+
+    def _tell_all_of_brokers(self) -> None:
+        self.send_update_metadata_request(self.all_brokers())
+
+    def _resume_reassignments_to(self, brokers: Sequence[BrokerId]) -> Calls:
+        """Partitions that move to these brokers may have something to wait for now."""
+        return self.maybe_resume_reassignments(
+            partition
+            for partition in self.reassigned_partitions()
+            if set(brokers) & set(self.reassignment_target(partition))
+        )
+
+    def _resume_deletions_on_new_brokers(self, topics: Iterable[TopicName]) -> Calls:
+        return self.resume_deletion_for_topics(filter(self.is_topic_queued_up_for_deletion, topics))
+
+    def _forget_offline_dirs(self, brokers: Iterable[BrokerId]) -> None:
+        for broker in brokers:
+            self.context.state.replicas_on_offline_dirs.pop(broker, None)
+
+    # Disks.
+
+    def _log_dirs_failed(self, notifications: Sequence[str]) -> Calls:
+        paths = tuple(f"{LOG_DIR_EVENT_NOTIFICATION}/{each}" for each in notifications)
+        return (
+            *self.zk_client.get_data(paths, then(self._on_broker_log_dir_failure)),
+            at_last(call(self.zk_client.delete, paths)),
+        )
+
+    def _on_broker_log_dir_failure(self, answers: Sequence[ZkResponse | None]) -> Calls:
+        """All replicas on these brokers are told who leads them; those that cannot follow will say so."""
+        brokers = tuple(sorted({answer.data for answer in answers if answer is not None}))
+        return self.replicas_become(self.context.replicas_on_brokers(brokers), OnlineReplica)
+
+    # What may be left.
+
+    @classmethod
+    def coming(cls, brokers: tuple[BrokerId, ...], topics: tuple[TopicName, ...]) -> tuple[Call, ...]:
+        """Of brokers that come, whose replicas are online by now: of these topics."""
+        return (
+            call_of(cls.trigger_online_partition_state_change),
+            call_of(cls._resume_reassignments_to, brokers),
+            call_of(cls._resume_deletions_on_new_brokers, topics),
+        )
+
+    @classmethod
+    def going(cls, brokers: tuple[BrokerId, ...]) -> Call:
+        """Of brokers that go, when others have come."""
+        return call_of(cls._brokers_go, brokers)
+
+    ELECTED: ClassVar[Frame] = Frame(_elected, takes_answer=True)
+    """Leaders have been elected in place of those that are gone."""
+    COMING: ClassVar[tuple[Frame, ...]] = (
+        Frame(EventDriver.trigger_online_partition_state_change),
+        Frame(_resume_reassignments_to),
+        Frame(_resume_deletions_on_new_brokers),
+    )
+    GOING: ClassVar[Frame] = Frame(_brokers_go)
+    TELLS_ALL: ClassVar[Call] = call_of(_tell_all_of_brokers)
+    RESUME_FRAMES: ClassVar[tuple[Frame, ...]] = (ELECTED,)
+    STACK_FRAMES: ClassVar[StackFrames] = (
+        COMING,
+        (*COMING, GOING),
+        (Frame(EventDriver.trigger_online_partition_state_change, {"topic": (None,), "following": ELECTED}),),
+        (Frame(TopicDeletionManager.fail_replica_deletion),),
+    )

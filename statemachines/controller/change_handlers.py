@@ -1,0 +1,143 @@
+"""What a controller hears of ZooKeeper: the nodes that it has handlers for, and the event that a change of each is.
+
+    children of /brokers/ids, /brokers/topics, ...      BrokerChange, TopicChange, ...      while it is controller
+    the node of a topic                                 PartitionModifications              of a topic that it knows
+    /admin/reassign_partitions, created                 ZkPartitionReassignment             once it has asked for it
+    /admin/preferred_replica_election, created          ReplicaLeaderElection               once it has asked for it
+    the state of a partition                            PartitionReassignmentIsrChange      while it moves, until 2.6
+
+A handler is not a watch. Since 1.1 a read arms the watch of a node that there is a handler for, and what a watch
+tells of a node without a handler is dropped. Until 1.0 there is a listener in place of the handler: ZkClient arms the
+watch again whenever it has fired, and does not tell a node that was created from one that has changed.
+
+[ZooKeeperClient.shouldWatch, processEvent, 1.1; the ...Handler classes in KafkaController.scala; ZkClient.fireEvents]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from statemachines.controller.calls import Call
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.design import BROKER_IDS
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.kafka_zk_client import Exists, GetData, ZkRequest
+from statemachines.controller.threads import Threads
+from statemachines.messages.topic_partition import TopicName, TopicPartition
+from statemachines.messages.zk_data import (
+    DELETE_TOPICS,
+    ISR_CHANGE_NOTIFICATION,
+    LOG_DIR_EVENT_NOTIFICATION,
+    PREFERRED_REPLICA_ELECTION,
+    REASSIGN_PARTITIONS,
+    TOPICS,
+    topic_partition_state_path,
+)
+from statemachines.zookeeper.server import Event
+from statemachines.zookeeper.tree import EventType, ZkPath
+
+__all__ = ["RegisteredHandlers"]
+
+_Its = ControllerEventProcessor
+OF_CHILDREN: Final[Mapping[ZkPath, str]] = {
+    BROKER_IDS: _Its.process_broker_change.__name__,
+    TOPICS: _Its.process_topic_change.__name__,
+    DELETE_TOPICS: _Its.process_topic_deletion.__name__,
+    LOG_DIR_EVENT_NOTIFICATION: _Its.process_log_dir_event_notification.__name__,
+    ISR_CHANGE_NOTIFICATION: _Its.process_isr_change_notification.__name__,
+}
+"""What is to be done when a node's children change."""
+OF_NODES: Final[Mapping[ZkPath, str]] = {
+    REASSIGN_PARTITIONS: _Its.process_zk_partition_reassignment.__name__,
+    PREFERRED_REPLICA_ELECTION: _Its.process_replica_leader_election.__name__,
+}
+"""What is to be done when a node is created."""
+REGISTERING: Final = frozenset(
+    {_Its.on_controller_failover.__name__, *OF_NODES.values()},
+)
+"""The events that register the handler of such a node when they ask for it; others only ask."""
+
+
+class RegisteredHandlers:
+    """The handlers that a controller has registered.
+
+    Args:
+        context: what it knows; of each topic in it there is a handler.
+        threads: how its release is told.
+    """
+
+    def __init__(self, context: ControllerContext, threads: Threads) -> None:
+        self._context, self._threads = context, threads
+        self._registered: set[ZkPath] = set()
+        self._muted: set[TopicName] = set()
+        self._isrs: dict[ZkPath, TopicPartition] = {}
+
+    # What it is told.
+
+    def register(self, path: ZkPath) -> None:
+        """Changes of the children of this node are events; of one in `OF_NODES`, that it is created."""
+        self._registered.add(path)
+
+    def unregister(self, path: ZkPath) -> None:
+        """They are no events any more."""
+        self._registered.discard(path)
+
+    def unregister_partition_modifications(self) -> None:
+        """There is no handler of a topic, until the context has topics again."""
+        self._muted.clear()
+
+    def unregister_isrs(self) -> None:
+        """There is no handler of a partition's state."""
+        self._isrs.clear()
+
+    def mute_partition_modifications(self, topic: TopicName) -> None:
+        """A topic is about to be deleted."""
+        self._muted.add(topic)
+
+    def watch_isr(self, partition: TopicPartition) -> None:
+        """A partition moves, and its leader writes its ISR itself."""
+        self._isrs[topic_partition_state_path(partition)] = partition
+
+    def unwatch_isr(self, partition: TopicPartition) -> None:
+        """It does not move any more."""
+        self._isrs.pop(topic_partition_state_path(partition), None)
+
+    # What comes of it.
+
+    def watched(self, request: ZkRequest, event: str) -> ZkRequest:
+        """A request as it is made: with a watch if there is a handler for its node.
+
+        Args:
+            request: that of a handler of an event.
+            event: the name of that handler, which may register others.
+        """
+        if isinstance(request, GetData) and request.path in self._isrs:
+            return request._replace(watch=True)
+        if isinstance(request, Exists) and request.path in OF_NODES:
+            if event in REGISTERING:
+                self.register(request.path)
+            return request._replace(watch=request.path in self._registered)
+        return request
+
+    def listened_to(self) -> tuple[ZkPath, ...]:
+        """The nodes whose listener's watch ZkClient arms again, there or not."""
+        return tuple(self._isrs)
+
+    def event_of(self, told: Event) -> Call | None:
+        """The event that a change is; None: there is no handler."""
+        self._muted &= self._context.state.all_topics
+        path, created = told.path, told.type is EventType.NodeCreated
+        changed = told.type is EventType.NodeDataChanged
+        if self._threads is not Threads.barrier:
+            created = changed = created or changed
+        if told.type is EventType.NodeChildrenChanged and path in self._registered:
+            return Call(OF_CHILDREN[path])
+        if created and path in self._registered and path in OF_NODES:
+            return Call(OF_NODES[path])
+        if changed and path in self._isrs:
+            return Call(_Its.process_partition_reassignment_isr_change.__name__, (self._isrs[path],))
+        topic = path.removeprefix(f"{TOPICS}/")
+        if changed and path.startswith(f"{TOPICS}/") and topic in self._context.state.all_topics - self._muted:
+            return Call(_Its.process_partition_modifications.__name__, (topic,))
+        return None

@@ -1,0 +1,278 @@
+"""ControllerChannelManager: how a controller's requests get to brokers, one channel to each.
+
+A channel is a queue and a thread. The controller puts requests into the queues, and never waits. A broker's thread
+takes the first, sends it until it has been answered, and only then takes the next. So
+
+    in order        to one broker, requests are answered in the order in which they were put
+    at least once   a request whose reply was lost, or whose connection broke, is sent again: the broker may handle it
+                    twice
+    isolated        a broker that is slow, or down, delays no other broker
+
+A broker that is removed, or a controller that resigns, ends this. What waited is gone, and what was being sent is not
+sent again; whether the broker has handled it, or still will, the controller does not know. A request to a broker
+without channel is logged and dropped. Requests of two controllers to one broker are in no order.
+
+Each step of a thread is a method: `take`, then `broken` any number of times, then `answered`. `exchange` goes through
+them for who has no network.
+
+Left out: connections, timeouts (`controller.socket.timeout.ms`) and the pause of 100 ms before a request is sent
+again, and metrics of time. A request that was sent over a connection that broke is taken to be handled before it is
+sent again, or not at all; on a real broker two threads may handle the two in any order.
+
+What older releases did otherwise, and this does not follow: until 0.10 the client was closed before the thread had
+stopped, which could then fail in any way [KAFKA-4959, 0.11]; the metrics of queues came with 0.11 [KAFKA-5135].
+
+[ControllerChannelManager.scala, 3.9]
+"""
+
+from collections.abc import Callable, Iterable, MutableMapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple, Protocol
+
+from election.brokers import in_order
+from election.ids import BrokerId
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.control_responses import ControlResponse, ControlResponseReceived, response_received
+from statemachines.messages.control_requests import ControlRequest
+
+__all__ = [
+    "ChannelState",
+    "ControllerChannelManager",
+    "Delivery",
+    "InMemoryChannels",
+    "RequestNotSent",
+    "RequestSendThread",
+]
+
+
+class RequestSendThread(NamedTuple):
+    """What a channel's thread is about."""
+
+    started: bool = False
+    request: ControlRequest | None = None
+    """What it is sending, again and again until it is answered; None: it waits for its queue."""
+
+
+class RequestNotSent(NamedTuple):
+    """What Kafka logs of a request to a broker that has no channel, and forgets."""
+
+    broker: BrokerId
+    request: ControlRequest
+
+
+class Delivery(Enum):
+    """What becomes of a request that is sent once."""
+
+    Answered = "the broker handles it, and the reply arrives"
+    ReplyLost = "the broker handles it, and the connection breaks before the reply arrives"
+    NotDelivered = "there is no connection, or it breaks before the broker has the request"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ChannelState(Protocol):
+    """The channels, as variables. Values are immutable and replaced as a whole."""
+
+    @property
+    def message_queues(self) -> MutableMapping[BrokerId, tuple[ControlRequest, ...]]:
+        """What waits for each broker that has a channel, the first to be sent first."""
+
+    @property
+    def request_send_threads(self) -> MutableMapping[BrokerId, RequestSendThread]:
+        """The threads of these brokers."""
+
+
+@dataclass
+class InMemoryChannels:
+    """The channels, over dicts: at first none."""
+
+    message_queues: MutableMapping[BrokerId, tuple[ControlRequest, ...]] = field(default_factory=dict)
+    request_send_threads: MutableMapping[BrokerId, RequestSendThread] = field(default_factory=dict)
+
+
+class ControllerChannelManager:
+    """The channels of one controller, over whatever holds them.
+
+    >>> from statemachines.messages.control_requests import UpdateMetadataRequest
+    >>> channels = ControllerChannelManager(ControllerContext())
+    >>> channels.startup([1, 2])
+    >>> for epoch in (1, 2):
+    ...     channels.send_request(1, UpdateMetadataRequest(9, epoch, 101, (), (1, 2)))
+    >>> channels.take(1).controllerEpoch
+    1
+    >>> channels.queue_size(1), channels.total_queue_size()
+    (1, 1)
+
+    Args:
+        context: what the controller knows; it says whose deletion an answer is about.
+        state: what holds the channels; else dicts.
+        design: that of its release.
+        log: what becomes of a request that is dropped.
+    """
+
+    def __init__(
+        self,
+        context: ControllerContext,
+        state: ChannelState | None = None,
+        design: ControlDesign | None = None,
+        log: Callable[[RequestNotSent], object] = lambda dropped: None,
+    ) -> None:
+        self.context, self.log = context, log
+        self.state: ChannelState = InMemoryChannels() if state is None else state
+        self.design = ControlDesign() if design is None else design
+
+    # What the controller does.
+
+    def startup(self, brokers: Iterable[BrokerId]) -> None:
+        """The controller takes over: a channel to each of these brokers.
+
+        Raises:
+            InvalidBrokers: one is no broker's id, or stands there twice; nothing has changed.
+        """
+        for broker in in_order("brokers", tuple(brokers)):
+            self._add_new_broker(broker)
+        for broker in tuple(self.state.request_send_threads):
+            self._start_request_send_thread(broker)
+
+    def shutdown(self) -> None:
+        """The controller resigns: no channel is left, nor what waited."""
+        for broker in tuple(self.state.message_queues):
+            self.remove_broker(broker)
+
+    def add_broker(self, broker: BrokerId) -> None:
+        """A channel to a broker, if there is none.
+
+        Raises:
+            InvalidBrokers: it is no broker's id; nothing has changed.
+        """
+        in_order("brokers", (broker,))
+        if broker not in self.state.message_queues:
+            self._add_new_broker(broker)
+            self._start_request_send_thread(broker)
+
+    def remove_broker(self, broker: BrokerId) -> ControlRequest | None:
+        """A broker's channel ends, and what waited for it is gone.
+
+        Returns what was being sent, which the broker may have handled, or may handle yet; None: nothing was.
+
+        Raises:
+            ValueError: it has none; nothing has changed.
+        """
+        thread = self._thread(broker)
+        self.state.message_queues.pop(broker)
+        self.state.request_send_threads.pop(broker)
+        return thread.request
+
+    def send_request(self, broker: BrokerId, request: ControlRequest) -> None:
+        """Put a request into a broker's queue. If it has no channel, that is logged."""
+        queues = self.state.message_queues
+        if broker in queues:
+            queues[broker] = (*queues[broker], request)
+        else:
+            self.log(RequestNotSent(broker, request))
+
+    # What a broker's thread does [RequestSendThread.doWork].
+
+    def take(self, broker: BrokerId) -> ControlRequest:
+        """The thread takes the first request of its queue, to send it.
+
+        Raises:
+            ValueError: it has not been started, or it is sending one already, or none waits. Nothing has changed.
+        """
+        thread, queue = self._thread(broker), self.state.message_queues[broker]
+        reasons = {
+            "it has not been started": not thread.started,
+            "it is sending one": thread.request is not None,
+            "nothing waits": not queue,
+        }
+        for reason, holds in reasons.items():
+            if holds:
+                raise ValueError(f"the thread of broker {broker} takes no request: {reason}")
+        self.state.message_queues[broker] = queue[1:]
+        self.state.request_send_threads[broker] = thread._replace(request=queue[0])
+        return queue[0]
+
+    def broken(self, broker: BrokerId) -> ControlRequest:
+        """There is no connection, or it breaks, before the reply arrives: this request is sent once more.
+
+        Raises:
+            ValueError: nothing is being sent.
+        """
+        return self._sending(broker)
+
+    def answered(self, broker: BrokerId, response: ControlResponse) -> ControlResponseReceived | None:
+        """The reply arrives, and the thread is free for the next request.
+
+        Returns the event for the controller's queue; None: it does not hear of it.
+
+        Raises:
+            ValueError: nothing is being sent, or it is no answer to it. Nothing has changed.
+        """
+        request = self._sending(broker)
+        event = response_received(broker, request, response, self.context, self.design)
+        self.state.request_send_threads[broker] = self._thread(broker)._replace(request=None)
+        return event
+
+    def exchange(
+        self,
+        broker: BrokerId,
+        handle: Callable[[ControlRequest], ControlResponse],
+        delivery: Delivery = Delivery.Answered,
+    ) -> ControlResponseReceived | None:
+        """The thread sends one request once: the one that it has not got answered, else the next.
+
+        Args:
+            broker: whose thread.
+            handle: what that broker does.
+            delivery: what becomes of the request.
+
+        Returns the event for the controller's queue, if there is one.
+
+        Raises:
+            ValueError: there is nothing to send.
+        """
+        request = self._thread(broker).request or self.take(broker)
+        if delivery is Delivery.NotDelivered:
+            return None
+        response = handle(request)
+        return self.answered(broker, response) if delivery is Delivery.Answered else None
+
+    # What can be read.
+
+    def queue_size(self, broker: BrokerId) -> int:
+        """How many requests wait for a broker, the one that is being sent not among them [QueueSize].
+
+        Raises:
+            ValueError: it has no channel.
+        """
+        self._thread(broker)
+        return len(self.state.message_queues[broker])
+
+    def total_queue_size(self) -> int:
+        """How many wait for all brokers [TotalQueueSize]."""
+        return sum(map(len, self.state.message_queues.values()))
+
+    # How a channel is made.
+
+    def _add_new_broker(self, broker: BrokerId) -> None:
+        self.state.message_queues[broker] = ()
+        self.state.request_send_threads[broker] = RequestSendThread()
+
+    def _start_request_send_thread(self, broker: BrokerId) -> None:
+        thread = self._thread(broker)
+        if not thread.started:
+            self.state.request_send_threads[broker] = thread._replace(started=True)
+
+    def _thread(self, broker: BrokerId) -> RequestSendThread:
+        if broker not in self.state.request_send_threads:
+            raise ValueError(f"the controller has no channel to broker {broker}")
+        return self.state.request_send_threads[broker]
+
+    def _sending(self, broker: BrokerId) -> ControlRequest:
+        request = self._thread(broker).request
+        if request is None:
+            raise ValueError(f"the thread of broker {broker} is sending nothing")
+        return request

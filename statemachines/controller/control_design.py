@@ -1,0 +1,142 @@
+"""How the controllers of different releases change the states of partitions and replicas.
+
+What older ones did otherwise, and this does not follow: until 1.0 the nodes above a partition's state were created
+when its own creation had found that they are not there; until 2.1 a batch made requests
+for brokers that are not registered, too, and the channel manager dropped them [ControllerChannelManager.scala 401,
+454, 86, 1.1.1]; until 2.5 a replica that was added with and without deletion was in two StopReplica [the same, 403,
+554, 2.4.1].
+"""
+
+from typing import Annotated, NamedTuple
+
+from statemachines.changes import control, elections, receiving
+from statemachines.changes.change import values_at
+from statemachines.controller import failover as stages
+from statemachines.controller.failover import Stage
+from statemachines.releases import RELEASES, line_of
+from statemachines.tables.replica import REPLICA, ReplicaState
+from statemachines.tables.table import Table
+
+__all__ = ["ControlDesign", "control_design_of"]
+
+
+class ControlDesign(NamedTuple):
+    """How a release does it; without one, how the newest does. A field that is a change can be a switch."""
+
+    fence_zk: Annotated[bool, elections.FENCE_ZK] = elections.FENCE_ZK.now
+    keep_last_isr: Annotated[bool, control.KEEP_LAST_ISR] = control.KEEP_LAST_ISR.now
+    offline_on_failover: Annotated[bool, control.OFFLINE_ON_FAILOVER] = control.OFFLINE_ON_FAILOVER.now
+    fence_stop: Annotated[bool, receiving.FENCE_STOP] = receiving.FENCE_STOP.now
+    leader_recovery: Annotated[bool, control.LEADER_RECOVERY] = control.LEADER_RECOVERY.now
+    metadata_first: Annotated[bool, control.METADATA_FIRST] = control.METADATA_FIRST.now
+    broker_epoch: Annotated[bool, elections.BROKER_EPOCH] = elections.BROKER_EPOCH.now
+    newer_broker_epoch: Annotated[bool, receiving.NEWER_BROKER_EPOCH] = receiving.NEWER_BROKER_EPOCH.now
+    log_dir_failure: Annotated[bool, receiving.LOG_DIR_FAILURE] = receiving.LOG_DIR_FAILURE.now
+    hear_metadata_errors: Annotated[bool, control.HEAR_METADATA_ERRORS] = control.HEAR_METADATA_ERRORS.now
+    trunc_every_epoch: Annotated[bool, receiving.TRUNCATE_EVERY_EPOCH] = receiving.TRUNCATE_EVERY_EPOCH.now
+    error_throughout: Annotated[bool, receiving.ERROR_THROUGHOUT] = receiving.ERROR_THROUGHOUT.now
+    trunc_missed_epoch: Annotated[bool, receiving.TRUNCATE_MISSED_EPOCH] = receiving.TRUNCATE_MISSED_EPOCH.now
+    config_for_new_log: Annotated[bool, receiving.CONFIG_FOR_NEW_LOG] = receiving.CONFIG_FOR_NEW_LOG.now
+    delete_missing_log: Annotated[bool, receiving.DELETE_MISSING_LOG] = receiving.DELETE_MISSING_LOG.now
+    delete_future_replica: Annotated[bool, receiving.DELETE_FUTURE_REPLICA] = receiving.DELETE_FUTURE_REPLICA.now
+    pass_over_unread: Annotated[bool, receiving.PASS_OVER_UNREAD] = receiving.PASS_OVER_UNREAD.now
+    alter_partition: Annotated[bool, receiving.ALTER_PARTITION] = receiving.ALTER_PARTITION.now
+    read_back: Annotated[bool, receiving.READ_BACK] = receiving.READ_BACK.now
+    check_alter_epochs: Annotated[bool, control.CHECK_ALTER_EPOCHS] = control.CHECK_ALTER_EPOCHS.now
+    live_isr_check: Annotated[bool, receiving.LIVE_ISR_CHECK] = receiving.LIVE_ISR_CHECK.now
+    offline_without_log: Annotated[bool, receiving.OFFLINE_WITHOUT_LOG] = receiving.OFFLINE_WITHOUT_LOG.now
+    check_partition_epoch: Annotated[bool, receiving.CHECK_PARTITION_EPOCH] = receiving.CHECK_PARTITION_EPOCH.now
+    stop_at_same_epoch: Annotated[bool, receiving.STOP_AT_SAME_EPOCH] = receiving.STOP_AT_SAME_EPOCH.now
+    epoch_after_log: Annotated[bool, receiving.EPOCH_AFTER_LOG] = receiving.EPOCH_AFTER_LOG.now
+    metadata_of_given: Annotated[bool, control.METADATA_OF_GIVEN] = control.METADATA_OF_GIVEN.now
+    metadata_without_election: Annotated[bool, control.METADATA_WITHOUT_ELECTION] = (
+        control.METADATA_WITHOUT_ELECTION.now
+    )
+    restore_assignment: Annotated[bool, control.RESTORE_ASSIGNMENT] = control.RESTORE_ASSIGNMENT.now
+    retry_alone: Annotated[bool, control.RETRY_ALONE] = control.RETRY_ALONE.now
+    config_once: Annotated[bool, control.CONFIG_ONCE] = control.CONFIG_ONCE.now
+    metadata_of_leaderless: Annotated[bool, control.METADATA_OF_LEADERLESS] = control.METADATA_OF_LEADERLESS.now
+    group_stop: Annotated[control.Stops, control.GROUP_STOP] = control.GROUP_STOP.now
+    change_together: Annotated[bool, control.CHANGE_TOGETHER] = control.CHANGE_TOGETHER.now
+    read_back_state: Annotated[bool, control.READ_BACK_STATE] = control.READ_BACK_STATE.now
+    read_for_new: Annotated[bool, control.READ_FOR_NEW] = control.READ_FOR_NEW.now
+    tell_unwritten: Annotated[bool, control.TELL_UNWRITTEN] = control.TELL_UNWRITTEN.now
+    log_leaderless: Annotated[bool, control.LOG_LEADERLESS] = control.LOG_LEADERLESS.now
+    pass_over_leading: Annotated[bool, control.PASS_OVER_LEADING] = control.PASS_OVER_LEADING.now
+    trigger_assigned: Annotated[bool, control.TRIGGER_ASSIGNED] = control.TRIGGER_ASSIGNED.now
+    keep_channels: Annotated[bool, control.KEEP_CHANNELS] = control.KEEP_CHANNELS.now
+    reset_context: Annotated[bool, control.RESET_CONTEXT] = control.RESET_CONTEXT.now
+    delete_leftover: Annotated[bool, control.DELETE_LEFTOVER] = control.DELETE_LEFTOVER.now
+    count_leaderless: Annotated[bool, control.COUNT_LEADERLESS] = control.COUNT_LEADERLESS.now
+    drop_reassigned: Annotated[bool, control.DROP_REASSIGNED] = control.DROP_REASSIGNED.now
+    resume_deleted: Annotated[bool, control.RESUME_DELETED] = control.RESUME_DELETED.now
+    reread_reassignment: Annotated[bool, control.REREAD_REASSIGNMENT] = control.REREAD_REASSIGNMENT.now
+    kip_455: Annotated[bool, control.KIP_455] = control.KIP_455.now
+    remember_epoch: Annotated[bool, control.REMEMBER_EPOCH] = control.REMEMBER_EPOCH.now
+    leaderless_offline: Annotated[bool, control.LEADERLESS_OFFLINE] = control.LEADERLESS_OFFLINE.now
+    metadata_of_deleted: Annotated[bool, control.METADATA_OF_DELETED] = control.METADATA_OF_DELETED.now
+    tell_leaving: Annotated[bool, control.TELL_LEAVING] = control.TELL_LEAVING.now
+    forget_failed_dirs: Annotated[bool, control.FORGET_FAILED_DIRS] = control.FORGET_FAILED_DIRS.now
+    assign_first: Annotated[bool, control.ASSIGN_FIRST] = control.ASSIGN_FIRST.now
+    reassign_unassigned: Annotated[bool, control.REASSIGN_UNASSIGNED] = control.REASSIGN_UNASSIGNED.now
+    remove_together: Annotated[bool, control.REMOVE_TOGETHER] = control.REMOVE_TOGETHER.now
+    look_below_reassignment: Annotated[bool, control.LOOK_BELOW_REASSIGNMENT] = control.LOOK_BELOW_REASSIGNMENT.now
+    delete_partitions_first: Annotated[bool, control.DELETE_PARTITIONS_FIRST] = control.DELETE_PARTITIONS_FIRST.now
+    pass_over_deleted: Annotated[bool, control.PASS_OVER_DELETED] = control.PASS_OVER_DELETED.now
+    rebalance_together: Annotated[bool, control.REBALANCE_TOGETHER] = control.REBALANCE_TOGETHER.now
+    elect_where_needed: Annotated[bool, control.ELECT_WHERE_NEEDED] = control.ELECT_WHERE_NEEDED.now
+    say_not_needed: Annotated[bool, control.SAY_NOT_NEEDED] = control.SAY_NOT_NEEDED.now
+    leave_reassignment: Annotated[bool, control.LEAVE_REASSIGNMENT] = control.LEAVE_REASSIGNMENT.now
+    rebalance_while_reassigning: Annotated[bool, control.REBALANCE_WHILE_REASSIGNING] = (
+        control.REBALANCE_WHILE_REASSIGNING.now
+    )
+    delete_together: Annotated[bool, control.DELETE_TOGETHER] = control.DELETE_TOGETHER.now
+    rebalance_electable: Annotated[bool, control.REBALANCE_ELECTABLE] = control.REBALANCE_ELECTABLE.now
+    queued_to_the_end: Annotated[bool, control.QUEUED_TO_THE_END] = control.QUEUED_TO_THE_END.now
+    tell_added_as_new: Annotated[bool, control.TELL_ADDED_AS_NEW] = control.TELL_ADDED_AS_NEW.now
+    count_once: Annotated[bool, control.COUNT_ONCE] = control.COUNT_ONCE.now
+    controller_of_cache: Annotated[bool, receiving.CONTROLLER_OF_CACHE] = receiving.CONTROLLER_OF_CACHE.now
+    retry_without_controller: Annotated[bool, receiving.RETRY_WITHOUT_CONTROLLER] = (
+        receiving.RETRY_WITHOUT_CONTROLLER.now
+    )
+    stop_after_last: Annotated[bool, receiving.STOP_AFTER_LAST] = receiving.STOP_AFTER_LAST.now
+    expire_unassigned: Annotated[bool, receiving.EXPIRE_UNASSIGNED] = receiving.EXPIRE_UNASSIGNED.now
+    elect_if_created: Annotated[bool, control.ELECT_IF_CREATED] = control.ELECT_IF_CREATED.now
+    read_back_alteration: Annotated[bool, control.READ_BACK_ALTERATION] = control.READ_BACK_ALTERATION.now
+    clear_batch: Annotated[bool, control.CLEAR_BATCH] = control.CLEAR_BATCH.now
+    forget_ineligible: Annotated[bool, control.FORGET_INELIGIBLE] = control.FORGET_INELIGIBLE.now
+    keep_in_sync: Annotated[bool, control.KEEP_IN_SYNC] = control.KEEP_IN_SYNC.now
+    keep_leader: Annotated[bool, control.KEEP_LEADER] = control.KEEP_LEADER.now
+    replica_table: Table[ReplicaState] = REPLICA
+    """Which states of replicas may follow which; it changed in 2.3."""
+    failover: tuple[Stage, ...] = ()
+    """What a controller does that takes over, step by step; empty: see `failover_steps`."""
+    resignation: tuple[Stage, ...] = stages.resignation(RELEASES[-1])
+    """What it does when it is controller no longer."""
+
+    @property
+    def failover_steps(self) -> tuple[Stage, ...]:
+        """Those of its release; of a design without one, those of the newest release that tells and reassigns so."""
+        if self.failover:
+            return self.failover
+        if not self.metadata_first:
+            return stages.failover("0.10.1")
+        return stages.failover(RELEASES[-1] if self.kip_455 else "2.3")
+
+
+def control_design_of(release: str) -> ControlDesign:
+    """The design of a release.
+
+    >>> control_design_of("2.2").keep_last_isr, control_design_of("2.2").offline_on_failover
+    (True, False)
+
+    Raises:
+        ValueError: it is no release.
+    """
+    # A row has only ever come with a line: so designs of one line are equal unless something changed in it.
+    return ControlDesign(
+        **values_at(ControlDesign, release),
+        replica_table=REPLICA.at(line_of(release)),
+        failover=stages.failover(release),
+        resignation=stages.resignation(release),
+    )

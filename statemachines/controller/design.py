@@ -1,0 +1,231 @@
+"""How a controller is elected and told, release by release (`Design`), and the rows of requests that its life has.
+
+What a broker is told to do is a row of requests, which it makes in order if nothing comes between: `STARTUP`,
+`EXPIRED`, `ELECTION`, what events lead to (`threads`), a failover (`failover`).
+What is left of a row is the agenda of a `process`. The steps are
+`election`: every answer either goes on with what is left, or puts another row in its place.
+Between two requests anything may happen elsewhere: that is where the bugs live.
+
+What elects a controller is an ephemeral node, /controller, and what fences an old one is a counter beside it,
+/controller_epoch. Kafka has joined the two in three ways (`Election`):
+
+    multi         2.1 and later   one transaction creates the node and increments the epoch  [KAFKA-6082]
+    cas_checked   1.1 to 2.0      first the node, then a compare-and-set of the epoch; if that fails, the failover
+                                  fails, and /controller is deleted, whatever broker owns it by now  [KAFKA-5642]
+    cas_swallowed 0.10 to 1.0     the same, but the failure is caught and logged, and the failover goes on
+                                  with the epoch that was read, the previous controller's
+"""
+
+from collections.abc import Iterable
+from typing import Annotated, Final, NamedTuple
+
+from election.ids import BrokerId, ControllerEpoch
+from statemachines.changes import elections
+from statemachines.changes.change import values_at
+from statemachines.changes.elections import Election
+from statemachines.controller.agenda import IDLE, STOPPED, Agenda, Do
+from statemachines.controller.failover import failover, requests
+from statemachines.controller.threads import (
+    HANDLING,
+    LEADER_AND_ISR,
+    MAYBE_RESIGN,
+    ControllerEvent,
+    Threads,
+)
+from statemachines.zookeeper.tree import ZkPath
+
+__all__ = [
+    "BROKER_IDS",
+    "CONTROLLER",
+    "CONTROLLER_EPOCH",
+    "ELECTION",
+    "EXPIRED",
+    "IDLE",
+    "INCREMENT",
+    "LEADER_AND_ISR",
+    "MAYBE_RESIGN",
+    "NO_BROKER",
+    "PARTITION_STATE",
+    "PATHS_READ",
+    "STARTUP",
+    "STOPPED",
+    "Agenda",
+    "Design",
+    "Do",
+    "Election",
+    "PartitionStateEpoch",
+    "Threads",
+    "accepts",
+    "agendas",
+    "design_of",
+    "failover_of",
+    "least_failover",
+    "listening",
+    "registration",
+]
+
+CONTROLLER: Final = "/controller"
+"""Ephemeral; its data is the id of the broker that is controller. [ZkData.scala]"""
+CONTROLLER_EPOCH: Final = "/controller_epoch"
+"""Persistent; its data is the controller epoch, its version the token that fences. [ZkData.scala]"""
+BROKER_IDS: Final = "/brokers/ids"
+"""Each running broker has an ephemeral child here, named by its id. [ZkData.scala]"""
+PARTITION_STATE: Final = "/brokers/topics/t/partitions/0/state"
+"""Persistent; its data is a `PartitionStateEpoch`. One partition's stands for all of them. [ZkData.scala]"""
+
+NO_BROKER: Final = -1
+"""The id of no broker."""
+
+
+def registration(broker: BrokerId) -> ZkPath:
+    """The path of a broker's own node."""
+    return f"{BROKER_IDS}/{broker}"
+
+
+PATHS_READ: Final = {
+    ControllerEvent.Startup: (CONTROLLER,),
+    ControllerEvent.ControllerChange: (CONTROLLER,),
+    ControllerEvent.Reelect: (CONTROLLER,),
+    ControllerEvent.LeaderChangeListener: (CONTROLLER,),
+    ControllerEvent.SessionExpirationListener: (CONTROLLER,),
+    ControllerEvent.BrokerChange: (BROKER_IDS,),
+    ControllerEvent.BrokerChangeListener: (BROKER_IDS,),
+}
+"""What is read, and watched again, when an event is handled."""
+
+
+# What there is to do.
+
+STARTUP: Final = {
+    Threads.barrier: Agenda((Do.Connect, Do.RegisterBroker, Do.WatchController, Do.Elect)),
+    **dict.fromkeys((Threads.lock, Threads.queue), Agenda((Do.Connect, Do.WatchController, Do.Elect))),
+}
+"""A process begins. Until 1.0 the broker registers when its controller has started. [KafkaServer.startup]"""
+EXPIRED: Final = Agenda((Do.Connect, Do.RegisterBroker, *MAYBE_RESIGN, Do.Elect))
+"""Its session has ended, and it has resigned. [RegisterBrokerAndReelect, 1.1]"""
+
+
+ELECTION: Final = {
+    Election.multi: Agenda((Do.ReadEpoch, Do.RegisterController)),
+    Election.cas_checked: Agenda((Do.CreateController,)),
+    Election.cas_swallowed: Agenda((Do.CreateController,)),
+}
+"""What a broker does that finds no controller; its failover follows. [elect]"""
+INCREMENT: Final = Agenda((Do.ReadEpoch, Do.IncrementEpoch))
+"""How a failover begins where the multi does not do it. [readControllerEpochFromZooKeeper, until 2.0]"""
+
+
+class Design(NamedTuple):
+    """How a release does it, as far as releases differ; without one, how the newest does.
+
+    A field that is a change is a switch of the specifications.
+    """
+
+    epoch_update: Annotated[Election, elections.EPOCH_UPDATE] = elections.EPOCH_UPDATE.now
+    threads: Annotated[Threads, elections.THREADS] = elections.THREADS.now
+    fence_zk: Annotated[bool, elections.FENCE_ZK] = elections.FENCE_ZK.now
+    conditional_increment: Annotated[bool, elections.CONDITIONAL_INCREMENT] = elections.CONDITIONAL_INCREMENT.now
+    skip_if_self: Annotated[bool, elections.SKIP_IF_SELF] = elections.SKIP_IF_SELF.now
+    listener_guard: Annotated[bool, elections.LISTENER_GUARD] = elections.LISTENER_GUARD.now
+    reinit_only_if_dead: Annotated[bool, elections.REINIT_ONLY_IF_DEAD] = elections.REINIT_ONLY_IF_DEAD.now
+    ephemeral_owner_check: Annotated[bool, elections.EPHEMERAL_OWNER_CHECK] = elections.EPHEMERAL_OWNER_CHECK.now
+    registers_again: Annotated[bool, elections.REGISTERS_AGAIN] = elections.REGISTERS_AGAIN.now
+    broker_epoch: Annotated[bool, elections.BROKER_EPOCH] = elections.BROKER_EPOCH.now
+    ghost_check: Annotated[bool, elections.GHOST_CHECK] = elections.GHOST_CHECK.now
+    resign_on_move: Annotated[bool, elections.RESIGN_ON_MOVE] = elections.RESIGN_ON_MOVE.now
+    elect_if_none: Annotated[bool, elections.ELECT_IF_NONE] = elections.ELECT_IF_NONE.now
+    failover: Agenda = LEADER_AND_ISR
+    """What a controller does with its office. If that ends with `Do.Started`, so does what `elect` catches."""
+    state: ZkPath = PARTITION_STATE
+    """The path of the partition's state that a controller writes."""
+    looks_again: bool = False
+    """A broker that is refused looks whether it was by what it did itself: its reply may have been lost."""
+
+
+def design_of(release: str) -> Design:
+    """The design of a release, which looks again where a reply may have been lost, as they all do.
+
+    Raises:
+        ValueError: it is no release.
+    """
+    return Design(**values_at(Design, release), looks_again=True, failover=requests(failover(release)))
+
+
+def failover_of(design: Design) -> Agenda:
+    """The requests of the failover that goes with how a design elects and is told: of 2.1, of 1.1, or of 1.0."""
+    older = "1.1" if design.threads is Threads.barrier else "1.0"
+    return requests(failover("2.1" if design.epoch_update is Election.multi else older))
+
+
+def least_failover(design: Design) -> Agenda:
+    """The least that a failover does: it gets its epoch, if it has none yet, and writes one partition's state."""
+    increment = () if design.epoch_update is Election.multi else INCREMENT
+    return Agenda((*increment, *LEADER_AND_ISR))
+
+
+def agendas(design: Design, told: Iterable[ControllerEvent] = ControllerEvent) -> tuple[Agenda, ...]:
+    """Every agenda that a controller's thread can have: each row, and what is left of it after each request.
+
+    Args:
+        design: that of its release.
+        told: what it may be told.
+    """
+    rows: list[Iterable[Do]] = [STOPPED, STARTUP[design.threads], MAYBE_RESIGN]
+    rows.append((*ELECTION[design.epoch_update], *design.failover))
+    handling = HANDLING[design.threads]
+    handled = [handling[event] for event in told if event in handling and Do.RegisterBroker not in handling[event]]
+    rows += [row[1:] if row[0] is Do.GetControllerId and not design.skip_if_self else row for row in handled]
+    if design.threads is Threads.barrier:
+        rows.append(EXPIRED)
+    if design.threads is not Threads.queue:
+        rows += _registrations(design)
+    if design.epoch_update is Election.multi and Do.Started in design.failover:
+        rows.append((Do.MoveController,))
+    if design.epoch_update is Election.cas_checked or Do.Started in design.failover:
+        rows.append((Do.DeleteController,))
+    if design.looks_again:
+        checks = (
+            (Do.CheckController, Do.CheckEpoch) if design.epoch_update is Election.multi else (Do.CheckController,)
+        )
+        rows.append((*checks, *design.failover))
+    return _suffixes(rows)
+
+
+def listening(design: Design) -> tuple[Agenda, ...]:
+    """Every agenda that ZkEventThread can have, where that is another thread."""
+    return _suffixes([IDLE, *_registrations(design)] if design.threads is Threads.queue else [IDLE])
+
+
+def _registrations(design: Design) -> list[Iterable[Do]]:
+    """A broker registers, at its start or in a new session; what stands in its way, it looks at first."""
+    if design.threads is Threads.barrier:
+        rows = [STARTUP[design.threads][1:], EXPIRED[1:]]
+    else:
+        handling = HANDLING[design.threads]
+        rows = [handling[ControllerEvent.Healthcheck], handling[ControllerEvent.SessionExpireListener]]
+    found: list[Iterable[Do]] = list(rows)
+    if design.looks_again:
+        found += [(Do.CheckRegistration, *row[1:]) for row in rows]
+    if design.ephemeral_owner_check:
+        found += [(Do.DeleteRegistration, *row) for row in rows]
+    return found
+
+
+def _suffixes(rows: Iterable[Iterable[Do]]) -> tuple[Agenda, ...]:
+    whole = [tuple(row) for row in rows]
+    return tuple(dict.fromkeys(Agenda(row[at:]) for row in whole for at in range(len(row) + 1)))
+
+
+def accepts(known: ControllerEpoch, epoch: ControllerEpoch) -> bool:
+    """Whether a broker that has seen this controller epoch takes a request of that one. The same one it takes.
+
+    [ReplicaManager.becomeLeaderOrFollower, stopReplicas, maybeUpdateMetadataCache, 0.10 to 3.9]
+    """
+    return epoch >= known
+
+
+class PartitionStateEpoch(NamedTuple):
+    """The data of .../partitions/<p>/state, as far as fencing goes; whole they are `zk_data.TopicPartitionState`."""
+
+    controller_epoch: ControllerEpoch = 0
+    """The epoch of the controller that wrote last."""

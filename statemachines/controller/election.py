@@ -1,0 +1,779 @@
+"""How a broker registers, becomes controller and ceases to be it: steps of one ZooKeeper request each.
+
+The steps are `ElectingController`'s. What a controller does in its office is its subclasses': everything in
+`kafka_controller`, and in `one_partition` as little as the systems `controller` and
+`controller-election` need to see who may do it. A step gets what the broker knows (`ControllerProcess`), and gives
+what it knows then.
+
+What happens where an answer does not let the row go on:
+
+    Elect               a broker is controller   nothing is left to do
+    ReadEpoch           NONODE                   /controller_epoch is created, and it goes on
+    RegisterController  NODEEXISTS, BADVERSION   ControllerMoved: maybeResign; where replies are lost, not before it
+                                                 has looked whether it was its own request that did it
+    IncrementEpoch      BADVERSION               triggerControllerMove; until 1.0 it goes on
+    UpdateLeaderAndIsr  another write came first once more from ReadPartitionState
+                        the fence fails          ControllerMoved: maybeResign
+    DeletePreferredElection  the fence fails     ControllerMoved: maybeResign
+    any of an election  /controller_epoch gone   its failover fails; UpdateLeaderAndIsr elects no leader, and goes on
+    any                 SESSIONEXPIRED           it resigns, and begins anew with another session, but for a process
+                                                 that registers for the first time, which ends; until 1.0 the
+                                                 request is repeated in another session, and only creates fail
+
+Each read of /controller arms the watch as well: until 1.0 because there is a listener, since then because there is a
+handler. [ZkClient.readData; ZooKeeperClient.shouldWatch, 1.1] Only ZKCheckedEphemeral, until 1.0, reads without.
+
+[elect, maybeResign, onControllerFailover, triggerControllerMove in KafkaController.scala; ZookeeperLeaderElector in
+0.10; KafkaZkClient.scala; ZkClient 0.10]
+
+Only a client that is no broker deletes /controller_epoch, or writes bytes that mean nothing, which are None here.
+
+Left out: the controllerLock, that is, what other threads than ZkEventThread do under it; that until 1.0 the main
+thread registers the broker, beside ZkEventThread (here that does it, before anything else); that until 1.0 a state
+that is found as it was to be written counts as written (here it is written once more); and JSON in /controller that
+names no broker, which ends the event that reads it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import Final, NamedTuple, TypeAlias, TypeVar
+
+from election.ids import BrokerId, ControllerEpoch
+from statemachines.controller.agenda import METHODS, NO_REQUESTS, Agenda, Do
+from statemachines.controller.design import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    ELECTION,
+    EXPIRED,
+    MAYBE_RESIGN,
+    NO_BROKER,
+    STARTUP,
+    Design,
+    Election,
+    Threads,
+    agendas,
+    listening,
+    registration,
+)
+from statemachines.controller.process import ControllerProcess
+from statemachines.controller.threads import HANDLING, TOLD, ControllerEvent, Queued
+from statemachines.zookeeper.server import (
+    ANY_VERSION,
+    Check,
+    Code,
+    Create,
+    Created,
+    Delete,
+    NodeExists,
+    NoNode,
+    Operation,
+    SessionExpired,
+    SessionId,
+    SetData,
+    Stat,
+    ZooKeeper,
+)
+from statemachines.zookeeper.tree import ZkVersion
+
+__all__ = [
+    "CHECKS",
+    "CREATES",
+    "FIRST_EPOCH",
+    "FIRST_EPOCH_ZK_VERSION",
+    "HEALTHCHECK",
+    "INITIAL_EPOCH",
+    "NEW_SESSION",
+    "REGISTERS",
+    "Answer",
+    "Failover",
+    "ElectingController",
+    "Request",
+    "is_repeated",
+    "of_thread",
+    "requests_of",
+]
+
+
+class NamesNoBroker(Exception):
+    """/controller holds nothing that names a broker: until 1.0 that cannot be read [KafkaException]."""
+
+
+class Failover(NamedTuple):
+    """A failover that went through: the broker that became controller, and the epoch it ran under."""
+
+    broker: BrokerId
+    epoch: ControllerEpoch
+
+
+class Answer(NamedTuple):
+    """What a request came to."""
+
+    controller: ControllerProcess
+    said: str
+    """What ZooKeeper answered, and what Kafka makes of it."""
+    failover: Failover | None = None
+    """That has its epoch, and goes on."""
+    sends: bool = False
+    """Requests with its epoch go out to the brokers: UpdateMetadata, LeaderAndIsr."""
+
+
+class Refused(NamedTuple):
+    """An operation that failed."""
+
+    operation: Operation
+    code: Code
+
+    @property
+    def epoch_is_gone(self) -> bool:
+        """/controller_epoch is not there, to be checked or incremented: that is no sign of another controller."""
+        return self.operation.path == CONTROLLER_EPOCH and self.code is Code.NONODE
+
+
+def named(owner: BrokerId | None) -> str:
+    """Who is controller, as one says it."""
+    if owner == NO_BROKER:
+        return "an older session of this broker left it"
+    return "there is none" if owner is None else f"it is broker {owner}"
+
+
+C = TypeVar("C", bound="ElectingController")
+Request: TypeAlias = Callable[[C, ControllerProcess], Answer]
+
+
+def request(do: Do) -> Callable[[Request[C]], Request[C]]:
+    """The step that makes this request, which is the method of its name (`METHODS`).
+
+    What holds for each: no answer overtakes an event, so that what comes with it meets the handlers that there were
+    before; and a session that has ended is heard of.
+    """
+
+    def made_by(step: Request[C]) -> Request[C]:
+        @wraps(step)
+        def with_session(self: C, me: ControllerProcess) -> Answer:
+            try:
+                answer = step(self, me)
+            except NamesNoBroker:
+                answer = Answer(me.to(), "it names no broker: an exception, which ends the event")
+            except SessionExpired:
+                return self.session_expired(me)
+            return answer._replace(controller=self.hear(answer.controller, listens=me.listens))
+
+        if step.__name__ != METHODS[do]:
+            raise TypeError(f"{step.__name__} makes the request {do}: it is to be named {METHODS[do]}")
+        return with_session
+
+    return made_by
+
+
+CREATES: Final = frozenset({Do.CreateController, Do.CheckController})
+REGISTERS: Final = frozenset({Do.RegisterBroker, Do.CheckRegistration})
+"""What is not repeated in another session, until 1.0: to create an ephemeral, and to look whose it is. The second is
+what ZkEventThread does, where that is another thread than the controller's. [ZKCheckedEphemeral; KafkaHealthcheck]"""
+CHECKS: Final = frozenset({Do.CheckController, Do.CheckRegistration})
+"""Of these, what follows a create that was sent: it has a session to stay with."""
+
+INITIAL_EPOCH: Final = 0
+"""What /controller_epoch is created as, since 2.1. [InitialControllerEpoch]"""
+FIRST_EPOCH: Final = 1
+"""What it is created as until 2.0, by a first controller for itself. [InitialControllerEpoch]"""
+FIRST_EPOCH_ZK_VERSION: Final = 1
+"""What that controller takes the version of the node for, which is 0. [InitialControllerEpochZkVersion]"""
+EPOCH_IS_GONE: Final = "NONODE of the epoch"
+
+HEALTHCHECK = Queued(ControllerEvent.Healthcheck)
+NEW_SESSION = tuple(
+    Queued(event)
+    for event in (
+        ControllerEvent.SessionExpirationListener,
+        ControllerEvent.SessionExpireListener,
+        ControllerEvent.BrokerChangeListener,
+        ControllerEvent.LeaderChangeListener,
+    )
+)
+"""What a new session brings, in this order. [ZkClient.fireNewSessionEvents, fireAllEvents, until 1.0]"""
+OF_A_CONTROLLER = {
+    ControllerEvent.BrokerChange,
+    ControllerEvent.BrokerChangeListener,
+    ControllerEvent.IsrChangeNotification,
+}
+"""What only a controller handles."""
+
+
+def of_thread(design: Design, do: Do, me: ControllerProcess) -> ControllerProcess:
+    """What the thread knows that makes this request: in 0.11 and 1.0, ZkEventThread registers the broker."""
+    return me.beside() if design.threads is Threads.queue and do in REGISTERS else me
+
+
+def is_repeated(design: Design, do: Do) -> bool:
+    """Whether a request that finds its session ended is made once more in the next one. [ZkClient, until 1.0]"""
+    return design.threads is not Threads.barrier and do not in CREATES | REGISTERS
+
+
+def requests_of(design: Design, told: Iterable[ControllerEvent]) -> list[Do]:
+    """The requests that brokers make: those on the agendas of their threads, in the order of `Do`."""
+    made = {do for agenda in (*agendas(design, told), *listening(design)) for do in agenda}
+    return [do for do in Do if do in made - NO_REQUESTS]
+
+
+class ElectingController:
+    """The controller of one broker: what it knows comes in, and what it knows after a step goes out.
+
+    Args:
+        design: that of its release.
+        zookeeper: the servers, over whatever holds their state.
+        broker: its id.
+    """
+
+    def __init__(self, design: Design, zookeeper: ZooKeeper, broker: BrokerId) -> None:
+        self.design, self.zookeeper, self.broker = design, zookeeper, broker
+
+    def step(self, do: Do) -> Callable[[ControllerProcess], Answer]:
+        """The step that makes this request, as this controller makes it, and the thread whose request it is."""
+        step: Callable[[ControllerProcess], Answer] = getattr(self, METHODS[do])
+
+        def of_its_thread(me: ControllerProcess) -> Answer:
+            before = of_thread(self.design, do, me)
+            answer = step(before)
+            after = answer.controller
+            return answer if before is me or after.session is None else answer._replace(controller=after.beside())
+
+        return of_its_thread
+
+    # The process and its session.
+
+    def start(self) -> ControllerProcess:
+        """A process is started."""
+        me = ControllerProcess(STARTUP[self.design.threads])
+        match self.design.threads:
+            case Threads.lock:
+                return me._replace(queue=(HEALTHCHECK,))
+            case Threads.queue:
+                return me._replace(posted=(HEALTHCHECK,))
+        return me
+
+    def connect(self, me: ControllerProcess, session: SessionId) -> ControllerProcess:
+        """A new session, for a fresh process or one that lost its session."""
+        self.zookeeper.connect(session)
+        return me.on()._replace(session=session)
+
+    def stop(self, me: ControllerProcess) -> ControllerProcess:
+        """The process dies. Its connection goes with it; its session lives until the servers end it."""
+        if me.session is not None:
+            self.zookeeper.disconnect(me.session)
+        return ControllerProcess()
+
+    def expire(self, me: ControllerProcess) -> ControllerProcess:
+        """The client is told that its session has ended: resign, then open another. [Expire, 1.1]
+
+        Expire waits for the event that is being handled, whose next request fails, and the new session waits for
+        Expire; what is queued goes. So nothing can come between, and it is one step.
+        """
+        self.zookeeper.disconnect(me.session)
+        return ControllerProcess(EXPIRED, registration=me.registration, broker_epoch=me.broker_epoch)
+
+    def begin_anew(self, me: ControllerProcess) -> ControllerProcess:
+        """As if its session had ended, which it has not. [AuthFailed, 2.8.0 to 3.0.0, KAFKA-13461]"""
+        again = Agenda(EXPIRED[1:])
+        return ControllerProcess(again, me.session, registration=me.registration, broker_epoch=me.broker_epoch)
+
+    def renew(self, me: ControllerProcess, session: SessionId) -> ControllerProcess:
+        """The client opens another session at once, and tells its listeners behind what they have still to hear.
+
+        Then all that there are are called, because anything may have happened: KafkaHealthcheck's is there when the
+        broker begins to register. [ZkClient.processStateChanged, until 1.0]
+        """
+        self.zookeeper.disconnect(me.session)
+        self.zookeeper.connect(session)
+        registers = HEALTHCHECK not in (*me.queue, *me.posted)
+        there = {ControllerEvent.SessionExpireListener: registers, ControllerEvent.BrokerChangeListener: me.listens}
+        return self._post(
+            me._replace(session=session), *(each for each in NEW_SESSION if there.get(each.event, True))
+        )
+
+    def session_expired(self, me: ControllerProcess) -> Answer:
+        """A request finds that its session has ended.
+
+        Until 1.0 it waits for the next one and is repeated there, but for those that create ephemerals, and look
+        whether it was they. [ZKCheckedEphemeral, which stays with its session]
+        """
+        if self.design.threads is Threads.barrier:
+            if me.doing[0] in REGISTERS and self._starts(me):
+                return self._not_registered(me, "SESSIONEXPIRED")
+            return Answer(self.expire(me), "SESSIONEXPIRED: it resigns")
+        me = self.deliver(me)
+        if me.doing[0] in CREATES:
+            return self.fail(me)._replace(said="SESSIONEXPIRED: its election fails")
+        if me.doing[0] in REGISTERS:
+            return self._not_registered(me, "SESSIONEXPIRED")
+        return Answer(me, "SESSIONEXPIRED: once more, in another session")
+
+    # What it is told.
+
+    def deliver(self, me: ControllerProcess) -> ControllerProcess:
+        """The events in the session's inbox reach the client, which queues those that there is a handler for."""
+        return self.hear(me, listens=me.listens)
+
+    def hear(self, me: ControllerProcess, listens: bool) -> ControllerProcess:
+        """The events in the session's inbox reach the client, which has, or has not, the handlers of a controller."""
+        if me.session is None:
+            return me
+        while (event := self.zookeeper.take(me.session)) is not None:
+            if event.path == CONTROLLER or listens:
+                me = self._post(me, Queued(TOLD[self.design.threads][event.type]))
+        return me
+
+    def _post(self, me: ControllerProcess, *events: Queued) -> ControllerProcess:
+        """Put behind what there is to handle, for the thread that is told first."""
+        if self.design.threads is Threads.queue:
+            return me._replace(posted=me.posted + events)
+        return me._replace(queue=me.queue + events)
+
+    def listen(self, me: ControllerProcess) -> Answer:
+        """ZkEventThread reads for the oldest of its listeners, and puts an event for the controller. [0.11, 1.0]"""
+        try:
+            answer = self._listen(me)
+            return answer._replace(controller=self.deliver(answer.controller))
+        except SessionExpired:
+            return Answer(me, "SESSIONEXPIRED: once more, in another session")
+
+    def _listen(self, me: ControllerProcess) -> Answer:
+        event, me = me.posted[0].event, me._replace(posted=me.posted[1:])
+        match event:
+            case ControllerEvent.LeaderChangeListener:
+                self.zookeeper.exists(me.session, CONTROLLER, watch=True)
+                try:
+                    owner = self._controller_id(me)
+                except NamesNoBroker:
+                    return Answer(me, f"{event}: it names no broker, and puts nothing")
+                put = Queued(ControllerEvent.ControllerChange, owner)
+                if owner is None:
+                    put = Queued(ControllerEvent.Reelect)
+            case ControllerEvent.BrokerChangeListener:
+                self.zookeeper.children(me.session, BROKER_IDS, watch=me.listens)
+                put = Queued(ControllerEvent.BrokerChange)
+            case ControllerEvent.SessionExpirationListener:
+                put = Queued(ControllerEvent.Reelect)
+            case _:
+                return Answer(me._replace(listening=HANDLING[self.design.threads][event]), f"{event}")
+        return Answer(me._replace(queue=(*me.queue, put)), f"{event} puts {put}")
+
+    def handle(self, me: ControllerProcess) -> Answer:
+        """It turns to the oldest event in its queue."""
+        queued, me = me.queue[0], me._replace(queue=me.queue[1:])
+        event = queued.event
+        if event in OF_A_CONTROLLER and not self._still(event, me):
+            return Answer(me, f"{event}: it is not controller")
+        if event is ControllerEvent.ControllerChange and self.design.threads is Threads.queue:
+            return Answer(self._told(me, queued.controller), f"{queued}")
+        row = HANDLING[self.design.threads][event]
+        if event is ControllerEvent.SessionExpirationListener and not self.design.skip_if_self:
+            return Answer(self.resign(me).to(*row[1:]), f"{event}: it resigns")
+        return Answer(me.to(*row), f"{event}")
+
+    def is_active(self, me: ControllerProcess) -> bool:
+        """isActive: in 0.10 that it has channels to the brokers, which it gets when it has read the states."""
+        return self.has_channels(me) if self.design.threads is Threads.lock else me.active
+
+    def has_channels(self, me: ControllerProcess) -> bool:
+        """Whether its failover has come to where it opens channels to the brokers."""
+        return me.context.cached is not None
+
+    def _still(self, event: ControllerEvent, me: ControllerProcess) -> bool:
+        """Whether what an event is for is still there. Until 0.10.1 only some listeners asked. [KAFKA-4447]"""
+        unasked = event is ControllerEvent.IsrChangeNotification and not self.design.listener_guard
+        return unasked or self.is_active(me)
+
+    def _told(self, me: ControllerProcess, controller: object) -> ControllerProcess:
+        """What /controller named when the event was put says who is controller. [ControllerChange, 0.11, 1.0]"""
+        if controller == self.broker:
+            return me._replace(active=True)
+        return self.resign(me) if me.active else me
+
+    # What it asks for.
+
+    def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
+        """The operations of its next request, which is one that writes."""
+        match me.doing[0]:
+            case Do.RegisterBroker:
+                return (Create(self.registration, ephemeral=True),)
+            case Do.DeleteRegistration:
+                return (Delete(self.registration),)
+            case Do.CreateController:
+                return (Create(CONTROLLER, self.broker, ephemeral=True),)
+            case Do.IncrementEpoch:
+                return (self._increment(me),)
+            case Do.RegisterController:
+                return (Create(CONTROLLER, self.broker, ephemeral=True), self._increment(me))
+            case Do.DeleteController:
+                return (*self._fence(me), Delete(CONTROLLER))
+        raise ValueError(f"{me.doing[0]} writes nothing")
+
+    def _increment(self, me: ControllerProcess) -> Operation:
+        """The next epoch, set on condition of the version that was read with the one before.
+
+        [incrementControllerEpoch: ZkUtils.conditionalUpdatePersistentPathIfExists, until 1.0; KafkaZkClient, 1.1 and
+        2.0. registerControllerAndIncrementControllerEpoch, 2.1 to 3.9]
+        """
+        version = me.context.epoch_zk_version if self.design.conditional_increment else ANY_VERSION
+        return SetData(CONTROLLER_EPOCH, me.epoch + 1, version)
+
+    def lose_reply(self, me: ControllerProcess) -> bool:
+        """Its next request is served, and the answer lost with the connection: it will ask again.
+
+        Whether the request had an effect. One that had none is as if it had never been sent.
+        """
+        return self._refused(me) is None
+
+    def _fencing_version(self, me: ControllerProcess) -> ZkVersion:
+        """The version of /controller_epoch by which its writes are fenced, as it knows it."""
+        return me.context.epoch_zk_version
+
+    def _fence(self, me: ControllerProcess) -> Iterator[Operation]:
+        if self.design.fence_zk:
+            yield Check(CONTROLLER_EPOCH, me.context.epoch_zk_version)
+
+    def _refused(self, me: ControllerProcess) -> Refused | None:
+        """Of what it asks for, the operation that failed, and so undid the others; None if none did."""
+        operations = self.asks(me)
+        for operation, result in zip(operations, self.zookeeper.multi(me.session, operations), strict=True):
+            if isinstance(result, Code) and result is not Code.OK:
+                return Refused(operation, result)
+        return None
+
+    # The broker's own node.
+
+    @property
+    def registration(self) -> str:
+        """The path of the broker's own node."""
+        return registration(self.broker)
+
+    @request(Do.RegisterBroker)
+    def register_broker(self, me: ControllerProcess) -> Answer:
+        """Create the broker's own node. [checkedEphemeralCreate, 1.1; its zxid is the broker's epoch, 2.2]"""
+        (created,) = self.zookeeper.multi(me.session, self.asks(me))
+        if isinstance(created, Created):
+            return Answer(self._registered(me, created.stat), "registered")
+        if self.design.looks_again:
+            return Answer(me.to(Do.CheckRegistration, *me.doing[1:]), "NODEEXISTS: whose is it?")
+        return self._not_registered(me, "NODEEXISTS: its predecessor's session lives")
+
+    @request(Do.CheckRegistration)
+    def check_registration(self, me: ControllerProcess) -> Answer:
+        """Read whose registration it is that is there. [getAfterNodeExists, 1.1]
+
+        If it is gone by now, that is a NullPointerException since 2.2: what would register again stands behind a line
+        that asks for the owner of what is not there. [3.9.1: KafkaZkClient 2221]
+        A persistent node has no owner, and a process that never registered has no older session: these two are not
+        the same session. [currentZooKeeperSessionId, which begins as -1; a persistent node's owner is 0]
+        """
+        again = Agenda((Do.RegisterBroker, *me.doing[1:]))
+        try:
+            _, stat = self.zookeeper.get(me.session, self.registration)
+        except NoNode:
+            if self.design.registers_again:
+                return Answer(me.to(*again), "NONODE: once more")
+            return self._not_registered(me, "NONODE, a NullPointerException")
+        if stat.ephemeralOwner == me.session:
+            return Answer(self._registered(me, stat), "its own: registered")
+        registered = self.design.ephemeral_owner_check and me.registration is not None
+        if registered and stat.ephemeralOwner == me.registration:
+            return Answer(me.to(Do.DeleteRegistration, *again), "an older session of its own left it")
+        return self._not_registered(me, "another session's")
+
+    @request(Do.DeleteRegistration)
+    def delete_registration(self, me: ControllerProcess) -> Answer:
+        """Delete what an older session of its own left, and register again. [ZOOKEEPER-2985, KAFKA-7165, 2.2]"""
+        gone = self._refused(me) is not None
+        return Answer(me.on(), "NONODE: it is gone already" if gone else "deleted")
+
+    def _registered(self, me: ControllerProcess, stat: Stat) -> ControllerProcess:
+        after = me.on()._replace(registration=me.session if self.design.ephemeral_owner_check else None)
+        if self.design.broker_epoch:
+            after = after._replace(broker_epoch=stat.czxid)
+        return after.on() if after.about_to(Do.Serve) else after
+
+    def _not_registered(self, me: ControllerProcess, why: str) -> Answer:
+        """A start fails; who has had a session before lives on, unregistered, and since 1.1 does not elect."""
+        if self.design.looks_again and not self._starts(me):
+            return Answer(me.to(), f"{why}: the event is dropped")
+        if me.session in self.zookeeper.state.sessions:
+            self.zookeeper.close(me.session)
+        return Answer(ControllerProcess(), f"{why}, the start fails")
+
+    def _starts(self, me: ControllerProcess) -> bool:
+        """Whether a process that registers does so for the first time, in its main thread."""
+        return Do.Serve in me.doing or (self.design.threads is Threads.barrier and Do.MaybeResign not in me.doing)
+
+    # Who is controller?
+
+    @request(Do.WatchController)
+    def watch_controller(self, me: ControllerProcess) -> Answer:
+        """Watch /controller, before it is read. [registerZNodeChangeHandlerAndCheckExistence]"""
+        there = self.zookeeper.exists(me.session, CONTROLLER, watch=True) is not None
+        return Answer(me.on(), f"/controller is {'there' if there else 'not there'}")
+
+    @request(Do.MaybeResign)
+    def maybe_resign(self, me: ControllerProcess) -> Answer:
+        """Read who is controller, and resign if it was this broker and is no longer. [maybeResign]
+
+        In 0.10 what is read decides: if there is one, it was no deletion, and there is nothing more to do.
+        """
+        owner = self._controller_id(me)
+        after = me.on()
+        if owner is None and self.design.elect_if_none:
+            after = me.to(Do.Elect)
+        elif owner is not None and self.design.threads is Threads.lock:
+            after = me.to()
+        if owner == self.broker:
+            return Answer(after._replace(active=True), "it is this broker")
+        said = named(owner)
+        if not me.active:
+            return Answer(after, said)
+        return Answer(self.resign(after), f"{said}: it resigns")
+
+    @request(Do.GetControllerId)
+    def get_controller_id(self, me: ControllerProcess) -> Answer:
+        """Read who is controller, in a new session: it resigns and elects unless it is this broker. [0.10.2]"""
+        owner = self._controller_id(me)
+        if owner == self.broker:
+            return Answer(me.to(), "it is this broker: the new session changes nothing")
+        said = named(owner)
+        return Answer(self.resign(me.on()), f"{said}: it resigns")
+
+    @request(Do.Elect)
+    def elect(self, me: ControllerProcess) -> Answer:
+        """Stand for election, unless there is a controller already. [elect]"""
+        owner = self._controller_id(me)
+        if owner is None:
+            standing = me.to(*ELECTION[self.design.epoch_update], *self.design.failover)
+            return Answer(self._deposed(standing), "there is none: it stands for election")
+        if owner == self.broker:  # and that is all, even if no failover of this session ever ran
+            return Answer(me.to()._replace(active=True), "it is this broker")
+        return Answer(self._deposed(me.to()), named(owner))
+
+    def resign(self, me: ControllerProcess) -> ControllerProcess:
+        """It forgets all that it knew as controller. [onControllerResignation]"""
+        return me.resigned()
+
+    def lose_office(self, me: ControllerProcess) -> ControllerProcess:
+        """It takes itself for controller no longer, and forgets nothing else. [activeControllerId]"""
+        return me.not_controller()
+
+    def _deposed(self, me: ControllerProcess) -> ControllerProcess:
+        """It reads that it is not controller, where Kafka only remembers who is: its context stays."""
+        if self.design.threads is Threads.lock:  # and acts on: that is another predicate
+            return me._replace(active=False)
+        return self.resign(me) if me.active and self.design.resign_on_move else self.lose_office(me)
+
+    def _controller_id(self, me: ControllerProcess) -> BrokerId | None:
+        """The broker that /controller names; None: it is not there, or, since 1.1, holds no JSON.
+
+        Raises:
+            NamesNoBroker: until 1.0, it holds something else. [parseControllerId]
+        """
+        owner: BrokerId | None
+        try:
+            owner, stat = self.zookeeper.get(me.session, CONTROLLER, watch=True)
+        except NoNode:
+            return None
+        if owner is None and self.design.threads is not Threads.barrier:
+            raise NamesNoBroker
+        if self.design.ghost_check and owner == self.broker and stat.ephemeralOwner != me.session:
+            return NO_BROKER
+        return owner
+
+    # Becoming controller.
+
+    @request(Do.CreateController)
+    def create_controller(self, me: ControllerProcess) -> Answer:
+        """Until 2.0 the node alone decides who is controller. [ZookeeperLeaderElector.elect, 0.10.2]"""
+        if self._refused(me) is None:
+            return Answer(self._in_office(me), "created: the broker is controller, and its failover begins")
+        if self.design.looks_again:
+            return Answer(me.to(Do.CheckController, *me.doing[1:]), "NODEEXISTS: whose is it?")
+        return Answer(me.to(Do.MaybeResign), "NODEEXISTS: another session was faster")
+
+    @request(Do.ReadEpoch)
+    def read_epoch(self, me: ControllerProcess) -> Answer:
+        """Read /controller_epoch, with the version that the increment will expect.
+
+        Where it is not there, it is created since 2.1; until 2.0 that is left to the increment. What is no number is
+        an error. [maybeCreateControllerEpochZNode, 2.1; readControllerEpochFromZooKeeper, until 2.0]
+        """
+        try:
+            epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
+        except NoNode:
+            if self.design.epoch_update is not Election.multi:
+                return Answer(me.on(), "NONODE: it knows no epoch")
+            return self._create_epoch(me)
+        return self._read_epoch(me, epoch, stat)
+
+    def _create_epoch(self, me: ControllerProcess) -> Answer:
+        """Create /controller_epoch; read it if another broker was faster. [maybeCreateControllerEpochZNode, 2.1]"""
+        try:
+            self.zookeeper.create(me.session, CONTROLLER_EPOCH, INITIAL_EPOCH)
+        except NodeExists:
+            try:
+                epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
+            except NoNode:
+                return self._fails_by(me, EPOCH_IS_GONE)
+            return self._read_epoch(me, epoch, stat)
+        created = me.on().knows(epoch=INITIAL_EPOCH, epoch_zk_version=0)
+        return Answer(created, f"NONODE: created, as {INITIAL_EPOCH}")
+
+    def _read_epoch(self, me: ControllerProcess, epoch: ControllerEpoch | None, stat: Stat) -> Answer:
+        if epoch is None:
+            return self._fails_by(me, "it is no number")
+        known = me.on().knows(epoch=epoch, epoch_zk_version=stat.version)
+        return Answer(known, f"it is {epoch}, at version {stat.version}")
+
+    @request(Do.RegisterController)
+    def register_controller(self, me: ControllerProcess) -> Answer:
+        """Node and epoch in one transaction. [registerControllerAndIncrementControllerEpoch, 2.1, KAFKA-6082]"""
+        refused = self._refused(me)
+        if refused is None:
+            return self._goes_through(self._elected(me), "created and incremented: its failover runs")
+        if refused.epoch_is_gone:
+            return self._fails_by(me, EPOCH_IS_GONE)
+        code = refused.code.name
+        if self.design.looks_again:
+            return Answer(me.to(Do.CheckController, Do.CheckEpoch, *me.doing[1:]), f"{code}: was it its own?")
+        return self._moved(me, code)
+
+    @request(Do.CheckController)
+    def check_controller(self, me: ControllerProcess) -> Answer:
+        """Read whether it was its own request that created /controller. [checkControllerAndEpoch, 2.1]
+
+        Until 2.0 the owner's session was compared, and since then the id. [checkedEphemeralCreate, 1.1]
+        """
+        try:
+            owner, stat = self.zookeeper.get(me.session, CONTROLLER, watch=self.design.threads is Threads.barrier)
+        except NoNode:
+            if self.design.epoch_update is Election.multi:
+                return self._moved(me, "NONODE")
+            return Answer(me.to(Do.CreateController, *me.doing[1:]), "NONODE: once more")
+        if self.design.epoch_update is Election.multi:
+            if owner == self.broker:
+                return Answer(me.on(), "it is this broker")
+            return self._moved(me, named(owner))
+        if stat.ephemeralOwner == me.session:
+            return Answer(self._in_office(me), "its own: the broker is controller, and its failover begins")
+        return Answer(me.to(Do.MaybeResign), f"it is broker {owner}: another session was faster")
+
+    @request(Do.CheckEpoch)
+    def check_epoch(self, me: ControllerProcess) -> Answer:
+        """Read whether it was its own request that incremented the epoch. [checkControllerAndEpoch, 2.1]
+
+        It was, if the number is the one that it asked for: then the version that is read goes with its epoch.
+        """
+        try:
+            epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
+        except NoNode:
+            return self._fails_by(me, EPOCH_IS_GONE)
+        if epoch is None:
+            return self._fails_by(me, "it is no number")
+        if epoch != me.epoch + 1:
+            return self._moved(me, f"it is {epoch}, at version {stat.version}")
+        elected = self._elected(me).knows(epoch_zk_version=stat.version)
+        return self._goes_through(elected, "its own: its failover runs")
+
+    @request(Do.IncrementEpoch)
+    def increment_epoch(self, me: ControllerProcess) -> Answer:
+        """Increment the epoch by compare-and-set, in the failover. [incrementControllerEpoch, until 2.0]
+
+        Where it is not there, it is created as that of a first controller, with a version that it does not have.
+        [InitialControllerEpochZkVersion, which is 1; until 2.0 no write is fenced by it]
+        """
+        refused = self._refused(me)
+        if refused is None:
+            return self._goes_through(self._elected(me), "incremented: its failover runs")
+        if refused.epoch_is_gone:
+            try:
+                self.zookeeper.create(me.session, CONTROLLER_EPOCH, FIRST_EPOCH)
+            except NodeExists:
+                return Answer(self._to_move(me), "NONODE, then NODEEXISTS: its failover fails")
+            first = self._elected(me).knows(epoch=FIRST_EPOCH, epoch_zk_version=FIRST_EPOCH_ZK_VERSION)
+            return self._goes_through(first, f"NONODE: created, as {FIRST_EPOCH}: its failover runs")
+        if self.design.epoch_update is Election.cas_swallowed:
+            return self._not_incremented(me, "BADVERSION")
+        return Answer(self._to_move(me), "BADVERSION: its failover fails, it resigns and moves the controller")
+
+    def _not_incremented(self, me: ControllerProcess, code: str) -> Answer:
+        """Whatever made it fail. [ZkUtils.conditionalUpdatePersistentPathIfExists, until 1.0]"""
+        said = f"{code}: logged and swallowed, its failover runs with the epoch it read"
+        return self._goes_through(self._listening(me).on(), said)
+
+    def _goes_through(self, me: ControllerProcess, said: str) -> Answer:
+        return Answer(me, said, Failover(self.broker, me.epoch))
+
+    def _in_office(self, me: ControllerProcess) -> ControllerProcess:
+        return me.on()._replace(active=True)
+
+    def _elected(self, me: ControllerProcess) -> ControllerProcess:
+        elected = self._listening(self._in_office(me))
+        return elected.knows(epoch=me.epoch + 1, epoch_zk_version=me.context.epoch_zk_version + 1)
+
+    def _listening(self, me: ControllerProcess) -> ControllerProcess:
+        """It has its epoch; a failover that the model follows registers its handlers, or subscribes, next."""
+        return me._replace(listens=self.follows_failover or me.listens)
+
+    @property
+    def follows_failover(self) -> bool:
+        """Whether its failover is followed step by step, in which it registers the handlers of a controller."""
+        return Do.ReadBrokers in self.design.failover
+
+    def _moved(self, me: ControllerProcess, code: str) -> Answer:
+        """ControllerMovedException, from a broker that is not controller yet."""
+        return Answer(self.lose_office(me.to(*MAYBE_RESIGN)), f"{code}: ControllerMoved")
+
+    # triggerControllerMove.
+
+    def fail(self, me: ControllerProcess) -> Answer:
+        """A request fails for a reason of its own, its next in its failover or one fused with it: elect catches it.
+
+        Not the requests of an election of leaders, see `fail_to_elect`. [elect catches Throwable]
+        """
+        if me.about_to(Do.IncrementEpoch) and self.design.epoch_update is Election.cas_swallowed:
+            answer = self._not_incremented(me, "it fails")  # as often as may be: no history has all such failovers
+            return answer._replace(controller=self.hear(answer.controller, listens=me.listens), failover=None)
+        if self.design.epoch_update is Election.multi:
+            return Answer(me.to(Do.MoveController)._replace(state_version=0), "it moves the controller")
+        resigns = "" if self.design.threads is Threads.lock else "resigns and "
+        return Answer(self._to_move(me), f"it {resigns}moves the controller")
+
+    def _fails_by(self, me: ControllerProcess, why: str) -> Answer:
+        """What it finds is an error, which elect catches."""
+        failed = self.fail(me)
+        return failed._replace(said=f"{why}: {failed.said}")
+
+    @request(Do.MoveController)
+    def move_controller(self, me: ControllerProcess) -> Answer:
+        """Read whether there is a controller to be moved: it resigns if it is this broker. [2.1]"""
+        owner = self._controller_id(me)
+        if owner == self.broker:
+            return Answer(self._to_move(me, *me.doing[1:]), "it is this broker: it resigns")
+        said = named(owner)
+        return Answer(self._deposed(me.on()), f"{said}: it leaves it at that")
+
+    def _to_move(self, me: ControllerProcess, *then: Do) -> ControllerProcess:
+        """It has resigned, but for 0.10, and knows the version that a fenced deletion of /controller checks."""
+        me, version = me.to(Do.DeleteController, *then), self._fencing_version(me)
+        if self.design.threads is Threads.lock:
+            return me._replace(active=False, state_version=0)
+        return self.resign(me).knows(epoch_zk_version=version)
+
+    @request(Do.DeleteController)
+    def delete_controller(self, me: ControllerProcess) -> Answer:
+        """Delete /controller, fenced by the epoch's version or not. [triggerControllerMove; resign, 0.10]"""
+        refused = self._refused(me)
+        if refused is None:
+            said = "deleted"
+        elif isinstance(refused.operation, Delete):
+            said = "NONODE: it is gone already"
+        elif refused.epoch_is_gone:
+            said = f"{EPOCH_IS_GONE}, it stays"
+        else:
+            said = "BADVERSION of the epoch: ControllerMoved, it stays"
+        after = me.on()
+        return Answer(after if self.design.threads is Threads.lock else after.resigned(), said)

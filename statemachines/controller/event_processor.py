@@ -1,0 +1,121 @@
+"""ControllerEventProcessor: what an active controller does with the events of its queue, all of it together.
+
+An event is the call of its handler, so that what is queued is a value as well:
+
+    TopicChange                        process_topic_change                    TopicChanges
+    PartitionModifications(t)          process_partition_modifications(t)
+    TopicDeletion                      process_topic_deletion
+    TopicDeletionStopReplicaResponse.. process_topic_deletion_stop_replica_response_received(broker, error, errors)
+    BrokerChange                       process_broker_change                   BrokerChanges
+    LogDirEventNotification            process_log_dir_event_notification
+    LeaderAndIsrResponseReceived       process_leader_and_isr_response_received(response, broker)
+    ControlledShutdown(b, epoch)       process_controlled_shutdown(b, epoch)   ControlledShutdown
+    ReplicaLeaderElection(..)          process_replica_leader_election(..)     ReplicaLeaderElection
+    AutoPreferredReplicaLeaderElection process_auto_preferred_replica_leader_election
+    UncleanLeaderElectionEnable        process_unclean_leader_election_enable
+    ZkPartitionReassignment            process_zk_partition_reassignment       PartitionReassignment
+    ApiPartitionReassignment(..)       process_api_partition_reassignment(..)
+    PartitionReassignmentIsrChange(p)  process_partition_reassignment_isr_change(p)
+    IsrChangeNotification              process_isr_change_notification         IsrChangeNotifications
+    AlterPartitionReceived(request)    process_alter_partition(request)        IsrAlterations
+    (elected)                          on_controller_failover                  ControllerFailover
+
+That a controller is not active, and what it does about elections and sessions of its own, is
+`kafka_controller`'s: events are for one that is. What a failed event means to it stands in `Processed`.
+
+Left out: UpdateMetadataResponseReceived, which only logs; listings, features, producer ids.
+
+[process in KafkaController.scala, 3.9]
+"""
+
+from collections.abc import Callable
+
+from election.ids import BrokerId
+from statemachines.controller.broker_changes import BrokerChanges
+from statemachines.controller.calls import Call
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.control_responses import (
+    ControlResponseReceived,
+    LeaderAndIsrResponseReceived,
+    TopicDeletionStopReplicaResponseReceived,
+    UpdateMetadataResponseReceived,
+)
+from statemachines.controller.controlled_shutdown import ControlledShutdown
+from statemachines.controller.event_driver import BrokerChannels
+from statemachines.controller.failover_calls import ControllerFailover
+from statemachines.controller.isr_alterations import IsrAlterations
+from statemachines.controller.partition_state_machine import PartitionStateMachine
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
+from statemachines.controller.request_batch import ControllerBrokerRequestBatch
+from statemachines.controller.state_change import FailedStateChange, log_failed_state_change
+from statemachines.controller.topic_changes import TopicChanges
+from statemachines.messages.control_requests import ControlRequest
+
+__all__ = ["ControllerEventProcessor", "event_of", "event_processor"]
+
+
+class ControllerEventProcessor(ControllerFailover, BrokerChanges, TopicChanges, ControlledShutdown, IsrAlterations):
+    """A controller's event thread; see `EventDriver` for its arguments, and `carry_out` for how it is driven."""
+
+
+def event_processor(
+    controller: BrokerId,
+    send: Callable[[BrokerId, ControlRequest], object],
+    context: ControllerContext | None = None,
+    design: ControlDesign | None = None,
+    channels: BrokerChannels | None = None,
+    put: Callable[[Call], object] = lambda event: None,
+    log: Callable[[FailedStateChange], object] | None = log_failed_state_change,
+) -> ControllerEventProcessor:
+    """A controller's event thread over dicts, with the three batches that Kafka's has.
+
+    >>> from statemachines.controller.calls import call
+    >>> from statemachines.controller.state_change import carry_out
+    >>> from statemachines.messages.zk_data import TopicAssignment
+    >>> from statemachines.messages.replica_assignment import ReplicaAssignment
+    >>> from statemachines.zookeeper.server import ZooKeeper
+    >>> zookeeper, sent = ZooKeeper(), []
+    >>> for path in ("/controller_epoch", "/brokers", "/brokers/ids", "/brokers/ids/1", "/brokers/topics"):
+    ...     _ = zookeeper.create(None, path)
+    >>> _ = zookeeper.create(None, "/brokers/topics/t", TopicAssignment(((0, ReplicaAssignment((1,))),)))
+    >>> controller = event_processor(1, lambda broker, request: sent.append((broker, type(request).__name__)))
+    >>> carry_out(controller, controller.process(call(controller.on_controller_failover)), zookeeper, None)
+    Processed(answer=None, failure=None, moves=False)
+    >>> sent
+    [(1, 'UpdateMetadataRequest'), (1, 'LeaderAndIsrRequest'), (1, 'UpdateMetadataRequest')]
+
+    Args:
+        controller: the controller's id.
+        send: what becomes of a request to a broker.
+        context: what it knows; else nothing.
+        design: that of its release.
+        channels: what is told which brokers there are.
+        put: what becomes of an event that is put into the queue.
+        log: called with each change of a state that failed, which Kafka logs as an error. The default is an error of
+            Python's `logging`, by the logger `state_change`; None: nothing. Why a whole event failed is
+            no part of it: that is the `failure` of what `carry_out` returns.
+    """
+    context = ControllerContext() if context is None else context
+    batches = [ControllerBrokerRequestBatch(controller, context, send, design=design) for _ in range(3)]
+    partitions = PartitionStateMachine(context, batches[0], design, log)
+    replicas = ReplicaStateMachine(context, batches[1], design, log)
+    return ControllerEventProcessor(partitions, replicas, batches[2], channels, put)
+
+
+def event_of(received: ControlResponseReceived) -> Call | None:
+    """The event of a broker's answer, as it goes into the queue; None: of UpdateMetadata, which would only be logged.
+
+    >>> from statemachines.controller.control_responses import LeaderAndIsrResponse
+    >>> from statemachines.messages.errors import Errors
+    >>> event_of(LeaderAndIsrResponseReceived(LeaderAndIsrResponse(Errors.NONE), 3)).method
+    'process_leader_and_isr_response_received'
+    """
+    match received:
+        case LeaderAndIsrResponseReceived():
+            handler = ControllerEventProcessor.process_leader_and_isr_response_received.__name__
+        case TopicDeletionStopReplicaResponseReceived():
+            handler = ControllerEventProcessor.process_topic_deletion_stop_replica_response_received.__name__
+        case UpdateMetadataResponseReceived():
+            return None
+    return Call(handler, tuple(received))

@@ -1,0 +1,312 @@
+"""Controller failover: what a broker that has been elected does before it processes events, as calls.
+
+It reads all that there is, and then sets everything going again that its predecessor may have left half done:
+
+    notifications of failed disks and of ISRs are deleted, since all is read now
+    brokers, topics, assignments and states of partitions are read, and channels to the brokers opened
+    topics that are to be deleted are read; those with a replica offline, or being reassigned, have to wait
+    UpdateMetadata: which brokers there are. A broker that has not heard of a leader refuses to follow it [B12]
+    the state machines start: replicas first, so that the dead leave the ISRs before leaders are elected
+    reassignments, deletions and the preferred elections that stand in ZooKeeper go on
+
+What is done, and in which order, are the lists of `failover`: a step of a list is what `STARTED_BY` and
+`STOPPED_BY` have for it here. Two things are not followed: that until 1.0 a listener is armed in a step of its own
+where a later read arms it, too, and that 0.10 reads the preferred elections early. If any step fails the broker has
+another controller elected, and resigns if one is already [elect].
+
+Who resigns forgets all of it. What an event that was cut short has left in the batches of requests stays there:
+elected again, that broker fails in every change of states that takes this batch [B21, open; `clear_batch` is a
+proposal]. Until 0.10.2 only the epoch was forgotten. The next failover reads the rest anew, but what was being
+reassigned is added to: reassignments that others have finished since begin once more [B26, KAFKA-5310, 0.11]. Until
+1.1 failed log directories were remembered, though other controllers had heard since that they were back.
+
+[onControllerFailover, onControllerResignation, initializeControllerContext in KafkaController.scala, 3.9]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Final, TypeAlias
+
+from election.ids import BrokerEpoch, BrokerId
+from statemachines.controller import failover as stages
+from statemachines.controller.calls import Await, Call, Calls, StackFrames, call, call_of, then, then_of
+from statemachines.controller.design import BROKER_IDS
+from statemachines.controller.failover import Stage
+from statemachines.controller.isr_change_notifications import IsrChangeNotifications
+from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType, ReplicaLeaderElection
+from statemachines.controller.topic_deletion_manager import TopicDeletionManager
+from statemachines.controller.zk_client import Assignments
+from statemachines.messages.topic_partition import TopicName, TopicPartition
+from statemachines.messages.zk_data import (
+    DELETE_TOPICS,
+    ISR_CHANGE_NOTIFICATION,
+    LOG_DIR_EVENT_NOTIFICATION,
+    PREFERRED_REPLICA_ELECTION,
+    REASSIGN_PARTITIONS,
+    TOPICS,
+)
+from statemachines.zookeeper.tree import ZkPath
+
+__all__ = ["ControllerFailover"]
+
+
+class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
+    """The part of a controller that takes over."""
+
+    def on_controller_failover(self) -> Calls:
+        """The broker has been elected: the context has its epoch, and nothing else."""
+        return tuple(each for stage in self.design.failover_steps for each in STARTED_BY[stage](self))
+
+    def on_controller_resignation(self) -> None:
+        """The broker is controller no longer, or its session has ended."""
+        for stage in self.design.resignation:
+            STOPPED_BY[stage](self)
+        if self.design.clear_batch:
+            self._clear_batches()
+
+    def forget_all(self) -> None:
+        """The process ends, and nothing of what it knew is left."""
+        self.on_controller_resignation()
+        self.context.reset_context()
+        self.reassignment_targets.clear()
+        self._clear_batches()
+
+    def _clear_batches(self) -> None:
+        for each in (self.batch, self.partition_state_machine.batch, self.replica_state_machine.batch):
+            each.clear()
+
+    # What it hears from now on.
+
+    def _register(self, path: ZkPath) -> None:
+        """Changes of the children of a node are events from now on [registerZNodeChildChangeHandler]."""
+        self.handlers.register(path)
+
+    def _expect(self, path: ZkPath) -> Calls:
+        """The creation of a node is an event from now on [registerZNodeChangeHandlerAndCheckExistence]."""
+        return self.zk_client.path_exists(path, then(self._ignore), watch=True)
+
+    def _listen(self, path: ZkPath) -> Calls:
+        """The same, and the watch is armed at once [subscribeChildChanges, until 1.0]."""
+        self.handlers.register(path)
+        return self.zk_client.get_children(path, then(self._ignore), watch=True)
+
+    def _delete_notifications(self, path: ZkPath) -> Calls:
+        """What was told to an earlier controller is deleted; of what is told from now on it hears."""
+        return self.zk_client.get_children(path, then(self._delete_children, path), watch=True)
+
+    def _delete_children(self, names: Sequence[str], path: ZkPath) -> Calls:
+        return self.zk_client.delete(f"{path}/{name}" for name in names)
+
+    # What there is. [initializeControllerContext]
+
+    def _read_brokers(self) -> Calls:
+        """Which brokers are alive."""
+        return self.zk_client.get_all_broker_and_epochs_in_cluster(then(self._set_live_brokers))
+
+    def _set_live_brokers(self, registered: Sequence[tuple[BrokerId, BrokerEpoch]]) -> None:
+        self.context.set_live_brokers(dict(registered))
+
+    def _read_topics(self) -> Calls:
+        """Which topics there are."""
+        return self.zk_client.get_all_topics_in_cluster(then(self._set_all_topics))
+
+    def _set_all_topics(self, topics: Sequence[TopicName]) -> None:
+        self.context.set_all_topics(topics)
+
+    def _read_assignments(self) -> Calls:
+        """Their partitions, and which brokers keep these."""
+        topics = tuple(sorted(self.context.state.all_topics))
+        return self.zk_client.get_full_replica_assignment_for_topics(topics, then(self._set_assignments))
+
+    def _set_assignments(self, assignments: Assignments) -> None:
+        for partition, assignment in assignments:
+            self.context.update_partition_full_replica_assignment(partition, assignment)
+        moving = {partition for partition, assignment in assignments if assignment.is_being_reassigned}
+        self.context.state.partitions_being_reassigned |= moving
+
+    def _forget_leaders(self) -> None:
+        """Who led, and who was shutting down, which is written nowhere."""
+        self.context.state.partition_leadership_info.clear()
+        self.context.state.shutting_down_broker_ids = frozenset()
+
+    def _read_states(self) -> Calls:
+        """Every leader and ISR."""
+        return self.update_leader_and_isr_cache(self.context.all_partitions())
+
+    def _start_channels(self) -> None:
+        """Requests to brokers can be sent."""
+        self.channels.startup(self.all_brokers())
+
+    def _fetch_topic_deletions_in_progress(self) -> Calls:
+        """Which topics are to be deleted; those with a replica offline, or being reassigned, have to wait."""
+        return self.zk_client.get_children(DELETE_TOPICS, then(self._init_topic_deletions), watch=True)
+
+    def _init_topic_deletions(self, topics: Sequence[TopicName]) -> Calls:
+        _, offline = self.context.online_and_offline_replicas()
+        ineligible = {replica.topic_partition.topic for replica in offline}
+        ineligible |= {partition.topic for partition in self.context.state.partitions_being_reassigned}
+        return self.init_topic_deletion_manager(topics, ineligible)
+
+    def _initialize_zk_reassignment(self) -> Calls:
+        """Until 2.3: what is being reassigned stands in the node alone."""
+        read = self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self.remember_zk_reassignment))
+        return (*read, call(self.drop_reassigned)) if self.design.drop_reassigned else read
+
+    # What goes on.
+
+    def _tell_all(self) -> None:
+        """Brokers are told of each other."""
+        self.send_update_metadata_request(self.all_brokers())
+
+    def _start_replica_state_machine(self) -> Calls:
+        """Replicas on live brokers learn who leads; since 2.3 the others leave the ISRs [B34, KAFKA-3143]."""
+        return (Await(self.replica_state_machine.startup()),)
+
+    def _start_partition_state_machine(self) -> Calls:
+        """Leaders are elected where there are none."""
+        return (Await(self.partition_state_machine.startup()),)
+
+    def _initialize_partition_reassignments(self) -> Calls:
+        """Reassignments go on."""
+        if not self.design.kip_455:
+            return self.resume_zk_reassignments()
+        return self.resume_zk_partition_reassignment(then(self._resume_other_reassignments))
+
+    def _resume_other_reassignments(self, resumed: Sequence[TopicPartition]) -> Calls:
+        moving = self.context.state.partitions_being_reassigned
+        return self.maybe_resume_reassignments(sorted(moving - frozenset(resumed)))
+
+    def _resume_preferred_replica_elections(self, partitions: Sequence[TopicPartition]) -> Calls:
+        """Those that are assigned, not led as they ought to be, and not to be deleted."""
+        pending = tuple(
+            partition
+            for partition in partitions
+            if self.context.partition_replica_assignment(partition)
+            and self.leadership_of(partition).leader_and_isr.leader != self.preferred_replica(partition)
+            and not self.is_topic_queued_up_for_deletion(partition.topic)
+        )
+        return self.on_replica_election(pending, ElectionType.PREFERRED, ElectionTrigger.ZkTriggered)
+
+    # What is forgotten.
+
+    def _forget_context(self) -> None:
+        """All that it knew; but see the header for what releases forgot of it."""
+        reassigned = self.context.state.partitions_being_reassigned
+        kept = {} if self.design.forget_failed_dirs else dict(self.context.state.replicas_on_offline_dirs)
+        self.context.reset_context()
+        if self.design.reset_context:
+            self.reassignment_targets.clear()
+        else:
+            self.context.state.partitions_being_reassigned = reassigned
+        self.context.state.replicas_on_offline_dirs.update(kept)
+
+    STARTS_PARTITIONS: ClassVar[Call] = call_of(_start_partition_state_machine)
+    """Before it partitions have no states."""
+    GOES_ON: ClassVar[tuple[Call, ...]] = (
+        call_of(TopicDeletionManager.try_topic_deletion),
+        call_of(ReplicaLeaderElection.get_preferred_replica_election, then_of(_resume_preferred_replica_elections)),
+    )
+    """What follows when reassignments go on."""
+    STACK_FRAMES: ClassVar[StackFrames] = (
+        (STARTS_PARTITIONS, call_of(_initialize_partition_reassignments), *GOES_ON),
+    )
+
+
+Step: TypeAlias = Callable[[ControllerFailover], Calls]
+
+
+def _nothing(its: ControllerFailover) -> Calls:
+    return ()
+
+
+def _registers(path: ZkPath) -> Step:
+    """Changes of the children of this node are events; a later read of it arms the watch."""
+    return lambda its: (call(its._register, path),)
+
+
+def _expects(path: ZkPath) -> Step:
+    return lambda its: (call(its._expect, path),)
+
+
+def _deletes_notifications(path: ZkPath) -> Step:
+    return lambda its: (call(its._delete_notifications, path),)
+
+
+STARTED_BY: Final[Mapping[Stage, Step]] = {
+    **dict.fromkeys((stages.READ_EPOCH, stages.INCREMENT_EPOCH), _nothing),  # done by then, see `kafka_controller`
+    **dict.fromkeys((stages.HANDLE_BROKERS, stages.LISTEN_BROKERS), _registers(BROKER_IDS)),
+    **dict.fromkeys((stages.HANDLE_TOPICS, stages.LISTEN_TOPICS), _registers(TOPICS)),
+    **dict.fromkeys((stages.HANDLE_DELETIONS, stages.LISTEN_DELETIONS), _registers(DELETE_TOPICS)),
+    **dict.fromkeys((stages.HANDLE_LOG_DIRS, stages.LISTEN_LOG_DIRS), _registers(LOG_DIR_EVENT_NOTIFICATION)),
+    stages.HANDLE_ISR: _registers(ISR_CHANGE_NOTIFICATION),
+    stages.LISTEN_ISR: lambda its: (call(its._listen, ISR_CHANGE_NOTIFICATION),),
+    **dict.fromkeys((stages.HANDLE_PREFERRED, stages.LISTEN_PREFERRED), _expects(PREFERRED_REPLICA_ELECTION)),
+    **dict.fromkeys((stages.HANDLE_REASSIGNMENT, stages.LISTEN_REASSIGNMENT), _expects(REASSIGN_PARTITIONS)),
+    **dict.fromkeys(
+        (stages.DELETE_LOG_DIRS, stages.DELETE_LOG_DIR_EVENTS), _deletes_notifications(LOG_DIR_EVENT_NOTIFICATION)
+    ),
+    stages.DELETE_ISR: _deletes_notifications(ISR_CHANGE_NOTIFICATION),
+    **dict.fromkeys(
+        (stages.BROKERS_0_10, stages.BROKERS_1_1, stages.BROKERS_2_2), lambda its: (call(its._read_brokers),)
+    ),
+    **dict.fromkeys((stages.TOPICS_0_10, stages.TOPICS_1_1), lambda its: (call(its._read_topics),)),
+    **dict.fromkeys(
+        (stages.ASSIGNED_0_10, stages.ASSIGNED_1_1, stages.ASSIGNED_2_4, stages.ASSIGNED_2_8),
+        lambda its: (call(its._read_assignments),),
+    ),
+    stages.CLEAR: lambda its: (call(its._forget_leaders),),
+    stages.STATES: lambda its: (call(its._read_states),),
+    stages.CHANNELS: lambda its: (call(its._start_channels),),
+    **dict.fromkeys(
+        (stages.REASSIGNED_0_10, stages.REASSIGNED_1_1), lambda its: (call(its._initialize_zk_reassignment),)
+    ),
+    **dict.fromkeys(
+        (stages.DELETIONS_0_10, stages.DELETIONS_1_1), lambda its: (call(its._fetch_topic_deletions_in_progress),)
+    ),
+    **dict.fromkeys((stages.METADATA, stages.METADATA_2_2), lambda its: (call(its._tell_all),)),
+    **dict.fromkeys((stages.RSM, stages.RSM_2_3), lambda its: (call(its._start_replica_state_machine),)),
+    stages.PSM: lambda its: (call(its._start_partition_state_machine),),
+    **dict.fromkeys(
+        (stages.REASSIGN, stages.REASSIGN_2_4), lambda its: (call(its._initialize_partition_reassignments),)
+    ),
+    **dict.fromkeys((stages.TRY_DELETION, stages.DELETE_THREAD), lambda its: (call(its.try_topic_deletion),)),
+    **dict.fromkeys(
+        (stages.PREFER, stages.PREFER_2_1),
+        lambda its: (call(its.get_preferred_replica_election, then(its._resume_preferred_replica_elections)),),
+    ),
+    **dict.fromkeys(
+        (
+            *(stages.FEATURES, stages.TOPIC_IDS, stages.HANDLE_BROKER_DATA, stages.TOKENS),  # not modelled
+            *(stages.REBALANCE, stages.SCHEDULER, stages.SCHEDULER_LAST),  # no clock runs here
+            *(stages.HANDLE_PARTITIONS, stages.LISTEN_PARTITIONS),  # there is a handler for each topic that is known
+            *(stages.PREFERRED_0_10, stages.PREFERRED_1_1),  # read when they are held
+            *(stages.NEW_DELETION_MANAGER, stages.INIT_DELETION_MANAGER),  # with the read of deletions
+        ),
+        _nothing,
+    ),
+}
+"""The calls that a step of a failover is here."""
+
+STOPPED_BY: Final[Mapping[Stage, Callable[[ControllerFailover], object]]] = {
+    stages.DROP_ISR: lambda its: its.handlers.unregister(ISR_CHANGE_NOTIFICATION),
+    stages.DROP_REASSIGNMENT: lambda its: its.handlers.unregister(REASSIGN_PARTITIONS),
+    stages.DROP_PREFERRED: lambda its: its.handlers.unregister(PREFERRED_REPLICA_ELECTION),
+    stages.DROP_LOG_DIRS: lambda its: its.handlers.unregister(LOG_DIR_EVENT_NOTIFICATION),
+    stages.DROP_TOPICS: lambda its: its.handlers.unregister(TOPICS),
+    stages.DROP_DELETIONS: lambda its: its.handlers.unregister(DELETE_TOPICS),
+    stages.DROP_BROKERS: lambda its: its.handlers.unregister(BROKER_IDS),
+    stages.DROP_PARTITIONS: lambda its: its.handlers.unregister_partition_modifications(),
+    stages.DROP_REASSIGNMENT_ISR: lambda its: its.handlers.unregister_isrs(),
+    stages.STOP_CHANNELS: lambda its: its.channels.shutdown(),
+    **dict.fromkeys((stages.RESET_EPOCH, stages.RESET_CONTEXT), lambda its: its._forget_context()),
+    **dict.fromkeys(
+        (
+            *(stages.STOP_DELETE_THREAD, stages.STOP_REBALANCE, stages.STOP_SCHEDULER, stages.STOP_TOKENS),
+            *(stages.RESET_DELETIONS, stages.STOP_PSM, stages.STOP_RSM),  # what they know is in the context
+            stages.DROP_BROKER_DATA,
+        ),
+        lambda its: None,
+    ),
+}
+"""What a step of a resignation is here."""

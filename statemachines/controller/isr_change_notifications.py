@@ -1,0 +1,64 @@
+"""ISR change notifications: how a controller hears that leaders have changed their ISRs, until 2.6.
+
+A leader that has changed an ISR in ZooKeeper says so by a child of /isr_change_notification, which names partitions.
+The controller reads their states, tells all brokers, and deletes the notifications, whatever came of it. Since 2.7
+leaders ask the controller, by AlterIsr, and this is for brokers that do not yet [KAFKA-8836]. Since then it looks
+whether a reassignment has ended by that; before, it watched the state of each partition that moves [KAFKA-10521].
+
+[processIsrChangeNotification in KafkaController.scala, 3.9]
+"""
+
+from collections.abc import Sequence
+
+from statemachines.controller.calls import Calls, at_last, call, then
+from statemachines.controller.kafka_zk_client import ZkResponse
+from statemachines.controller.partition_reassignment import PartitionReassignment
+from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
+from statemachines.messages.topic_partition import TopicPartition
+from statemachines.messages.zk_data import ISR_CHANGE_NOTIFICATION
+
+__all__ = ["IsrChangeNotifications"]
+
+
+class IsrChangeNotifications(PartitionReassignment):
+    """The part of a controller that hears of ISRs."""
+
+    def process_isr_change_notification(self) -> Calls:
+        """The children of /isr_change_notification have changed. [IsrChangeNotification]"""
+        return self.zk_client.get_children(ISR_CHANGE_NOTIFICATION, then(self._isrs_changed), watch=True)
+
+    def update_leader_and_isr_cache(self, partitions: Sequence[TopicPartition]) -> Calls:
+        """The states of these partitions are read, and known [updateLeaderAndIsrCache]."""
+        return self.zk_client.get_topic_partition_states(tuple(partitions), then(self._put_partition_leadership_info))
+
+    def _put_partition_leadership_info(
+        self, states: Sequence[tuple[TopicPartition, LeaderIsrAndControllerEpoch]]
+    ) -> None:
+        for partition, known in states:
+            self.context.put_partition_leadership_info(partition, known)
+
+    def _isrs_changed(self, notifications: Sequence[str]) -> Calls:
+        paths = tuple(f"{ISR_CHANGE_NOTIFICATION}/{each}" for each in notifications)
+        return (
+            *self.zk_client.get_data(paths, then(self._read_isrs)),
+            at_last(call(self.zk_client.delete, paths)),
+        )
+
+    def _read_isrs(self, answers: Sequence[ZkResponse | None]) -> Calls:
+        partitions = tuple(partition for answer in answers if answer is not None for partition in answer.data)
+        if not partitions:
+            return ()
+        return (
+            call(self.update_leader_and_isr_cache, partitions),
+            call(self._tell_of_isrs, partitions),
+            *self.complete_notified(partitions),
+        )
+
+    def complete_notified(self, partitions: tuple[TopicPartition, ...]) -> Calls:
+        """Some of these partitions may have arrived where they move to."""
+        if not self.design.alter_partition:
+            return ()
+        return tuple(call(self.maybe_complete_reassignment, partition) for partition in partitions)
+
+    def _tell_of_isrs(self, partitions: tuple[TopicPartition, ...]) -> None:
+        self.send_update_metadata_request(self.all_brokers(), partitions)

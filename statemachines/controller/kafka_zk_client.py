@@ -1,0 +1,282 @@
+"""How a controller asks ZooKeeper: by batches of requests, whose writes are fenced by the controller's epoch.
+
+A fenced write is a multi of two operations: a check that /controller_epoch is still at the version that the
+controller knows, and the write itself. If the check fails, another controller has been elected, and what else came of
+the batch is not looked at: ControllerMoved [KafkaZkClient.scala, 2.1, KAFKA-6082].
+
+A connection that is lost is not told to who asks. What was not answered is asked once more, and a write that had been
+carried out finds what it wrote itself: NODEEXISTS, or BADVERSION [retryRequestsUntilConnected, 1.1].
+"""
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from election.ids import ControllerEpoch
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.topic_partition import TopicName, TopicPartition
+from statemachines.messages.zk_data import (
+    TopicPartitionState,
+    topic_config_path,
+    topic_partition_path,
+    topic_partition_state_path,
+    topic_partitions_path,
+)
+from statemachines.zookeeper.server import Multi, Write, ZooKeeper
+from statemachines.zookeeper.tree import (
+    Check,
+    Code,
+    Create,
+    Delete,
+    OpResult,
+    SessionId,
+    SetData,
+    Stat,
+    ZkPath,
+    ZkVersion,
+    ZooKeeperError,
+    Zxid,
+)
+
+__all__ = [
+    "ControllerMoved",
+    "Exists",
+    "GetChildren",
+    "GetData",
+    "READS",
+    "RequestFailed",
+    "UNFENCED",
+    "ZkBatch",
+    "ZkRequest",
+    "ZkResponse",
+    "create_topic_partition",
+    "create_topic_partition_states",
+    "create_topic_partitions",
+    "fenced",
+    "get_topic_configs",
+    "get_topic_partition_states",
+    "retry_requests_until_connected",
+    "set_topic_partition_states",
+    "unwrapped",
+]
+
+
+class ControllerMoved(Exception):
+    """A write found that another controller has been elected [ControllerMovedException]."""
+
+
+class RequestFailed(Exception):
+    """A fenced write was not answered as a multi is: the session has ended, or /controller_epoch is not there."""
+
+    def __init__(self, code: Code) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class GetData(NamedTuple):
+    """Read a node's data. The state machines' reads arm no watch, though Kafka's do where there is a handler."""
+
+    path: ZkPath
+    watch: bool = False
+
+
+class GetChildren(NamedTuple):
+    """Read the names of a node's children."""
+
+    path: ZkPath
+    watch: bool = False
+
+
+class Exists(NamedTuple):
+    """Ask whether there is a node. The watch is armed in either case."""
+
+    path: ZkPath
+    watch: bool = False
+
+
+ZkRequest: TypeAlias = GetData | GetChildren | Exists | Write
+"""A request of a batch."""
+
+READS: Final = (GetData, GetChildren, Exists)
+"""Those that write nothing, and are not fenced."""
+
+
+class ZkResponse(NamedTuple):
+    """The answer to a request [AsyncResponse in ZooKeeperClient.scala, 3.9]."""
+
+    code: Code
+    """OK, or why not; of a multi, that of the first operation that failed."""
+    data: Any = None
+    """The node's data, or the names of its children, which have no order."""
+    version: ZkVersion = 0
+    results: tuple[OpResult | Code, ...] = ()
+    """Those of a multi's operations. Empty if there was none, because the session has ended."""
+    czxid: Zxid = 0
+    """The transaction that created the node whose data were read: of a broker's registration, its epoch."""
+    owner: SessionId | None = None
+    """The session that it is an ephemeral of."""
+
+
+class ZkBatch(Enum):
+    """The batches of requests that change the states of partitions and replicas, by Kafka's names for them."""
+
+    CreateTopicPartitions = "create the nodes above those of partitions"
+    CreateTopicPartition = "create the nodes above the states of partitions"
+    CreateTopicPartitionStates = "create the states of partitions"
+    GetTopicPartitionStates = "read the states of partitions"
+    GetTopicConfigs = "read what is configured for topics"
+    GetWrittenStates = "read states back that had other versions: what is there may be what was to be written"
+    SetTopicPartitionStates = "set the states of partitions, where they are still at the versions that were read"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+UNFENCED: Final = frozenset({ZkBatch.GetTopicPartitionStates, ZkBatch.GetTopicConfigs, ZkBatch.GetWrittenStates})
+"""Those that write nothing."""
+
+
+# The batches.
+
+
+def create_topic_partitions(topics: Iterable[TopicName]) -> tuple[Write, ...]:
+    """Create the nodes above those of these topics' partitions."""
+    return tuple(Create(topic_partitions_path(topic)) for topic in topics)
+
+
+def create_topic_partition(partitions: Iterable[TopicPartition]) -> tuple[Write, ...]:
+    """Create the nodes above the states of these partitions."""
+    return tuple(Create(topic_partition_path(partition)) for partition in partitions)
+
+
+def create_topic_partition_states(
+    states: Iterable[tuple[TopicPartition, LeaderAndIsr]], controller_epoch: ControllerEpoch
+) -> tuple[Write, ...]:
+    """Create the states of partitions."""
+    return tuple(
+        Create(topic_partition_state_path(partition), TopicPartitionState.encode(state, controller_epoch))
+        for partition, state in states
+    )
+
+
+def get_topic_partition_states(partitions: Iterable[TopicPartition]) -> tuple[GetData, ...]:
+    """Read the states of partitions."""
+    return tuple(GetData(topic_partition_state_path(partition)) for partition in partitions)
+
+
+def get_topic_configs(topics: Iterable[TopicName]) -> tuple[GetData, ...]:
+    """Read what is configured for topics."""
+    return tuple(GetData(topic_config_path(topic)) for topic in topics)
+
+
+def set_topic_partition_states(
+    states: Iterable[tuple[TopicPartition, LeaderAndIsr]], controller_epoch: ControllerEpoch
+) -> tuple[Write, ...]:
+    """Set the states of partitions, where they are still at the versions that these states were made of."""
+    return tuple(
+        SetData(
+            topic_partition_state_path(partition),
+            TopicPartitionState.encode(state, controller_epoch),
+            state.partition_epoch,
+        )
+        for partition, state in states
+    )
+
+
+def fenced(requests: Iterable[Write], epoch_zk_version: ZkVersion) -> tuple[Write, ...]:
+    """These writes, each with the check of the controller's epoch [wrapRequestWithControllerEpochCheck]."""
+    check = Check(CONTROLLER_EPOCH, epoch_zk_version)
+    return tuple(
+        Multi((check, *(request.operations if isinstance(request, Multi) else (request,)))) for request in requests
+    )
+
+
+def unwrapped(responses: Iterable[ZkResponse]) -> tuple[ZkResponse, ...]:
+    """The answers to the writes that were fenced [unwrapResponseWithControllerEpochCheck].
+
+    Raises, for the first answer that is one of them:
+        ControllerMoved: the check found another version.
+        RequestFailed: the check failed otherwise, or there was none.
+    """
+    return tuple(_unwrapped(response) for response in responses)
+
+
+def _unwrapped(response: ZkResponse) -> ZkResponse:
+    if not response.results:
+        raise RequestFailed(response.code)
+    check, written = response.results
+    if check is Code.BADVERSION:
+        raise ControllerMoved
+    if isinstance(check, Code) and check is not Code.OK:
+        raise RequestFailed(check)
+    return ZkResponse(response.code, version=written.version if isinstance(written, Stat) else 0)
+
+
+# Who asks.
+
+
+def retry_requests_until_connected(
+    zookeeper: ZooKeeper,
+    session: SessionId,
+    requests: Sequence[ZkRequest],
+    answered: int | None = None,
+    carried_out: int | None = None,
+) -> tuple[ZkResponse, ...]:
+    """Make the requests of a batch, in order.
+
+    Args:
+        zookeeper: the servers.
+        session: the controller's; None: a client that arms no watch.
+        requests: the batch.
+        answered: the connection is lost after so many answers, and the other requests are made once more.
+        carried_out: so many had been carried out by then; as many as were answered, or more, whose replies are lost.
+
+    What a lost connection does to watches is the caller's to say [ZooKeeper.disconnect].
+
+    >>> zookeeper = ZooKeeper()
+    >>> zookeeper.connect("a")
+    >>> retry_requests_until_connected(zookeeper, "a", [Create("/x")])[0].code
+    <Code.OK: 0>
+    >>> retry_requests_until_connected(zookeeper, "a", [Create("/y")], answered=0, carried_out=1)[0].code
+    <Code.NODEEXISTS: -110>
+    """
+    answered = len(requests) if answered is None else answered
+    carried_out = answered if carried_out is None else carried_out
+    if not 0 <= answered <= carried_out <= len(requests):
+        raise ValueError(
+            f"of {len(requests)} requests, {answered} answered and {carried_out} carried out: impossible"
+        )
+    responses = [_served(zookeeper, session, request) for request in requests[:answered]]
+    for request in requests[answered:carried_out]:
+        _served(zookeeper, session, request)
+    responses += [_served(zookeeper, session, request) for request in requests[answered:]]
+    return tuple(responses)
+
+
+def _served(zookeeper: ZooKeeper, session: SessionId, request: ZkRequest) -> ZkResponse:
+    version: ZkVersion = 0
+    try:
+        match request:
+            case GetData(path, watch):
+                data, stat = zookeeper.get(session, path, watch and session is not None)
+                return ZkResponse(Code.OK, data, stat.version, czxid=stat.czxid, owner=stat.ephemeralOwner)
+            case GetChildren(path, watch):
+                children, _ = zookeeper.children(session, path, watch and session is not None)
+                return ZkResponse(Code.OK, children)
+            case Exists(path, watch):
+                there = zookeeper.exists(session, path, watch and session is not None)
+                return ZkResponse(Code.NONODE if there is None else Code.OK)
+            case Multi(operations):
+                results = zookeeper.multi(session, operations)
+                failed = (result for result in results if isinstance(result, Code) and result is not Code.OK)
+                return ZkResponse(next(failed, Code.OK), results=results)
+            case Create(path, data, ephemeral, sequential):
+                zookeeper.create(session, path, data, ephemeral=ephemeral, sequential=sequential)
+            case SetData(path, data, expected):
+                version = zookeeper.set(session, path, data, expected).version
+            case Delete(path, expected):
+                zookeeper.delete(session, path, expected)
+    except ZooKeeperError as error:
+        return ZkResponse(error.code)
+    return ZkResponse(Code.OK, version=version)

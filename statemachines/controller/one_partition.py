@@ -1,0 +1,187 @@
+"""A controller's office reduced to one partition, for the systems that ask who may be controller.
+
+`ElectingController` is the same in every controller. Of what a controller does in its office this one keeps what
+shows whether it may: it reads which brokers are alive, and the state of one partition; it elects a leader for that,
+and writes it, fenced as Kafka's writes are; its failover ends with a deletion that is fenced, too. All that a
+failover reads or writes besides is fused with these requests (`failover.fused`).
+
+[onControllerFailover, processBrokerChange in KafkaController.scala; electLeaderForPartitions in
+PartitionStateMachine.scala]
+"""
+
+from typing import Any
+
+from statemachines.controller.agenda import Do
+from statemachines.controller.design import BROKER_IDS, MAYBE_RESIGN, PartitionStateEpoch, Threads
+from statemachines.controller.election import EPOCH_IS_GONE, Answer, ElectingController, request
+from statemachines.controller.process import ControllerProcess, LiveBroker
+from statemachines.controller.threads import LEADER_AND_ISR, ControllerEvent, Queued
+from statemachines.zookeeper.server import Operation, SetData
+
+__all__ = ["OnePartitionController"]
+
+
+class OnePartitionController(ElectingController):
+    """A broker's controller that elects the leaders of one partition; see `ElectingController` for its arguments."""
+
+    # What it is told, and asks for.
+
+    def isr_changes(self, me: ControllerProcess) -> ControllerProcess:
+        """It hears that the leader of a partition has changed its ISR. What it would read of it is left out."""
+        return me._replace(queue=(*me.queue, Queued(ControllerEvent.IsrChangeNotification)))
+
+    def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
+        """The operations of its next request, which is one that writes."""
+        match me.doing[0]:
+            case Do.UpdateLeaderAndIsr:
+                return (
+                    *self._fence(me),
+                    SetData(self.design.state, PartitionStateEpoch(me.epoch), me.state_version),
+                )
+            case Do.DeletePreferredElection:  # whose node is not modelled, and is not there
+                return tuple(self._fence(me))
+        return super().asks(me)
+
+    # Being controller.
+
+    @request(Do.WatchBrokers)
+    def watch_brokers(self, me: ControllerProcess) -> Answer:
+        """Subscribe to what comes and goes; the listener is there before. [subscribeChildChanges, until 1.0]"""
+        self.zookeeper.children(me.session, BROKER_IDS, watch=True)
+        return Answer(me.on(), "it listens")
+
+    @request(Do.ReadBrokers)
+    def read_brokers(self, me: ControllerProcess) -> Answer:
+        """Read which brokers are alive, and watch. If they are those that it knew, there is nothing to do.
+
+        A controller of 1.0 that is one by an old ControllerChange alone has no channels, and fails at a change.
+        Since 2.2 with their epochs, so that one that went and came again is another. Kafka reads these one by one.
+        Outside a failover the context then has them in turns. Until 2.1 it has them at once, and what is left out is
+        that those that came and those that went are an election each: the second one finds nothing to do, or a state
+        that a newer controller wrote, as the first one did.
+        In a failover what is left of an earlier term is cleared then; not the channels of 0.10, for which `cached`
+        stands there. [clearPartitionLeadershipInfo in initializeControllerContext]
+        """
+        live: frozenset[Any]
+        live, _ = self.zookeeper.children(me.session, BROKER_IDS, watch=me.listens)
+        if self.design.broker_epoch:
+            stats = {name: self.zookeeper.exists(me.session, f"{BROKER_IDS}/{name}") for name in live}
+            live = frozenset(LiveBroker(name, stat.czxid) for name, stat in stats.items() if stat is not None)
+        if live == me.context.live and not me.in_elect:
+            return Answer(me.to(), "the same ones")
+        after = me.on().knows(live=live)
+        if me.in_elect:
+            cached = me.context.cached if self.design.threads is Threads.lock else None
+            return Answer(after.knows(cached=cached), "these are alive")
+        if self.design.threads is Threads.queue and not me.started:
+            return Answer(after.to(), "there are no channels: a NullPointerException")
+        if self.design.broker_epoch:
+            return self._turn(me._replace(found=live))
+        if live <= me.context.live:
+            return Answer(after, "these are alive")
+        return Answer(after, "these are alive, and one of them is new; UpdateMetadata is sent", sends=True)
+
+    def _turn(self, me: ControllerProcess) -> Answer:
+        """Of the brokers that it has found, its context has those of the next turn, and there is an election.
+
+        Those that came are first, then those that came again, which go before they are there again, and those that
+        went are last. [processBrokerChange, 2.2; until 2.1 its context has them all at once]
+        """
+        alive = me.context.live
+        known = {each.name: each for each in alive}
+        new = {each for each in me.found if each.name not in known}
+        bounced = {known[each.name] for each in me.found if known.get(each.name, each) != each}
+        live = alive | new if new else alive - bounced if bounced else me.found
+        after = me.to(*LEADER_AND_ISR)._replace(found=me.found if live != me.found else frozenset()).knows(live=live)
+        if new:
+            return Answer(after, "these are alive, and one of them is new; UpdateMetadata is sent", sends=True)
+        return Answer(after, "one is another one by now, and goes first" if bounced else "these are alive")
+
+    @request(Do.ReadStates)
+    def read_states(self, me: ControllerProcess) -> Answer:
+        """Read every partition's state into the cache, and tell the brokers.
+
+        A listener of 0.10.1 does so even after a resignation, has no channels, and moves the controller. [KAFKA-4447]
+        """
+        if not me.in_elect and not self.is_active(me):
+            return Answer(self._to_move(me), "there are no channels: it moves the controller")
+        _, stat = self.zookeeper.get(me.session, self.design.state)
+        return Answer(me.on().knows(cached=stat.version), "cached; UpdateMetadata is sent", sends=True)
+
+    def let_be(self, me: ControllerProcess) -> ControllerProcess:
+        """The partition's leader is alive: there is nothing to elect, and nothing is written."""
+        return self._done(me.on())
+
+    @request(Do.ReadPartitionState)
+    def read_partition_state(self, me: ControllerProcess) -> Answer:
+        """Read a partition's state, and let it be if a newer controller wrote it. [0.10 to 3.9]
+
+        Or if no broker is alive to lead it, as far as the controller knows: until 1.0 it may have read them before
+        its own had registered. Then it has no leader still, and is read again if there is another turn of brokers.
+        """
+        state, stat = self.zookeeper.get(me.session, self.design.state)
+        if state.controller_epoch > me.epoch:
+            return self._without_leader(me, "a newer controller wrote it: StateChangeFailed")
+        if self.follows_failover and not me.context.live:
+            return self._without_leader(me, "no broker is alive: NoReplicaOnline")
+        return Answer(me.on()._replace(state_version=stat.version), "no newer controller wrote it")
+
+    def _without_leader(self, me: ControllerProcess, said: str) -> Answer:
+        """No leader was elected: there is another turn of brokers, or it goes on after the partition."""
+        if not me.found:
+            behind = me.on() if me.about_to(Do.ReadPartitionState) else me
+            return Answer(self._done(behind), said)
+        turn = self._turn(me._replace(state_version=0))
+        return turn._replace(said=f"{said}; then {turn.said}")
+
+    @request(Do.UpdateLeaderAndIsr)
+    def update_leader_and_isr(self, me: ControllerProcess) -> Answer:
+        """Write a partition's state, at the version read, and since 2.1 fenced by the epoch's version.
+
+        If another write came in between, it is read again. If the fence fails, the controller has moved; but where
+        /controller_epoch is gone, no leader is elected, which Kafka logs. In further turns of brokers, if there are
+        any, nothing is left to elect.
+        [electLeaderForPartitions, 1.1; KAFKA-6082, 2.1]
+        """
+        refused = self._refused(me)
+        if refused is None:
+            cached = None if me.context.cached is None else me.state_version + 1
+            elected = me._replace(found=frozenset()).knows(cached=cached, live=me.found or me.context.live)
+            return Answer(self._done(elected), "written; LeaderAndIsr is sent", sends=True)
+        if refused.epoch_is_gone:
+            return self._without_leader(me, f"{EPOCH_IS_GONE}, no leader is elected")
+        me = me._replace(state_version=0)
+        if isinstance(refused.operation, SetData):
+            return Answer(me.to(Do.ReadPartitionState, *me.doing), "BADVERSION: another write came first")
+        return Answer(me.to(*MAYBE_RESIGN)._replace(found=frozenset()), "BADVERSION of the epoch: ControllerMoved")
+
+    @request(Do.DeletePreferredElection)
+    def delete_preferred_election(self, me: ControllerProcess) -> Answer:
+        """Delete what asks for preferred elections, whether it is there or not, fenced by the epoch's version.
+
+        [removePartitionsFromPreferredReplicaElection, 2.1; until 2.0 it is not fenced, and says nothing]
+        """
+        refused = self._refused(me)
+        if refused is None:
+            return Answer(self._done(me), "the failover is done")
+        if refused.epoch_is_gone:
+            return self._fails_by(me, EPOCH_IS_GONE)
+        return Answer(me.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
+
+    def _done(self, me: ControllerProcess) -> ControllerProcess:
+        """It goes on after a partition; behind the last one of a failover there is nothing more."""
+        after = me.on()._replace(state_version=0)
+        return after.on()._replace(started=True) if after.about_to(Do.Started) else after
+
+    def fail_to_elect(self, me: ControllerProcess) -> Answer:
+        """A request of an election of leaders fails for a reason of its own: it is logged, and the failover goes on.
+
+        Until 1.0 a write that fails counts as a conflict [ZkUtils.conditionalUpdatePersistentPath].
+        What it then reads, and is fused with this, brings the events that are on their way.
+        [PartitionStateMachine: triggerOnlinePartitionStateChange, 0.10; handleStateChanges, 1.1]
+        """
+        if me.about_to(Do.UpdateLeaderAndIsr) and self.design.threads is not Threads.barrier:
+            again = me.to(Do.ReadPartitionState, *me.doing)._replace(state_version=0)
+            return Answer(again, "it counts as a conflict: once more")
+        behind = me.on() if me.about_to(Do.ReadPartitionState) else me
+        return Answer(self.deliver(self._done(behind)), "no leader is elected, and its failover goes on")

@@ -1,0 +1,475 @@
+"""PartitionStateMachine: how partitions change their states, and what that writes and sends.
+
+Which state may follow which is `statemachines.tables.partition`; who leads is `election`. What a transition does:
+
+    -> NewPartition            nothing else
+    New -> OnlinePartition     the first online replica leads, and all online ones are the ISR. The state is created,
+                               in three batches: nodes of topics, nodes of partitions, states. The ISR is told, as new
+    Online, Offline -> Online  an election: the states are read, a strategy finds leaders, and the states are set
+                               where they are still at the versions that were read. The strategy says who is told
+    -> Offline, NonExistent    nothing else
+
+The election is a loop. A state that another has written in between (BADVERSION) is read again, and another leader may
+be found; there is no limit and no pause. It ends for a partition without state, for one that a newer controller has
+written, for one that no leader is found for, and where ZooKeeper answers anything else. Such a partition keeps its
+state.
+
+A write of the controller's own whose reply was lost is not told from another's. A create finds NODEEXISTS, and the
+partition stays NewPartition until there is another controller, which reads the state; a set finds BADVERSION, and the
+leader epoch is incremented twice.
+
+Until 1.0 partitions are handled one by one, each with requests of its own (`change_together`), and a set that fails
+is tried again whatever the reason; on BADVERSION the state is read back first, and may be the controller's own.
+
+If a fence fails, the controller has moved, and the change is cut short. What earlier rounds have written is known,
+and what was added for it stays in the batch of requests; of the batch with the fence nothing is known.
+
+[PartitionStateMachine.scala, KafkaZkClient.scala, 3.9]
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from election import STRATEGIES, initialize_leader_and_isr, leader_for_controlled_shutdown_untold
+from election.ids import BrokerId
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkResponse
+from statemachines.controller.request_batch import BatchNotEmpty
+from statemachines.controller.state_change import ElectionOutcome, Handled, StateChangeCause, StateChangeFailure
+from statemachines.controller.zk_state_machine import PartitionUpdate, ZkStateMachine
+from statemachines.messages.leader_and_isr import INITIAL_LEADER_EPOCH, LeaderAndIsr, LeaderRecoveryState
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicName, TopicPartition
+from statemachines.tables.partition import (
+    PARTITION,
+    NewPartition,
+    NonExistentPartition,
+    OfflinePartition,
+    OnlinePartition,
+    PartitionState,
+)
+from statemachines.zookeeper.tree import Code
+
+__all__ = [
+    "CONTROLLED_SHUTDOWN",
+    "OFFLINE",
+    "PREFERRED",
+    "REASSIGN",
+    "UNCLEAN_OFFLINE",
+    "PartitionLeaderElectionStrategy",
+    "PartitionStateChange",
+    "PartitionStateMachine",
+]
+
+
+class PartitionLeaderElectionStrategy(NamedTuple):
+    """Why leaders are elected, and so how."""
+
+    name: Literal["offline", "reassign", "preferred", "controlled-shutdown"]
+    """One of `election.STRATEGIES`."""
+    allow_unclean: bool = False
+    """An administrator permits a leader from outside the ISR, whatever is configured; for *offline* alone."""
+
+
+OFFLINE: Final = PartitionLeaderElectionStrategy("offline")
+UNCLEAN_OFFLINE: Final = PartitionLeaderElectionStrategy("offline", allow_unclean=True)
+REASSIGN: Final = PartitionLeaderElectionStrategy("reassign")
+PREFERRED: Final = PartitionLeaderElectionStrategy("preferred")
+CONTROLLED_SHUTDOWN: Final = PartitionLeaderElectionStrategy("controlled-shutdown")
+
+
+class PartitionModel:
+    """One partition as a model of the library `transitions`: its state is the one in the controller's context."""
+
+    __slots__ = ("_context", "_partition")
+
+    def __init__(self, context: ControllerContext, partition: TopicPartition) -> None:
+        self._context, self._partition = context, partition
+
+    @property
+    def state(self) -> PartitionState:
+        """The state that the controller knows."""
+        return self._context.partition_state(self._partition)
+
+    @state.setter
+    def state(self, state: PartitionState) -> None:
+        self._context.put_partition_state(self._partition, state)
+
+
+Results: TypeAlias = tuple[tuple[TopicPartition, StateChangeCause | None], ...]
+"""What elections have come to: None where there is a new leader, who is known by now, or why there is none."""
+
+
+class PartitionStateChange(NamedTuple):
+    """Partitions are to be online, and the next batch of requests to ZooKeeper is due."""
+
+    due: ZkBatch
+    asking: tuple[TopicPartition, ...]
+    """The partitions that it is about."""
+    updates: tuple[PartitionUpdate, ...]
+    """What is created or set; while configurations are read, the states that had been read."""
+    partitions: tuple[TopicPartition, ...]
+    """All that the state machine was asked for."""
+    strategy: PartitionLeaderElectionStrategy
+    to_elect: tuple[TopicPartition, ...] = ()
+    """While new partitions get their state: those whose election follows."""
+    results: Results = ()
+    """Both of a partition that no leader was found for, and then one was, as a conflict over another repeated all."""
+    to_come: tuple[TopicPartition, ...] = ()
+    """Until 1.0: the partitions that follow, one by one."""
+
+
+PartitionStep: TypeAlias = PartitionStateChange | Handled
+
+
+class PartitionStateMachine(ZkStateMachine):
+    """The states of partitions; see `ZkStateMachine` for its arguments, and `carry_out` for how it is driven."""
+
+    def startup(self) -> PartitionStep:
+        """A controller takes over: states follow from what was read, then whatever has no leader gets one."""
+        for partition in self.context.all_partitions():
+            known = self.context.leadership_of(partition)
+            if known is None:
+                state = NewPartition
+            elif self.context.is_replica_online(known.leader_and_isr.leader, partition):
+                state = OnlinePartition
+            else:
+                state = OfflinePartition
+            self.context.put_partition_state(partition, state)
+        return self.trigger_online_partition_state_change()
+
+    def trigger_online_partition_state_change(self, topic: TopicName | None = None) -> PartitionStep:
+        """Every partition that is new or offline is to be online, of one topic or of all; not those to be deleted.
+
+        Until 2.2 a topic's are all that have a state. [triggerOnlinePartitionStateChange]
+        """
+        assigned = topic if self.design.trigger_assigned else None
+        wanted = [
+            partition
+            for partition in self.context.partitions_in_states({OfflinePartition, NewPartition}, assigned)
+            if topic in (None, partition.topic) and not self.context.is_topic_queued_up_for_deletion(partition.topic)
+        ]
+        return self.handle_state_changes(wanted, OnlinePartition, OFFLINE)
+
+    def handle_state_changes(
+        self,
+        partitions: Iterable[TopicPartition],
+        target: PartitionState,
+        strategy: PartitionLeaderElectionStrategy | None = None,
+    ) -> PartitionStep:
+        """Change the states of these partitions, as far as the table has it.
+
+        Args:
+            partitions: which; those that may not go there keep their state, and the others go on.
+            target: the state that they are to be in.
+            strategy: how leaders are elected, if that is OnlinePartition.
+
+        Raises:
+            ValueError: a partition stands there twice, or is not known; the target is no state of partitions; or it
+                is OnlinePartition, and there is no strategy. Nothing has changed.
+        """
+        partitions = tuple(partitions)
+        if not isinstance(target, PartitionState):
+            raise ValueError(f"{target!r} is no state of partitions")
+        if target is OnlinePartition and (strategy is None or strategy.name not in STRATEGIES):
+            raise ValueError(f"{target} takes a strategy to elect leaders by, not {strategy}")
+        self.check_asked(partitions, partitions)
+        if not partitions:
+            return Handled()
+        try:
+            self.batch.new_batch()
+        except BatchNotEmpty:
+            self.fail(None, target, StateChangeFailure.BatchNotEmpty)
+            return self._all_failed(partitions, StateChangeFailure.BatchNotEmpty)
+        for partition in partitions:
+            self.context.put_partition_state_if_not_exists(partition, NonExistentPartition)
+        valid = [partition for partition in partitions if self._may_become(partition, target)]
+        if strategy is None or target is not OnlinePartition:
+            for partition in valid:
+                self._become(partition, target)
+            return self._send(partitions, target, ())
+        return self._initialize(partitions, valid, strategy)
+
+    def answered(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
+        """What the answers lead to, one for each request and in their order.
+
+        Raises:
+            ValueError: these are not as many as the requests.
+        """
+        try:
+            answers = self.responses_of(change, responses)
+        except ControllerMoved:
+            return Handled(controller_moved=True)
+        except RequestFailed as failed:
+            answers = (ZkResponse(failed.code),) * len(change.asking)
+            if change.due in (ZkBatch.CreateTopicPartitions, ZkBatch.CreateTopicPartition):
+                return self._created(change, answers)
+        match change.due:
+            case ZkBatch.CreateTopicPartitions:  # what is there already is as good
+                return change._replace(due=ZkBatch.CreateTopicPartition)
+            case ZkBatch.CreateTopicPartition:
+                return change._replace(due=ZkBatch.CreateTopicPartitionStates)
+            case ZkBatch.CreateTopicPartitionStates:
+                return self._created(change, answers)
+            case ZkBatch.GetTopicPartitionStates:
+                return self._read(change, answers)
+            case ZkBatch.GetTopicConfigs:
+                return self._elect(change, self.unclean_of(change, answers))
+            case ZkBatch.SetTopicPartitionStates:
+                return self._written(change, answers)
+            case ZkBatch.GetWrittenStates:
+                return self._read_back(change, answers)
+
+    # New partitions.
+
+    def _initialize(
+        self,
+        partitions: tuple[TopicPartition, ...],
+        valid: Sequence[TopicPartition],
+        strategy: PartitionLeaderElectionStrategy,
+    ) -> PartitionStep:
+        """Those that are new get a leader without an election. [initializeLeaderAndIsrForPartitions]"""
+        if not self.design.change_together:
+            begun = PartitionStateChange(ZkBatch.GetTopicPartitionStates, (), (), partitions, strategy)
+            return self._go_on(begun._replace(to_come=tuple(valid)))
+        new = [each for each in valid if self.context.partition_state(each) is NewPartition]
+        updates = tuple(filter(None, map(self._first, new)))
+        change = PartitionStateChange(
+            ZkBatch.CreateTopicPartitions,
+            tuple(update.partition for update in updates),
+            updates,
+            partitions,
+            strategy,
+            tuple(each for each in valid if each not in new),
+        )
+        return change if updates else self._hold_elections(change, change.to_elect)
+
+    def _first(self, partition: TopicPartition) -> PartitionUpdate | None:
+        """The first state of a new partition; None: no replica is live."""
+        replicas = self.context.partition_replica_assignment(partition)
+        live, leaving = self._up_and_leaving(partition, replicas)
+        elected = initialize_leader_and_isr(replicas, live, shutting_down=leaving)
+        if elected.leader is None or elected.isr is None:
+            self.fail(partition, OnlinePartition, StateChangeFailure.NoLiveReplica)
+            return None
+        first = LeaderAndIsr(elected.leader, INITIAL_LEADER_EPOCH, elected.isr)
+        return PartitionUpdate(partition, first, elected.recipients)
+
+    def _go_on(self, change: PartitionStateChange) -> PartitionStep:
+        """The next of the partitions that are handled one by one; if there is none, the change is over."""
+        to_come = change.to_come
+        for at, partition in enumerate(to_come, start=1):
+            change = change._replace(asking=(partition,), updates=(), to_come=to_come[at:])
+            if self.context.partition_state(partition) is not NewPartition:
+                return change._replace(due=ZkBatch.GetTopicPartitionStates)
+            first = self._first(partition)
+            if first is not None:
+                return change._replace(due=ZkBatch.CreateTopicPartitions, updates=(first,))
+        return self._over(change)
+
+    def _created(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
+        there = []
+        for update, response in zip(change.updates, responses, strict=True):
+            if response.code is Code.OK:
+                self._has_written(update, update.leader_and_isr, is_new=True)
+                self._become(update.partition, OnlinePartition)
+            elif response.code is Code.NODEEXISTS and self.design.elect_if_created:
+                there.append(update.partition)
+            else:
+                self.fail(update.partition, OnlinePartition, response.code)
+        return self._hold_elections(change, (*there, *change.to_elect))
+
+    # Elections.
+
+    def _hold_elections(self, change: PartitionStateChange, remaining: tuple[TopicPartition, ...]) -> PartitionStep:
+        """One more round for those that remain. [electLeaderForPartitions]"""
+        if remaining:
+            return change._replace(due=ZkBatch.GetTopicPartitionStates, asking=remaining, updates=(), to_elect=())
+        return self._go_on(change)
+
+    def _over(self, change: PartitionStateChange) -> Handled:
+        """Those that have a leader now are online, and what has been added is sent."""
+        results: dict[TopicPartition, ElectionOutcome] = {}
+        for partition, cause in change.results:
+            if cause is None:
+                self._become(partition, OnlinePartition)
+                results.setdefault(partition, self.context.state.partition_leadership_info[partition].leader_and_isr)
+            else:  # and stays told, whatever a repeated election finds [electLeaderForPartitions, 2.2]
+                results[partition] = cause
+        return self._send(change.partitions, OnlinePartition, tuple(results.items()))
+
+    def _read(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
+        """Whose state can be judged is elected for; it may take what is configured, too."""
+        read, failed = [], []
+        for partition, response in zip(change.asking, responses, strict=True):
+            outcome = self.decoded(response)
+            if isinstance(outcome, LeaderAndIsr):
+                read.append(PartitionUpdate(partition, outcome))
+            else:
+                failed.append(self._not_elected(partition, outcome))
+        change = change._replace(updates=tuple(read), results=_with(change.results, failed))
+        without = self._without_online_isr(read) if change.strategy == OFFLINE else ()
+        if without:
+            return change._replace(due=ZkBatch.GetTopicConfigs, asking=without)
+        return self._elect(change, {})
+
+    def _without_online_isr(self, read: Iterable[PartitionUpdate]) -> tuple[TopicPartition, ...]:
+        """Those for which it counts whether an unclean election is permitted [collectUncleanLeaderElectionState]."""
+        return tuple(
+            partition
+            for partition, leader_and_isr, _ in read
+            if not any(self.context.is_replica_online(broker, partition) for broker in leader_and_isr.isr)
+        )
+
+    def _elect(self, change: PartitionStateChange, unclean: Mapping[TopicName, bool | Code]) -> PartitionStep:
+        """Find leaders for those whose states have been read. [doElectLeaderForPartitions]"""
+        configured = set(change.asking) if unclean else set()
+        updates: list[PartitionUpdate] = []
+        failed: list[tuple[TopicPartition, StateChangeCause | None]] = []
+        for partition, leader_and_isr, _ in change.updates:
+            if self._leads_already(partition, change.strategy):
+                failed.append((partition, None))
+                continue
+            permitted = unclean[partition.topic] if partition in configured else change.strategy.allow_unclean
+            update = None
+            if isinstance(permitted, Code):
+                self.fail(partition, OnlinePartition, permitted)
+            else:
+                update = self._elected(partition, leader_and_isr, change.strategy, permitted)
+            if update is None:
+                failed.append(self._not_elected(partition, StateChangeFailure.NoLeaderElected))
+            else:
+                updates.append(update)
+        asking = tuple(update.partition for update in updates)
+        change = change._replace(
+            due=ZkBatch.SetTopicPartitionStates,
+            asking=asking,
+            updates=tuple(updates),
+            results=_with(change.results, failed),
+        )
+        return change if updates else self._hold_elections(change, ())
+
+    def _leads_already(self, partition: TopicPartition, strategy: PartitionLeaderElectionStrategy) -> bool:
+        """Until 1.0: whether there is no need to elect. [PreferredReplicaPartitionLeaderSelector, 1.0]"""
+        if not self.design.pass_over_leading or strategy != PREFERRED:
+            return False
+        known = self.context.leadership_of(partition)
+        replicas = self.context.partition_replica_assignment(partition)
+        return known is not None and replicas[:1] == (known.leader_and_isr.leader,)
+
+    def _elected(
+        self,
+        partition: TopicPartition,
+        leader_and_isr: LeaderAndIsr,
+        strategy: PartitionLeaderElectionStrategy,
+        unclean: bool,
+    ) -> PartitionUpdate | None:
+        """What an election makes of a partition's state; None: there is no leader. [Election.scala]"""
+        assignment: ReplicaAssignment = self.context.partition_full_replica_assignment(partition)
+        replicas = assignment.target_replicas if strategy == REASSIGN else assignment.replicas
+        live, leaving = self._up_and_leaving(partition, (*replicas, *leader_and_isr.isr))
+        elect = STRATEGIES[strategy.name]
+        if strategy == CONTROLLED_SHUTDOWN and not self.design.tell_leaving:
+            elect = leader_for_controlled_shutdown_untold
+        elected = elect(replicas, leader_and_isr.isr, live, shutting_down=leaving, unclean=unclean)
+        if elected.leader is None or elected.isr is None:
+            return None
+        new = leader_and_isr.new_leader_and_isr(elected.leader, elected.isr)
+        if elected.unclean and self.design.leader_recovery:
+            new = new._replace(leader_recovery_state=LeaderRecoveryState.RECOVERING)
+        return PartitionUpdate(partition, new, elected.recipients)
+
+    def _up_and_leaving(
+        self, partition: TopicPartition, brokers: Iterable[BrokerId]
+    ) -> tuple[frozenset[BrokerId], frozenset[BrokerId]]:
+        """Of these brokers, those that are up for a partition, and those that are shutting down."""
+        brokers = frozenset(brokers)
+        up = (
+            each
+            for each in brokers
+            if self.context.is_replica_online(each, partition, include_shutting_down_brokers=True)
+        )
+        return frozenset(up), brokers & self.context.state.shutting_down_broker_ids
+
+    def _written(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
+        """What was written counts; what another had written before is elected for once more."""
+        results: list[tuple[TopicPartition, StateChangeCause | None]] = []
+        retry: list[PartitionUpdate] = []
+        conflict = False
+        for update, response in zip(change.updates, responses, strict=True):
+            if response.code is Code.OK:
+                results.append(self._has_elected(update, response))
+            elif response.code is Code.BADVERSION or not self.design.change_together:
+                conflict |= response.code is Code.BADVERSION
+                retry.append(update)
+            else:
+                results.append(self._not_elected(update.partition, response.code))
+        change = change._replace(results=_with(change.results, results))
+        if conflict and self.design.read_back_state:
+            asking = tuple(update.partition for update in retry)
+            return change._replace(due=ZkBatch.GetWrittenStates, asking=asking, updates=tuple(retry))
+        return self._elect_again(change, [update.partition for update in retry])
+
+    def _read_back(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
+        """What is there may be the controller's own, whose answer was lost; else it is elected for once more."""
+        results, retry = [], []
+        for update, response in zip(change.updates, responses, strict=True):
+            if self.is_written(update, response):
+                results.append(self._has_elected(update, response))
+            else:
+                retry.append(update.partition)
+        return self._elect_again(change._replace(results=_with(change.results, results)), retry)
+
+    def _has_elected(self, update: PartitionUpdate, response: ZkResponse) -> tuple[TopicPartition, None]:
+        written = update.leader_and_isr._replace(partition_epoch=response.version)
+        self._has_written(update, written, is_new=False)
+        return update.partition, None
+
+    def _elect_again(self, change: PartitionStateChange, retry: list[TopicPartition]) -> PartitionStep:
+        if retry and self.design.change_together and not self.design.retry_alone:
+            elected_for = {*change.asking, *(partition for partition, _ in change.results)}
+            retry = [partition for partition in change.partitions if partition in elected_for]
+        return self._hold_elections(change, tuple(retry))
+
+    # What changes.
+
+    def _has_written(self, update: PartitionUpdate, written: LeaderAndIsr, is_new: bool) -> None:
+        known = self.known(written)
+        self.context.put_partition_leadership_info(update.partition, known)
+        assignment = self.context.partition_full_replica_assignment(update.partition)
+        self.batch.add_leader_and_isr_request_for_brokers(
+            update.recipients, update.partition, known, assignment, is_new
+        )
+
+    def _not_elected(
+        self, partition: TopicPartition, cause: StateChangeCause
+    ) -> tuple[TopicPartition, StateChangeCause]:
+        self.fail(partition, OnlinePartition, cause)
+        return partition, cause
+
+    def _may_become(self, partition: TopicPartition, target: PartitionState) -> bool:
+        allowed = PARTITION.allows(self.context.partition_state(partition), target)
+        if not allowed:
+            self.fail_illegal(PARTITION, partition, PartitionModel(self.context, partition), target)
+        return allowed
+
+    def _become(self, partition: TopicPartition, target: PartitionState) -> None:
+        PARTITION.become(PartitionModel(self.context, partition), target)
+
+    def _send(
+        self,
+        partitions: tuple[TopicPartition, ...],
+        target: PartitionState,
+        results: tuple[tuple[TopicPartition, ElectionOutcome], ...],
+    ) -> Handled:
+        sent = self.send(target)
+        return Handled(results) if sent else self._all_failed(partitions, StateChangeFailure.RequestsNotSent)
+
+    def _all_failed(self, partitions: Iterable[TopicPartition], cause: StateChangeFailure) -> Handled:
+        """The change as a whole failed: in Kafka each partition has the same exception."""
+        return Handled(tuple((partition, cause) for partition in partitions))
+
+
+def _with(results: Results, more: Iterable[tuple[TopicPartition, StateChangeCause | None]]) -> Results:
+    """Each outcome once, though an election that is repeated comes to it again."""
+    return (*results, *(each for each in more if each not in results))

@@ -1,0 +1,194 @@
+"""A broker's controller as a process: what it is about to do, what it has been told, and what it knows.
+
+In Kafka a `KafkaController` has its queue, its session, whether it is active and the epoch of its broker; what it
+knows of the cluster is in its `ControllerContext`, which has an end of its own: a resignation resets it, and a broker
+that only reads that it is no longer controller keeps it. What Kafka has on stacks stands here as well: agendas in
+place of a program counter, and what one request has read for the next (`state_version`, `found`). Such a value goes
+into each step of `election`, and another comes out of it.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from election.ids import BrokerEpoch, ControllerEpoch
+from statemachines.controller.agenda import IDLE, STOPPED, Agenda, Do
+from statemachines.controller.design import PATHS_READ, Design, agendas, listening
+from statemachines.controller.threads import ControllerEvent, Queued, Threads
+from statemachines.zookeeper.tree import SessionId, ZkPath, ZkVersion
+
+__all__ = ["ControllerProcess", "LiveBroker", "OnePartitionContext", "unused", "values_of"]
+
+
+class LiveBroker(NamedTuple):
+    """A broker as its controller knows it."""
+
+    name: str
+    """That of its node under /brokers/ids."""
+    epoch: BrokerEpoch
+    """The zxid that created this node: a broker that came again has a greater one. [KAFKA-7235]"""
+
+
+class OnePartitionContext(NamedTuple):
+    """What a controller knows of a cluster that has one partition: for many it is a `ControllerContext`.
+
+    [ControllerContext: epoch, epochZkVersion, liveBrokers with liveBrokerEpochs, partitionLeadershipInfo]
+    """
+
+    epoch: ControllerEpoch = 0
+    """The controller epoch: as read, until its increment is answered, see `ControllerProcess.acts`."""
+    epoch_zk_version: ZkVersion = 0
+    """The version of /controller_epoch that goes with it: what fences its writes."""
+    live: frozenset[Any] = frozenset()
+    """The brokers that it takes for alive, by the names of their nodes; since 2.2 `LiveBroker`s."""
+    cached: ZkVersion | None = None
+    """The version at which it knows the partition's state."""
+
+
+class ControllerProcess(NamedTuple):
+    """The KafkaController of one broker. Of a broker that is not active, most is put back to where it begins."""
+
+    doing: Agenda = STOPPED
+    session: SessionId | None = None
+    """The ZooKeeper session that it believes it has; the servers may have ended it."""
+    active: bool = False
+    """The last it knew, /controller named this broker. [isActive since 0.11; amILeader, 0.10]"""
+    context: OnePartitionContext = OnePartitionContext()
+    """What it knows as controller."""
+    state_version: ZkVersion = 0
+    """The version at which it read the partition's state, until its write is answered."""
+    queue: tuple[Queued, ...] = ()
+    """What it has been told, oldest first; it handles it when it is idle."""
+    listening: Agenda = IDLE
+    """What ZkEventThread is about to do, where that is another thread. [0.11, 1.0]"""
+    posted: tuple[Queued, ...] = ()
+    """What ZkEventThread has been told, and has not put into the queue yet."""
+    registration: SessionId | None = None
+    """The session in which it last registered. [currentZooKeeperSessionId, 2.2]"""
+    broker_epoch: BrokerEpoch = 0
+    """The zxid that created its registration, which its requests carry. [2.2]"""
+    listens: bool = False
+    """Its handlers of a controller are registered; what others hear of is dropped."""
+    started: bool = False
+    """The failover of its term is done."""
+    found: frozenset[Any] = frozenset()
+    """The brokers that a BrokerChange has read, until its context has them all; empty if it has. [2.2]"""
+
+    @property
+    def epoch(self) -> ControllerEpoch:
+        """That of its context. [KafkaController.epoch]"""
+        return self.context.epoch
+
+    @property
+    def acts(self) -> bool:
+        """Whether it acts as controller under its epoch: its increment has been answered.
+
+        In 0.10 it may do so without taking itself for the controller, as long as it has its channels.
+        """
+        if self.epoch == 0 or Do.IncrementEpoch in self.doing:
+            return False
+        return self.active or (self.context.cached is not None and not self.in_elect)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process is up, or coming up."""
+        return self.doing != STOPPED
+
+    def about_to(self, do: Do) -> bool:
+        """Whether this is what it does next."""
+        return len(self.doing) > 0 and self.doing[0] is do
+
+    def on(self) -> "ControllerProcess":
+        """It goes on with what is left to do."""
+        return self._replace(doing=Agenda(self.doing[1:]))
+
+    def to(self, *doing: Do) -> "ControllerProcess":
+        """It turns to this instead of what was left to do."""
+        return self._replace(doing=Agenda(doing))
+
+    def knows(self, **changes: Any) -> "ControllerProcess":
+        """From now on it knows this, in these fields of its context."""
+        return self._replace(context=self.context._replace(**changes))
+
+    def resigned(self) -> "ControllerProcess":
+        """onControllerResignation: all that it knew as controller is gone."""
+        return ControllerProcess(
+            self.doing,
+            self.session,
+            queue=self.queue,
+            listening=self.listening,
+            posted=self.posted,
+            registration=self.registration,
+            broker_epoch=self.broker_epoch,
+        )
+
+    def not_controller(self) -> "ControllerProcess":
+        """It takes itself for controller no longer, and that is all: its context stays.
+
+        Of that the epoch goes here, since it is read again before it is used.
+        """
+        return self._replace(active=False, state_version=0).knows(epoch=0, epoch_zk_version=0)
+
+    def beside(self) -> "ControllerProcess":
+        """As ZkEventThread sees it: what the one thread is about to do is what the other is."""
+        return self._replace(doing=self.listening, listening=self.doing)
+
+    @property
+    def hears_of_isr(self) -> bool:
+        """Whether a leader's notification would be an event: it listens, and none waits in its queue."""
+        return self.listens and all(each.event is not ControllerEvent.IsrChangeNotification for each in self.queue)
+
+    @property
+    def at_rest(self) -> bool:
+        """Neither of its threads is about to do anything, and nothing waits for them."""
+        return self.doing == IDLE and self.listening == IDLE and not self.queue and not self.posted
+
+    @property
+    def will_read(self) -> frozenset[ZkPath]:
+        """What it reads, and watches again, when it handles what waits."""
+        return frozenset(path for each in (*self.queue, *self.posted) for path in PATHS_READ.get(each.event, ()))
+
+    @property
+    def in_elect(self) -> bool:
+        """It is in its election or its failover, and an error there moves the controller."""
+        return len(self.doing) > 0 and self.doing[-1] is Do.Started
+
+    @property
+    def in_failover(self) -> bool:
+        """It takes itself for controller, and is not done with what that begins with."""
+        return self.active and self.in_elect
+
+    @property
+    def has_context(self) -> bool:
+        """Whether anything is left of a term as controller."""
+        return self.listens or self.started or bool(self.context.live) or self.context.cached is not None
+
+
+def values_of(design: Design, told: Collection[ControllerEvent]) -> Mapping[Any, Collection[Any]]:
+    """What stands in those fields of a process, its context and what waits there that follow from its design.
+
+    Args:
+        design: that of its release.
+        told: what it may be told.
+    """
+    of_told = {} if design.threads is Threads.queue else {Queued.controller: (None,)}
+    needless = set(unused(design))
+    stays = {
+        getattr(record, name): (begins,)
+        for record in (ControllerProcess, OnePartitionContext)
+        for name, begins in record._field_defaults.items()
+        if name in needless
+    }
+    threads = {ControllerProcess.doing: agendas(design, told), ControllerProcess.listening: listening(design)}
+    return {**threads, Queued.event: told, **of_told, **stays}
+
+
+def unused(design: Design) -> Iterator[str]:
+    """The fields of a process, and of its context, that stay as they begin: nothing in this design needs them."""
+    if design.threads is not Threads.queue:
+        yield from ("listening", "posted")
+    if not design.ephemeral_owner_check:
+        yield "registration"
+    if not design.broker_epoch:
+        yield from ("broker_epoch", "found")
+    if Do.ReadBrokers not in design.failover:
+        yield from ("listens", "started", "live", "cached")

@@ -1,0 +1,145 @@
+"""Reassignment steps: what a partition's move is made of, in the form since 2.4 as in the one before.
+
+See `partition_reassignment` for what they are about, and `zk_reassignment`.
+
+[KafkaController.scala, 2.3, 3.9]
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from election.ids import BrokerId
+from statemachines.controller.calls import Call, Calls, EventFailed, EventFailure, call_of, then, then_of
+from statemachines.controller.kafka_zk_client import ZkResponse
+from statemachines.controller.partition_state_machine import REASSIGN
+from statemachines.controller.topic_deletion_manager import TopicDeletionManager
+from statemachines.controller.zk_client import found
+from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.tables.partition import OnlinePartition
+from statemachines.tables.replica import (
+    NonExistentReplica,
+    OfflineReplica,
+    ReplicaDeletionStarted,
+    ReplicaDeletionSuccessful,
+    ReplicaState,
+)
+
+__all__ = ["ReassignmentSteps", "on_brokers"]
+
+REMOVED: Final = (OfflineReplica, ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica)
+"""The states that a replica goes through that is taken away."""
+
+
+class ReassignmentSteps(TopicDeletionManager):
+    """The part of a controller that moves one partition, step by step."""
+
+    def update_replica_assignment_for_partition(
+        self, partition: TopicPartition, assignment: ReplicaAssignment
+    ) -> Calls:
+        """The topic's node is written."""
+        partitions = self.context.partitions_for_topic(partition.topic)
+        assignments = {each: self.context.partition_full_replica_assignment(each) for each in partitions}
+        assignments[partition] = assignment
+        return self.zk_client.set_topic_assignment(partition.topic, assignments, self.assignment_updated())
+
+    def _updated_assignment(self, responses: Sequence[ZkResponse]) -> None:
+        if found(responses[0]) is None:
+            raise EventFailed(EventFailure.NoTopic)
+
+    def update_memory(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
+        """The context follows."""
+        self.context.update_partition_full_replica_assignment(partition, assignment)
+
+    def are_replicas_in_isr(
+        self, partition: TopicPartition, replicas: tuple[BrokerId, ...], following: Call
+    ) -> Calls:
+        """Whether these are all in sync, by what ZooKeeper has."""
+        return self.zk_client.get_topic_partition_states((partition,), then(self._are_in_isr, replicas, following))
+
+    def _are_in_isr(
+        self,
+        states: Sequence[tuple[TopicPartition, LeaderIsrAndControllerEpoch]],
+        replicas: tuple[BrokerId, ...],
+        following: Call,
+    ) -> Calls:
+        return (following.given(any(set(replicas) <= set(known.leader_and_isr.isr) for _, known in states)),)
+
+    def update_leader_epoch_and_send_request(
+        self,
+        partition: TopicPartition,
+        assignment: ReplicaAssignment,
+        to: tuple[BrokerId, ...],
+        to_new: tuple[BrokerId, ...] = (),
+    ) -> Calls:
+        """The leader epoch is incremented, and brokers are told, some of them as new."""
+        return self.zk_client.update_leader_epoch(
+            partition, self.leader_epoch_updated(partition, assignment, to, to_new)
+        )
+
+    def _send_leader_and_isr(
+        self,
+        known: LeaderIsrAndControllerEpoch,
+        partition: TopicPartition,
+        assignment: ReplicaAssignment,
+        to: tuple[BrokerId, ...],
+        to_new: tuple[BrokerId, ...],
+    ) -> None:
+        if self.design.remember_epoch:
+            self.context.put_partition_leadership_info(partition, known)
+
+        def add() -> None:
+            for brokers, is_new in ((to, False), (to_new, True)):
+                self.batch.add_leader_and_isr_request_for_brokers(brokers, partition, known, assignment, is_new)
+
+        self.in_a_batch(add)
+
+    def move_reassigned_partition_leader_if_required(
+        self, partition: TopicPartition, completed: ReplicaAssignment, to: tuple[BrokerId, ...]
+    ) -> Calls:
+        """A leader that stays, and is online, is told who is left, and these brokers with it; else one is elected."""
+        leader = self.leadership_of(partition).leader_and_isr.leader
+        if leader in completed.replicas and self.context.is_replica_online(leader, partition):
+            return self.update_leader_epoch_and_send_request(partition, completed, to)
+        return self.partitions_become((partition,), OnlinePartition, REASSIGN)
+
+    def stop_removed_replicas(self, partition: TopicPartition, removed: Sequence[BrokerId]) -> Calls:
+        """They leave the ISR, stop, delete, and are forgotten; what brokers answer is not waited for."""
+        return self.becoming(partition, removed, *REMOVED)
+
+    @classmethod
+    def becoming(
+        cls, partition: TopicPartition, brokers: Iterable[BrokerId], *targets: ReplicaState
+    ) -> tuple[Call, ...]:
+        """The replicas on these brokers change their states, one after the other."""
+        replicas = on_brokers(partition, brokers)
+        return tuple(call_of(cls.replicas_become, replicas, target) for target in targets)
+
+    # What follows a write.
+
+    @classmethod
+    def assignment_updated(cls) -> Call:
+        """The topic's node has been written."""
+        return then_of(cls._updated_assignment)
+
+    @classmethod
+    def leader_epoch_updated(
+        cls,
+        partition: TopicPartition,
+        assignment: ReplicaAssignment,
+        to: tuple[BrokerId, ...],
+        to_new: tuple[BrokerId, ...] = (),
+    ) -> Call:
+        """The leader epoch has been incremented: these are told."""
+        return then_of(cls._send_leader_and_isr, partition, assignment, to, to_new)
+
+    def is_reassigned(self, partition: TopicPartition) -> None:
+        """A partition has moved, and all are told."""
+        self.context.state.partitions_being_reassigned -= {partition}
+        self.send_update_metadata_request(self.all_brokers(), (partition,))
+
+
+def on_brokers(partition: TopicPartition, brokers: Iterable[BrokerId]) -> tuple[PartitionAndReplica, ...]:
+    """The replicas of a partition on these brokers."""
+    return tuple(PartitionAndReplica(partition, broker) for broker in brokers)

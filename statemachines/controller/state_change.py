@@ -1,0 +1,162 @@
+"""What comes of a change of states: what failed and why, what was elected, and the driver that goes through its
+steps.
+
+A state machine is asked to change the states of many partitions, or replicas, at once. It answers with `Handled`, or
+with a value that waits for ZooKeeper: `machine.requests(change)` is a batch of requests, and
+`machine.answered(change, responses)` what the answers lead to, which is `Handled` or waits again. Such a value can be
+stored, compared and gone on with later, by another machine over the same context (docs/decisions/0023).
+
+What Kafka logs is not lost here: it goes as a `FailedStateChange` to a `log`, which by default is Python's `logging`.
+"""
+
+import logging
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, overload
+
+from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.tables.table import TableState
+from statemachines.zookeeper.server import ZooKeeper
+from statemachines.zookeeper.tree import Code, SessionId
+
+__all__ = [
+    "ElectionOutcome",
+    "FailedStateChange",
+    "Handled",
+    "Processed",
+    "StateMachine",
+    "StateChangeCause",
+    "StateChangeFailure",
+    "carry_out",
+    "log_failed_state_change",
+]
+
+
+class StateChangeFailure(Enum):
+    """Why a state did not change, with the exception that Kafka has for it."""
+
+    InvalidTransition = "the table has no such row [IllegalStateException]"
+    NoLiveReplica = "no assigned replica is online, for a new partition [StateChangeFailedException]"
+    NoLeaderAndIsr = "ZooKeeper has no leader and ISR of the partition [StateChangeFailedException]"
+    NewerController = "a newer controller has written the state [StateChangeFailedException]"
+    NoLeaderElected = "the strategy finds no leader [StateChangeFailedException]"
+    ReplicaLeads = "the replica that is to be new is the leader [StateChangeFailedException]"
+    BatchNotEmpty = "an earlier change left requests behind [IllegalStateException]"
+    RequestsNotSent = "the requests to brokers could not be sent [IllegalStateException]"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+StateChangeCause: TypeAlias = StateChangeFailure | Code
+"""Why a state did not change: ZooKeeper's code, where that is all [KeeperException]."""
+
+ElectionOutcome: TypeAlias = LeaderAndIsr | StateChangeCause
+"""What an election came to: a new leader and ISR that have been written, or why there is none."""
+
+
+class FailedStateChange(NamedTuple):
+    """What Kafka writes to its state-change log as an error, and goes on."""
+
+    subject: TopicPartition | PartitionAndReplica | None
+    """Whose state did not change; None: the change as a whole failed."""
+    state: TableState | None
+    """The state in which it is."""
+    target: TableState
+    cause: StateChangeCause
+
+    def __str__(self) -> str:
+        cause = self.cause.name
+        if self.subject is None:
+            return f"no state changed to {self.target}: {cause}"
+        state = "no state" if self.state is None else self.state
+        return f"{self.subject} did not change from {state} to {self.target}: {cause}"
+
+
+def log_failed_state_change(failed: FailedStateChange) -> None:
+    """Log a change that failed as an error of the logger `state_change`. [logFailedStateChange]
+
+    >>> from statemachines.tables.partition import OfflinePartition, OnlinePartition
+    >>> partition, cause = TopicPartition("t", 0), StateChangeFailure.NoLeaderElected
+    >>> print(FailedStateChange(partition, OfflinePartition, OnlinePartition, cause))
+    t-0 did not change from OfflinePartition to OnlinePartition: NoLeaderElected
+    """
+    logging.getLogger(__name__).error("%s", failed)
+
+
+class Handled(NamedTuple):
+    """A change of states is over."""
+
+    results: tuple[tuple[TopicPartition, ElectionOutcome], ...] = ()
+    """What each election came to. New partitions that got their first leader are not among them, as in Kafka."""
+    controller_moved: bool = False
+    """Another controller has been elected: the change was cut short, and nothing has been sent [ControllerMoved]."""
+
+
+class Processed(NamedTuple):
+    """A controller's event is over; see `calls`."""
+
+    answer: Any = None
+    """What is answered to who asked for it, if that is done."""
+    failure: Any = None
+    """Why it was cut short: an `EventFailure`, or ZooKeeper's code. ControllerMoved: the controller resigns."""
+    moves: bool = False
+    """Another controller is to be elected [triggerControllerMove]."""
+
+
+C = TypeVar("C")
+E = TypeVar("E", covariant=True)
+
+
+class StateMachine(Protocol[C, E]):
+    """What changes states in steps, or processes events in steps."""
+
+    def requests(self, change: C, /) -> tuple[ZkRequest, ...]:
+        """The batch of requests that a change waits for."""
+
+    def answered(self, change: C, responses: Sequence[ZkResponse], /) -> C | E:
+        """What the answers to this batch lead to."""
+
+
+@overload
+def carry_out(
+    machine: StateMachine[C, Handled], change: C | Handled, zookeeper: ZooKeeper, session: SessionId
+) -> Handled: ...
+@overload
+def carry_out(
+    machine: StateMachine[C, Processed], change: C | Processed, zookeeper: ZooKeeper, session: SessionId
+) -> Processed: ...
+def carry_out(machine: StateMachine[Any, Any], change: Any, zookeeper: ZooKeeper, session: SessionId) -> Any:
+    """Go through the steps of a change, against these servers, as long as there are any.
+
+    >>> from statemachines.controller.request_batch import ControllerBrokerRequestBatch
+    >>> from statemachines.controller.context import ControllerContext
+    >>> from statemachines.tables.partition import NewPartition, OnlinePartition
+    >>> from statemachines.controller.partition_state_machine import OFFLINE, PartitionStateMachine
+    >>> from statemachines.messages.replica_assignment import ReplicaAssignment
+    >>> zookeeper = ZooKeeper()
+    >>> for path in ("/brokers", "/brokers/topics", "/brokers/topics/t", "/controller_epoch"):
+    ...     _ = zookeeper.create(None, path)
+    >>> context, sent = ControllerContext(), []
+    >>> context.add_live_brokers({1: 11, 2: 12})
+    >>> context.update_partition_full_replica_assignment(TopicPartition("t", 0), ReplicaAssignment((2, 1)))
+    >>> batch = ControllerBrokerRequestBatch(1, context, lambda broker, request: sent.append((broker, request)))
+    >>> machine = PartitionStateMachine(context, batch)
+
+    A new partition gets its leader:
+
+    >>> for target in (NewPartition, OnlinePartition):
+    ...     change = machine.handle_state_changes([TopicPartition("t", 0)], target, OFFLINE)
+    ...     assert carry_out(machine, change, zookeeper, None) == Handled()
+    >>> zookeeper.get(None, "/brokers/topics/t/partitions/0/state")[0].leader_and_isr[:3]
+    (2, 0, (2, 1))
+    >>> [(broker, type(request).__name__) for broker, request in sent]  # doctest: +NORMALIZE_WHITESPACE
+    [(1, 'LeaderAndIsrRequest'), (2, 'LeaderAndIsrRequest'),
+     (1, 'UpdateMetadataRequest'), (2, 'UpdateMetadataRequest')]
+    """
+    while not isinstance(change, Handled | Processed):
+        responses = retry_requests_until_connected(zookeeper, session, machine.requests(change))
+        change = machine.answered(change, responses)
+    return change

@@ -1,0 +1,142 @@
+"""What a broker is told, how it comes to be told, and what it then does: three generations of threads.
+
+    lock     0.10        ZkEventThread calls listeners, which do everything themselves, under one lock
+    queue    0.11, 1.0   ZkEventThread reads what its listeners ask for, and puts it into the queue of the
+                         controller's thread; what is handled may be out of date  [KAFKA-5028]
+    barrier  1.1 on      events carry nothing, and what they are about is read when they are handled; a new session
+                         waits for Expire, which empties the queue  [KAFKA-5642]
+
+With the barrier no request of a controller spans two sessions. Before, the client opened a new session at once, told
+its listeners so behind all that they had still to hear, and repeated the request that was under way.
+
+[SessionExpirationListener, LeaderChangeListener, KafkaHealthcheck, 0.10; ControllerEvent, 0.11 on]
+"""
+
+from enum import Enum
+from typing import Final, NamedTuple
+
+from election.ids import BrokerId
+from statemachines.changes.elections import Threads
+from statemachines.controller.agenda import Agenda, Do
+from statemachines.zookeeper.tree import EventType
+
+__all__ = [
+    "BROKER_CHANGE",
+    "EVENTS",
+    "HANDLING",
+    "LEADER_AND_ISR",
+    "LISTENERS",
+    "MAYBE_RESIGN",
+    "REGISTER",
+    "TOLD",
+    "ControllerEvent",
+    "Queued",
+    "Threads",
+]
+
+
+class ControllerEvent(Enum):
+    """Something to be handled. Until 1.0 the listener that ZkEventThread calls; since 0.11 an event of the queue."""
+
+    Startup = "the controller begins: is there one already?"
+    Healthcheck = "KafkaHealthcheck.startup: the broker registers for the first time"
+    SessionExpirationListener = "there is a new session"
+    SessionExpireListener = "there is a new session: the broker registers again (KafkaHealthcheck)"
+    LeaderChangeListener = "/controller has changed: who is controller?"
+    BrokerChangeListener = "the children of /brokers/ids have changed: who is alive?"
+    ControllerChange = "/controller was created or changed"
+    Reelect = "/controller was deleted; until 1.0 it may be that there is a new session"
+    BrokerChange = "a broker came or went"
+    IsrChangeNotification = "the leader of a partition has changed its ISR"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    __str__ = __repr__
+
+
+class Queued(NamedTuple):
+    """An event that waits to be handled."""
+
+    event: ControllerEvent
+    controller: BrokerId | None = None
+    """Of a ControllerChange until 1.0: the id that was read when it was put."""
+
+    def __str__(self) -> str:
+        return self.event.name if self.controller is None else f"{self.event}({self.controller})"
+
+
+LISTENERS: Final = (
+    ControllerEvent.Healthcheck,
+    ControllerEvent.SessionExpirationListener,
+    ControllerEvent.SessionExpireListener,
+    ControllerEvent.BrokerChangeListener,
+    ControllerEvent.LeaderChangeListener,
+)
+"""What ZkEventThread may have to handle, until 1.0, as far as ZooKeeper and the process tell it."""
+_OF_QUEUE: Final = (ControllerEvent.ControllerChange, ControllerEvent.Reelect, ControllerEvent.BrokerChange)
+EVENTS: Final = {
+    Threads.lock: (*LISTENERS, ControllerEvent.IsrChangeNotification),
+    Threads.queue: (*_OF_QUEUE, ControllerEvent.IsrChangeNotification),
+    Threads.barrier: (*_OF_QUEUE, ControllerEvent.IsrChangeNotification),
+}
+"""What the thread may have to handle that does a controller's work."""
+
+CALLED: Final = {
+    EventType.NodeCreated: ControllerEvent.LeaderChangeListener,
+    EventType.NodeDataChanged: ControllerEvent.LeaderChangeListener,
+    EventType.NodeDeleted: ControllerEvent.LeaderChangeListener,
+    EventType.NodeChildrenChanged: ControllerEvent.BrokerChangeListener,
+}
+TOLD: Final = {
+    Threads.lock: CALLED,
+    Threads.queue: CALLED,
+    Threads.barrier: {
+        EventType.NodeCreated: ControllerEvent.ControllerChange,
+        EventType.NodeDataChanged: ControllerEvent.ControllerChange,
+        EventType.NodeDeleted: ControllerEvent.Reelect,
+        EventType.NodeChildrenChanged: ControllerEvent.BrokerChange,
+    },
+}
+"""What a watch tells -> what there is to handle. Until 1.0 the kind of change is lost: what is read then decides."""
+
+
+MAYBE_RESIGN: Final = Agenda((Do.WatchController, Do.MaybeResign))
+"""[maybeResign, 1.1; LeaderChangeListener, whose ZkEvent reads before it is called, 0.10]"""
+LEADER_AND_ISR: Final = Agenda((Do.ReadPartitionState, Do.UpdateLeaderAndIsr))
+"""A write to the state of a partition, which stands for all that a controller does."""
+BROKER_CHANGE: Final = Agenda((Do.ReadBrokers, *LEADER_AND_ISR))
+"""A broker came or went."""
+REGISTER: Final = Agenda((Do.RegisterBroker,))
+BEGIN: Final = Agenda((Do.WatchController, Do.Elect))
+"""[Startup; KafkaController.startup, 0.10]"""
+ISR_CHANGE: Final = Agenda((Do.ReadStates,))
+"""The cache is brought up to date, and brokers are told."""
+
+HANDLING: Final = {
+    Threads.lock: {
+        ControllerEvent.Startup: BEGIN,
+        ControllerEvent.Healthcheck: Agenda((*REGISTER, Do.Serve)),
+        ControllerEvent.SessionExpirationListener: Agenda((Do.GetControllerId, Do.Elect)),
+        ControllerEvent.SessionExpireListener: REGISTER,
+        ControllerEvent.LeaderChangeListener: Agenda((*MAYBE_RESIGN, Do.Elect)),
+        ControllerEvent.BrokerChangeListener: BROKER_CHANGE,
+        ControllerEvent.IsrChangeNotification: ISR_CHANGE,
+    },
+    Threads.queue: {
+        ControllerEvent.Startup: BEGIN,
+        ControllerEvent.Healthcheck: Agenda((*REGISTER, Do.Serve)),
+        ControllerEvent.SessionExpireListener: REGISTER,
+        ControllerEvent.Reelect: Agenda((Do.MaybeResign, Do.Elect)),
+        ControllerEvent.BrokerChange: BROKER_CHANGE,
+        ControllerEvent.IsrChangeNotification: ISR_CHANGE,
+    },
+    Threads.barrier: {
+        ControllerEvent.Startup: BEGIN,
+        ControllerEvent.ControllerChange: MAYBE_RESIGN,
+        ControllerEvent.Reelect: Agenda((*MAYBE_RESIGN, Do.Elect)),
+        ControllerEvent.BrokerChange: BROKER_CHANGE,
+        ControllerEvent.IsrChangeNotification: ISR_CHANGE,
+    },
+}
+"""What there is to handle -> the requests that are made for it. What is not named here needs none."""

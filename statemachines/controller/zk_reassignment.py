@@ -1,0 +1,296 @@
+"""Reassignment until 2.3: only /admin/reassign_partitions knows where partitions move to.
+
+That node is read when it is created, and remembered; what is added to it meanwhile is lost as soon as it is written
+anew. Until 1.0 it is read whenever it changes, and before it is written, so that what is added begins. The topic's
+node has AR, the brokers that keep a partition; RAR are those that it moves to, OAR those that it began with.
+
+    while RAR are not all in the ISR:
+    1   AR := OAR + RAR, in the context and in the topic's node
+    2   the leader epoch is incremented, and all of them are told
+    3   RAR - OAR -> NewReplica
+    and as soon as they are:
+    5   RAR -> OnlineReplica
+    6   AR := RAR in the context
+    7   the leader is moved if it is not in RAR or not online; else its epoch is incremented, and OAR and RAR are told
+    8,9 OAR - RAR -> OfflineReplica, ReplicaDeletionStarted, Successful, NonExistentReplica
+    10  AR := RAR in the topic's node
+    11  the partition leaves /admin/reassign_partitions, which goes with the last one
+    12  all brokers are told, and the deletion of the topic may go on
+
+What cannot be begun, or fails, leaves the node as well, so that another may be asked for; since 2.0 all of these at
+once, in the end. One that fails after 11 then has left already, which fails the event. What OAR were is known by AR
+alone: once a controller has written AR := OAR + RAR, no way leads back.
+
+A change of the state of a partition that moves is an event, by a watch, until it leaves the node.
+
+What older releases did otherwise, and this does not follow: until 0.10.0 a partition was begun only if all of RAR
+were live [KAFKA-4214, 0.10.1]. AR is a set where it is written; here RAR come first, in their order.
+
+[onPartitionReassignment, removePartitionFromReassignedPartitions in KafkaController.scala, 1.0, 1.1, 2.2, 2.3]
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from election.ids import BrokerId
+from statemachines.controller.calls import (
+    Call,
+    Calls,
+    EventFailed,
+    EventFailure,
+    call,
+    call_of,
+    caught,
+    then,
+    then_of,
+)
+from statemachines.controller.kafka_zk_client import ZkResponse
+from statemachines.controller.reassignment_steps import REMOVED, ReassignmentSteps, on_brokers
+from statemachines.controller.zk_client import Targets
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
+from statemachines.messages.zk_data import REASSIGN_PARTITIONS
+from statemachines.tables.replica import NewReplica, OnlineReplica
+from statemachines.zookeeper.tree import Code
+
+__all__ = ["ZkReassignment"]
+
+
+class ZkReassignment(ReassignmentSteps):
+    """The part of a controller that moves partitions, until 2.3."""
+
+    # What others ask of it.
+
+    def process_zk_partition_reassignment(self) -> Calls:
+        """/admin/reassign_partitions was created; until 1.0 also: it has changed. [PartitionReassignment]"""
+        return self.zk_client.path_exists(REASSIGN_PARTITIONS, then(self._zk_reassignment_is_there), watch=True)
+
+    def maybe_complete_reassignment(self, partition: TopicPartition) -> Calls:
+        """The ISR of a partition has changed: if it moves, and has arrived, that ends here."""
+        if partition not in self.context.state.partitions_being_reassigned:
+            return ()
+        target = self.reassignment_targets[partition]
+        return self.are_replicas_in_isr(partition, target, then(self._complete_zk, partition))
+
+    def resume_reassignment(self, partition: TopicPartition) -> Calls:
+        """Go on with a partition that is being reassigned."""
+        return self.on_zk_reassignment(partition)
+
+    def reassigned_partitions(self) -> Sequence[TopicPartition]:
+        """The partitions that are being reassigned, in the order in which they are gone through."""
+        return tuple(self.reassignment_targets)
+
+    def reassignment_target(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
+        """Where a partition moves to that is being reassigned."""
+        return self.reassignment_targets[partition]
+
+    # What is to move.
+
+    def _zk_reassignment_is_there(self, there: bool) -> Calls:
+        if not there:
+            return ()
+        changes = self.design.reread_reassignment
+        return self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self.begin_zk_reassignment), watch=changes)
+
+    def _complete_zk(self, complete: bool, partition: TopicPartition) -> Calls:
+        return self.on_zk_reassignment(partition) if complete else ()
+
+    def remember_zk_reassignment(self, answers: Sequence[ZkResponse | None]) -> None:
+        """The node has been read."""
+        (answer,) = answers
+        targets: Targets = () if answer is None else answer.data
+        for partition, target in targets:
+            assert target is not None, "the node has no cancellations"
+            self.reassignment_targets[partition] = target
+        self.context.state.partitions_being_reassigned |= {partition for partition, _ in targets}
+
+    def begin_zk_reassignment(self, answers: Sequence[ZkResponse | None]) -> Calls:
+        """The node has been read, and what it asks for is begun, but for what is under way."""
+        before = self.context.state.partitions_being_reassigned if self.design.reread_reassignment else frozenset()
+        moving = {each: target for each, target in self.reassignment_targets.items() if each in before}
+        self.remember_zk_reassignment(answers)
+        self.reassignment_targets.update(moving)
+        (answer,) = answers
+        asked = () if answer is None else tuple(each for each, _ in answer.data)
+        return self.trigger_zk_reassignments(tuple(each for each in asked if each not in before))
+
+    def drop_reassigned(self) -> Calls:
+        """Until 1.0: what is assigned as it is asked, or not at all, leaves the node before anything waits for it."""
+        targets = self.reassignment_targets.items()
+        done = [each for each, to in targets if self.context.partition_replica_assignment(each) in ((), to)]
+        return tuple(call(self._remove_from_zk, (each,)) for each in done)
+
+    def resume_zk_reassignments(self) -> Calls:
+        """A controller that takes over goes on with what is in the node; until 1.0 whatever is to be deleted."""
+        partitions = tuple(self.reassignment_targets)
+        return self.trigger_zk_reassignments(partitions, of_deleted=self.design.resume_deleted)
+
+    def trigger_zk_reassignments(
+        self,
+        partitions: tuple[TopicPartition, ...],
+        done: tuple[TopicPartition, ...] = (),
+        of_deleted: bool = False,
+    ) -> Calls:
+        """Begin one after the other; then the node is written without those for which there is nothing to do."""
+        for at, partition in enumerate(partitions):
+            rest = partitions[at + 1 :]
+            assigned = self.context.partition_replica_assignment(partition)
+            queued = self.is_topic_queued_up_for_deletion(partition.topic)
+            if (of_deleted or not queued) and assigned not in ((), self.reassignment_targets[partition]):
+                self.handlers.watch_isr(partition)
+                self.mark_topic_ineligible_for_deletion((partition.topic,))
+                return (
+                    call(self.on_zk_reassignment, partition),
+                    caught(then(self._triggered_zk_reassignment, partition, rest, done, of_deleted)),
+                )
+            if not self.design.remove_together:
+                return self._remove_before_going_on(partition, rest, of_deleted)
+            done += (partition,)
+        return self._remove_from_zk(done) if self.design.remove_together else ()
+
+    def _triggered_zk_reassignment(
+        self,
+        failure: EventFailure | Code | None,
+        partition: TopicPartition,
+        rest: tuple[TopicPartition, ...],
+        done: tuple[TopicPartition, ...],
+        of_deleted: bool,
+    ) -> Calls:
+        if failure is EventFailure.ControllerMoved:
+            raise EventFailed(failure)
+        if failure is None:
+            return self.trigger_zk_reassignments(rest, done, of_deleted)
+        if not self.design.remove_together:
+            return self._remove_before_going_on(partition, rest, of_deleted)
+        return self.trigger_zk_reassignments(rest, (*done, partition), of_deleted)
+
+    def _remove_before_going_on(
+        self, partition: TopicPartition, rest: tuple[TopicPartition, ...], of_deleted: bool
+    ) -> Calls:
+        return call(self._remove_from_zk, (partition,)), call(self.trigger_zk_reassignments, rest, (), of_deleted)
+
+    # The steps.
+
+    def on_zk_reassignment(self, partition: TopicPartition) -> Calls:
+        """Go on with the reassignment of a partition, as far as it gets."""
+        target = self.reassignment_targets[partition]
+        return self.are_replicas_in_isr(partition, target, then(self._go_on_with_zk, partition))
+
+    def _go_on_with_zk(self, complete: bool, partition: TopicPartition) -> Calls:
+        """1 to 3, or 5 to 12."""
+        target, now = self.reassignment_targets[partition], self.context.partition_replica_assignment(partition)
+        if not now and not self.design.reassign_unassigned:
+            raise EventFailed(EventFailure.NotAssigned)
+        if not complete:
+            both = tuple(dict.fromkeys((*target, *now)))
+            assignment = ReplicaAssignment(both)
+            added = tuple(broker for broker in target if broker not in now)
+            known = call(self.update_memory, partition, assignment)
+            written = call(self.update_replica_assignment_for_partition, partition, assignment)
+            return (
+                *((known, written) if self.design.assign_first else (written, known)),
+                call(self.update_leader_epoch_and_send_request, partition, assignment, both),
+                *(call(self.replicas_become, (replica,), NewReplica) for replica in on_brokers(partition, added)),
+            )
+        completed = ReplicaAssignment(target)
+        removed = tuple(broker for broker in now if broker not in target)
+        return (
+            *(call(self.replicas_become, (replica,), OnlineReplica) for replica in on_brokers(partition, target)),
+            call(self.assign_target, partition, completed),
+            call(self.move_reassigned_partition_leader_if_required, partition, completed, now),
+            call(self.stop_removed_replicas, partition, removed),
+            call(self.update_replica_assignment_for_partition, partition, completed),
+            call(self._remove_from_zk, (partition,)),
+            call(self.is_reassigned, partition),
+            call(self.resume_deletion_for_topics, (partition.topic,)),
+        )
+
+    def assign_target(self, partition: TopicPartition, completed: ReplicaAssignment) -> None:
+        """Step 6, if the partition has a leader, or had one; else the context stays as it was."""
+        self.leadership_of(partition)
+        self.update_memory(partition, completed)
+
+    def _remove_from_zk(self, partitions: tuple[TopicPartition, ...]) -> Calls:
+        """The node is written without these, whatever stands there, or as it is read then; it goes with the last."""
+        if self.design.reread_reassignment:
+            return self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self._remove_read_from_zk, partitions))
+        return self._write_without(tuple(self.reassignment_targets.items()), partitions)
+
+    def _remove_read_from_zk(
+        self, answers: Sequence[ZkResponse | None], partitions: tuple[TopicPartition, ...]
+    ) -> Calls:
+        (answer,) = answers
+        return self._write_without(() if answer is None else answer.data, partitions)
+
+    def _write_without(self, targets: Targets, partitions: tuple[TopicPartition, ...]) -> Calls:
+        left: Targets = tuple((each, target) for each, target in targets if each not in partitions)
+        if self.design.remove_together and any(each not in self.reassignment_targets for each in partitions):
+            raise EventFailed(EventFailure.NotReassigned)
+        for partition in partitions:
+            self.handlers.unwatch_isr(partition)
+        forget = call(self._forget, partitions)
+        if not left:
+            looks = self.design.look_below_reassignment
+            delete = (
+                self.zk_client.delete_recursive(REASSIGN_PARTITIONS)
+                if looks
+                else self.zk_client.delete((REASSIGN_PARTITIONS,))
+            )
+            return (*delete, call(self.expect_reassignment), forget)
+        hears = (call(self.expect_reassignment),) if self.design.reread_reassignment else ()
+        return (*self.zk_client.set_or_create_partition_reassignment(left), *hears, forget)
+
+    def _forget(self, partitions: tuple[TopicPartition, ...]) -> None:
+        for partition in partitions:
+            self.reassignment_targets.pop(partition, None)
+        self.context.state.partitions_being_reassigned -= frozenset(partitions)
+
+    def expect_reassignment(self) -> None:
+        """The watch for another one has to be armed again; until 1.0 it tells of what the controller writes, too."""
+        self.put(call(self.process_zk_partition_reassignment))
+
+    # What may be left.
+
+    ZK_ENDING: ClassVar[str] = _remove_from_zk.__name__
+    """The call with which a reassignment ends."""
+
+    @classmethod
+    def zk_triggered(cls, partition: TopicPartition) -> Call:
+        """Behind the reassignment of a partition that was asked for alone."""
+        return caught(then_of(cls._triggered_zk_reassignment, partition, (), (), False))
+
+    @classmethod
+    def zk_reassigning(
+        cls, partition: TopicPartition, now: tuple[BrokerId, ...], target: tuple[BrokerId, ...]
+    ) -> Iterator[tuple[Call, ...]]:
+        """Of a partition that moves from these brokers to those."""
+        both, completed = ReplicaAssignment(tuple(dict.fromkeys((*target, *now)))), ReplicaAssignment(target)
+        added = (broker for broker in target if broker not in now)
+        removed = tuple(broker for broker in now if broker not in target)
+        yield (
+            call_of(cls.update_leader_epoch_and_send_request, partition, both, both.replicas),
+            *(each for broker in added for each in cls.becoming(partition, (broker,), NewReplica)),
+        )
+        ending = (
+            call_of(cls.update_replica_assignment_for_partition, partition, completed),
+            call_of(cls._remove_from_zk, (partition,)),
+            call_of(cls.is_reassigned, partition),
+            call_of(cls.resume_deletion_for_topics, (partition.topic,)),
+        )
+        yield (
+            *(each for broker in target for each in cls.becoming(partition, (broker,), OnlineReplica)),
+            call_of(cls.assign_target, partition, completed),
+            call_of(cls.move_reassigned_partition_leader_if_required, partition, completed, now),
+            call_of(cls.stop_removed_replicas, partition, removed),
+            *ending,
+        )
+        yield (*cls.becoming(partition, removed, *REMOVED[1:]), *ending)
+
+    @classmethod
+    def zk_forgetting(cls, partition: TopicPartition) -> Iterator[tuple[Call, ...]]:
+        """When the node is gone: of one in which the partition did not stand, or did."""
+        ending = (call_of(cls.is_reassigned, partition), call_of(cls.resume_deletion_for_topics, (partition.topic,)))
+        for partitions in ((), (partition,)):
+            forget = (call_of(cls.expect_reassignment), call_of(cls._forget, partitions))
+            yield forget
+            yield (*forget, *ending)

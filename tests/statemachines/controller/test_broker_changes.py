@@ -1,0 +1,385 @@
+"""What a controller does when brokers come, go, come again, or lose a disk: what is written, and who is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from statemachines.controller.calls import Call, EventFailure, Processing
+from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_responses import LeaderAndIsrResponse
+from statemachines.controller.design import BROKER_IDS
+from statemachines.controller.event_driver import ReleaseChannels
+from statemachines.controller.kafka_zk_client import GetChildren
+from statemachines.controller.state_change import Processed
+from statemachines.messages.errors import Errors
+from statemachines.messages.topic_partition import TopicPartition
+from statemachines.messages.zk_data import LOG_DIR_EVENT_NOTIFICATION
+from statemachines.tables.partition import NewPartition, OfflinePartition, OnlinePartition
+from statemachines.tables.replica import (
+    OfflineReplica,
+    OnlineReplica,
+    ReplicaDeletionIneligible,
+    ReplicaDeletionStarted,
+)
+from tests.statemachines.control import T0, T1
+from tests.statemachines.processing import EventCluster
+
+
+@pytest.fixture
+def cluster() -> EventCluster:
+    """Brokers 1, 2 and 3; partition 0 is led by 1, partition 1 by 2, which has it with 3."""
+    return started()
+
+
+def started(design: ControlDesign | None = None) -> EventCluster:
+    """The same, by a release's design."""
+    cluster = EventCluster(design=design)
+    cluster.create_topic("t", (1, 2, 3), (2, 3))
+    cluster.take_over()
+    cluster.forget()
+    return cluster
+
+
+# Brokers that go
+
+
+def test_the_partitions_of_a_dead_leader_are_led_by_another(cluster: EventCluster) -> None:
+    """The election comes first, and takes the dead out of the ISR; replicas are told twice, in one epoch."""
+    cluster.die(1)
+    assert cluster.process("process_broker_change") == Processed()
+    assert cluster.state(T0)[:3] == (2, 1, (2, 3))
+    assert cluster.version(T0) == 1
+    assert cluster.story() == [
+        "2+3 LeaderAndIsr t-0 led by 2 in 1, ISR 2+3",
+        "2+3 UpdateMetadata of 2+3; t-0 led by 2 in 1",
+        "2+3 LeaderAndIsr t-0 led by 2 in 1, ISR 2+3",
+        "2+3 UpdateMetadata of 2+3; t-0 led by 2 in 1",
+    ]
+    assert cluster.channels.said == [("remove", 1)]
+    assert cluster.context.partition_state(T0) is OnlinePartition
+    assert cluster.replica_state(T0, 1) is OfflineReplica
+
+
+def test_a_dead_follower_leaves_the_isr(cluster: EventCluster) -> None:
+    """The leader stays, in the next epoch; it is told, and all others of it."""
+    cluster.die(3)
+    cluster.process("process_broker_change")
+    assert [cluster.state(each)[:3] for each in (T0, T1)] == [(1, 1, (1, 2)), (2, 1, (2,))]
+    assert cluster.story() == [
+        "1 LeaderAndIsr t-0 led by 1 in 1, ISR 1+2",
+        "2 LeaderAndIsr t-0 led by 1 in 1, ISR 1+2; t-1 led by 2 in 1, ISR 2",
+        "1+2 UpdateMetadata of 1+2; t-0 led by 1 in 1; t-1 led by 2 in 1",
+    ]
+
+
+def test_where_nobody_else_is_in_sync_there_is_no_leader(cluster: EventCluster) -> None:
+    """The last member of the ISR stays in it, and leads again when it is back."""
+    cluster.die(2, 3)
+    cluster.process("process_broker_change")
+    assert cluster.state(T1)[:3] == (-1, 2, (3,))
+    assert cluster.context.partition_state(T1) is OfflinePartition
+    cluster.register(2)
+    cluster.process("process_broker_change")
+    assert cluster.state(T1).leader == -1
+    cluster.register(3)
+    cluster.process("process_broker_change")
+    assert cluster.state(T1)[:3] == (3, 3, (3,))
+
+
+def test_one_that_was_shutting_down_is_forgotten(cluster: EventCluster) -> None:
+    """When it comes again it may be elected."""
+    cluster.quietly("process_controlled_shutdown", 2)
+    cluster.die(2)
+    cluster.process("process_broker_change")
+    assert cluster.context.state.shutting_down_broker_ids == frozenset()
+
+
+def test_a_broker_without_replicas_is_spoken_of() -> None:
+    """No broker hears of it by an election or an ISR, so all are told who is left."""
+    cluster = EventCluster()
+    cluster.create_topic("t", (1, 2))
+    cluster.take_over()
+    cluster.forget()
+    cluster.die(3)
+    cluster.process("process_broker_change")
+    assert cluster.story() == ["1+2 UpdateMetadata of 1+2"]
+
+
+def lonely(design: ControlDesign) -> list[str]:
+    """What is sent when a broker without replicas dies, while a partition has no leader anyway."""
+    cluster = EventCluster(design=design)
+    cluster.create_topic("t", (1,))
+    cluster.take_over()
+    for broker in (1, 3):
+        cluster.die(broker)
+        cluster.forget()
+        cluster.process("process_broker_change")
+    return cluster.story()
+
+
+def test_until_3_0_a_partition_without_leader_kept_that_from_them() -> None:
+    """Since 3.1 it is asked whether a leader has been elected, not whether one was lost. [KAFKA-13225]"""
+    assert lonely(control_design_of("3.0")) == []
+    assert lonely(control_design_of("3.1")) == ["2 UpdateMetadata of 2"]
+
+
+def test_until_0_11_only_what_it_led_did_so() -> None:
+    """Since 1.0 whatever has no leader counts as having lost it now."""
+    assert lonely(control_design_of("0.11")) == ["2 UpdateMetadata of 2; t-0 led by -1 in 1"]
+    assert lonely(control_design_of("1.0")) == []
+
+
+def test_replicas_of_topics_that_go_are_not_deletable(cluster: EventCluster) -> None:
+    """Nothing is elected for them, and the topic waits."""
+    cluster.ask_to_delete("t")
+    cluster.quietly("process_topic_deletion")
+    assert cluster.replica_state(T0, 1) is ReplicaDeletionStarted
+    cluster.die(1)
+    cluster.process("process_broker_change")
+    assert cluster.replica_state(T0, 1) is ReplicaDeletionIneligible
+    assert cluster.context.state.topics_ineligible_for_deletion == {"t"}
+    assert cluster.replica_state(T0, 2) is ReplicaDeletionStarted
+    assert cluster.story() == ["2+3 UpdateMetadata of 2+3"]
+
+
+# Brokers that come
+
+
+def test_a_new_broker_is_told_everything_and_the_others_of_it(cluster: EventCluster) -> None:
+    """The others only that it is there; then it is told of its replicas, and nothing is written."""
+    cluster.die(3)
+    cluster.quietly("process_broker_change")
+    cluster.register(3)
+    cluster.process("process_broker_change")
+    assert cluster.story() == [
+        "1+2 UpdateMetadata of 1+2+3",
+        "3 UpdateMetadata of 1+2+3; t-0 led by 1 in 1; t-1 led by 2 in 1",
+        "3 LeaderAndIsr t-0 led by 1 in 1, ISR 1+2; t-1 led by 2 in 1, ISR 2",
+        "1+2+3 UpdateMetadata of 1+2+3; t-0 led by 1 in 1; t-1 led by 2 in 1",
+    ]
+    assert cluster.channels.said == [("add", 3)]
+    assert cluster.replica_state(T0, 3) is OnlineReplica
+
+
+def test_until_2_1_all_were_told_everything() -> None:
+    """[KAFKA-7537]"""
+    cluster = started(control_design_of("2.1"))
+    cluster.die(3)
+    cluster.quietly("process_broker_change")
+    cluster.register(3)
+    cluster.process("process_broker_change")
+    assert cluster.story()[:1] == ["1+2+3 UpdateMetadata of 1+2+3; t-0 led by 1 in 1; t-1 led by 2 in 1"]
+
+
+@pytest.mark.parametrize(("release", "told"), [("2.6", ["t", "t"]), ("2.7", [])])
+def test_until_2_6_a_new_broker_was_told_of_what_is_to_be_deleted(release: str, told: list[str]) -> None:
+    """That it is to be forgotten [KAFKA-10040]."""
+    cluster = started(control_design_of(release))
+    cluster.ask_to_delete("t")
+    cluster.quietly("process_topic_deletion")
+    cluster.register(4)
+    cluster.process("process_broker_change")
+    [request] = [request for broker, request in cluster.sent if broker == 4]
+    assert [state.topicName for state in request.partitionStates] == told
+
+
+def test_it_is_elected_where_there_was_nobody() -> None:
+    """A partition that found no live replica when it was created has a leader now."""
+    cluster = EventCluster((1,))
+    cluster.create_topic("t", (2, 3))
+    cluster.take_over()
+    assert cluster.context.partition_state(T0) is NewPartition
+    cluster.forget()
+    cluster.register(3)
+    cluster.process("process_broker_change")
+    assert cluster.state(T0)[:3] == (3, 0, (3,))
+    assert cluster.context.partition_state(T0) is OnlinePartition
+    assert "3 LeaderAndIsr t-0 led by 3 in 0, ISR 3, new" in cluster.story()
+
+
+def test_the_watch_is_armed_with_the_read(cluster: EventCluster) -> None:
+    """So that what changes from then on is heard of."""
+    processing = cluster.controller.process(Call("process_broker_change"))
+    assert isinstance(processing, Processing)
+    assert cluster.controller.requests(processing) == (GetChildren(BROKER_IDS, watch=True),)
+
+
+def test_one_that_goes_between_the_reads_is_dead(cluster: EventCluster) -> None:
+    """Its name was among the children, its node is not there any more."""
+    cluster.process("process_broker_change", before={1: lambda: cluster.die(1)})
+    assert 1 not in cluster.context.state.live_broker_epochs
+    assert cluster.state(T0).leader == 2
+
+
+def test_nothing_has_changed(cluster: EventCluster) -> None:
+    """And nothing is done."""
+    assert cluster.process("process_broker_change") == Processed()
+    assert (cluster.sent, cluster.channels.said) == ([], [])
+
+
+def test_until_2_2_a_controller_that_is_not_set_up_knows_no_broker() -> None:
+    """Without a manager of channels it fails at the first that comes or goes, and nothing has changed."""
+    for release, fails in (("2.2", True), ("2.3", False)):
+        design = control_design_of(release)
+        cluster = started(design)
+        channels = cluster.controller.channels = ReleaseChannels(cluster.channels, design)
+        cluster.register(4)
+        known = dict(cluster.context.state.live_broker_epochs)
+        processed = cluster.process("process_broker_change")
+        assert processed == Processed(failure=EventFailure.NoChannelManager if fails else None)
+        assert (cluster.context.state.live_broker_epochs == known) is fails
+        assert (cluster.sent == []) is fails
+        channels.startup((1, 2, 3))
+        cluster.register(5)
+        assert cluster.process("process_broker_change").failure is None
+        assert {4, 5} <= cluster.context.state.live_broker_epochs.keys()
+        channels.shutdown()
+        cluster.die(5)
+        assert (cluster.process("process_broker_change").failure is EventFailure.NoChannelManager) is fails
+
+
+# Brokers that come again
+
+
+def test_a_bounced_broker_is_dead_and_then_new(cluster: EventCluster) -> None:
+    """What was queued for it is gone; it leaves ISRs and loses leaderships, and is told so under its new epoch."""
+    before = cluster.context.state.live_broker_epochs[1]
+    cluster.die(1)
+    cluster.register(1)
+    cluster.process("process_broker_change")
+    assert cluster.channels.said == [("remove", 1), ("add", 1)]
+    assert cluster.context.state.live_broker_epochs[1] > before
+    assert cluster.state(T0)[:3] == (2, 1, (2, 3))
+    assert cluster.story()[-2:] == [
+        "1 LeaderAndIsr t-0 led by 2 in 1, ISR 2+3",
+        "1+2+3 UpdateMetadata of 1+2+3; t-0 led by 2 in 1",
+    ]
+    assert {request.brokerEpoch for broker, request in cluster.sent if broker == 1} == {
+        cluster.context.state.live_broker_epochs[1]
+    }
+
+
+def test_until_2_1_a_bounced_broker_was_not_noticed() -> None:
+    """It is taken for the one that it was, and goes on without having been told anything. [B5, KAFKA-7235]"""
+    cluster = started(control_design_of("2.1"))
+    cluster.die(1)
+    cluster.register(1)
+    cluster.process("process_broker_change")
+    assert (cluster.sent, cluster.channels.said) == ([], [])
+    assert cluster.state(T0).leader == 1
+
+
+def test_new_bounced_and_dead_in_this_order(cluster: EventCluster) -> None:
+    """The dead are still told of the new: they are taken for live until it is their turn."""
+    cluster.die(1, 2)
+    cluster.register(1)
+    cluster.register(4)
+    cluster.process("process_broker_change")
+    assert cluster.channels.said == [("add", 4), ("remove", 1), ("add", 1), ("remove", 2)]
+    assert cluster.story()[0] == "1+2+3 UpdateMetadata of 1+2+3+4"
+    assert set(cluster.context.state.live_broker_epochs) == {1, 3, 4}
+
+
+def test_until_2_1_the_dead_were_not_told_of_the_new() -> None:
+    """All live brokers were replaced before the first was handled."""
+    cluster = started(control_design_of("2.1"))
+    cluster.die(2)
+    cluster.register(4)
+    cluster.process("process_broker_change")
+    assert cluster.story()[0].startswith("1+3+4 UpdateMetadata of 1+3+4; ")
+
+
+# The controller moves
+
+
+def test_a_controller_that_moves_in_the_midst_drops_what_is_left(cluster: EventCluster) -> None:
+    """The election finds it; replicas do not go offline, and nothing is sent."""
+    cluster.die(1)
+    processed = cluster.process("process_broker_change", before={3: cluster.elect_another_controller})
+    assert processed == Processed(failure=EventFailure.ControllerMoved)
+    assert cluster.sent == []
+    assert cluster.state(T0).leader == 1
+    assert cluster.replica_state(T0, 1) is OnlineReplica
+
+
+# Disks
+
+
+def lose_disk(cluster: EventCluster, broker: int) -> str:
+    """A broker says that a log directory has failed."""
+    path = f"{LOG_DIR_EVENT_NOTIFICATION}/log_dir_event_"
+    return cluster.zookeeper.create(None, path, broker, sequential=True).path
+
+
+def test_a_broker_with_a_failed_disk_is_asked_which_replicas(cluster: EventCluster) -> None:
+    """By LeaderAndIsr as it is known; then the notification goes."""
+    path = lose_disk(cluster, 2)
+    cluster.process("process_log_dir_event_notification")
+    assert cluster.story() == [
+        "2 LeaderAndIsr t-0 led by 1 in 0, ISR 1+2+3; t-1 led by 2 in 0, ISR 2+3",
+        "1+2+3 UpdateMetadata of 1+2+3; t-0 led by 1 in 0; t-1 led by 2 in 0",
+    ]
+    assert not cluster.exists(path)
+
+
+def test_the_notification_goes_whatever_comes_of_it(cluster: EventCluster) -> None:
+    """Where the controller has moved it stays: that is for the next one."""
+    path = lose_disk(cluster, 2)
+    processed = cluster.process("process_log_dir_event_notification", before={2: cluster.elect_another_controller})
+    assert processed.failure is EventFailure.ControllerMoved
+    assert cluster.exists(path)
+
+
+def answer(cluster: EventCluster, broker: int, *errors: tuple[TopicPartition, Errors]) -> Processed:
+    """A broker answers LeaderAndIsr."""
+    response = LeaderAndIsrResponse(Errors.NONE, errors)
+    return cluster.process("process_leader_and_isr_response_received", response, broker)
+
+
+def test_replicas_that_cannot_be_served_are_offline(cluster: EventCluster) -> None:
+    """Another leads instead; the broker stays, and leads what is on its other disks."""
+    answer(cluster, 2, (T0, Errors.NONE), (T1, Errors.KAFKA_STORAGE_ERROR))
+    assert cluster.state(T1)[:3] == (3, 1, (3,))
+    assert cluster.state(T0)[:3] == (1, 0, (1, 2, 3))
+    assert cluster.replica_state(T1, 2) is OfflineReplica
+    assert "2 StopReplica t-1" in cluster.story()
+    offline = {each.partitionIndex: each.offlineReplicas for each in cluster.metadata()[1].partitionStates}
+    assert offline == {1: (2,)}
+
+
+def test_what_is_offline_already_is_not_handled_again(cluster: EventCluster) -> None:
+    """And what can be served again is online, without more ado."""
+    answer(cluster, 2, (T1, Errors.KAFKA_STORAGE_ERROR))
+    cluster.forget()
+    answer(cluster, 2, (T1, Errors.KAFKA_STORAGE_ERROR))
+    assert cluster.sent == []
+    answer(cluster, 2, (T1, Errors.NONE))
+    assert cluster.context.state.replicas_on_offline_dirs[2] == frozenset()
+    assert cluster.sent == []
+
+
+@pytest.mark.parametrize("error", [Errors.STALE_CONTROLLER_EPOCH, Errors.UNKNOWN_TOPIC_OR_PARTITION])
+def test_other_errors_say_nothing_of_disks(cluster: EventCluster, error: Errors) -> None:
+    """Of a partition, or of the whole request."""
+    answer(cluster, 2, (T1, error))
+    response = LeaderAndIsrResponse(error, ((T1, Errors.KAFKA_STORAGE_ERROR),))
+    cluster.process("process_leader_and_isr_response_received", response, 2)
+    assert cluster.sent == []
+    assert cluster.context.is_replica_online(2, T1)
+
+
+def test_the_disks_of_a_dead_broker_are_forgotten(cluster: EventCluster) -> None:
+    """It has nothing that could be offline."""
+    answer(cluster, 2, (T1, Errors.KAFKA_STORAGE_ERROR))
+    cluster.die(2)
+    cluster.process("process_broker_change")
+    assert 2 not in cluster.context.state.replicas_on_offline_dirs
+
+
+def test_a_broker_that_comes_again_has_all_its_disks(cluster: EventCluster) -> None:
+    """Until it answers otherwise."""
+    answer(cluster, 2, (T1, Errors.KAFKA_STORAGE_ERROR))
+    cluster.die(2)
+    cluster.register(2)
+    cluster.process("process_broker_change")
+    assert 2 not in cluster.context.state.replicas_on_offline_dirs

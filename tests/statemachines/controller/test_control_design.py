@@ -1,0 +1,38 @@
+"""What each release changed of how states are changed."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+
+from statemachines.controller import control_design
+from statemachines.controller.control_design import control_design_of
+from statemachines.releases import UnknownRelease
+from statemachines.tables.replica import OfflineReplica, ReplicaDeletionIneligible
+
+
+def test_the_example_in_the_docstring() -> None:
+    """It is as it says."""
+    assert doctest.testmod(control_design).failed == 0
+
+
+def test_the_table_is_that_of_the_release() -> None:
+    """A row came with 2.3."""
+    allowed = [
+        control_design_of(release).replica_table.allows(OfflineReplica, ReplicaDeletionIneligible)
+        for release in ("2.2", "2.3")
+    ]
+    assert allowed == [False, True]
+
+
+def test_releases_of_a_line_are_equal_unless_something_changed_in_it() -> None:
+    """The fix of a broker's check of its epoch came with 2.5.1."""
+    assert control_design_of("2.8.0") == control_design_of("2.8.1") == control_design_of("2.8")
+    assert control_design_of("2.5.0") != control_design_of("2.5.1") == control_design_of("2.5")
+
+
+def test_what_is_no_release_is_refused() -> None:
+    """By its name."""
+    with pytest.raises(UnknownRelease, match=r"4\.7"):
+        control_design_of("4.7")

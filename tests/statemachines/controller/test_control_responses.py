@@ -1,0 +1,147 @@
+"""What the controller hears of a broker's answer."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+
+from statemachines.controller import event_processor as controller_event_processor
+from statemachines.controller.calls import Call
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_responses import (
+    ControlResponse,
+    LeaderAndIsrResponse,
+    LeaderAndIsrResponseReceived,
+    StopReplicaResponse,
+    TopicDeletionStopReplicaResponseReceived,
+    UpdateMetadataResponse,
+    UpdateMetadataResponseReceived,
+    is_awaited,
+    response_received,
+)
+from statemachines.controller.event_processor import event_of
+from statemachines.messages.control_requests import (
+    ControlRequest,
+    LeaderAndIsrRequest,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from statemachines.messages.errors import Errors
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from tests.statemachines.control import T0, T1
+from tests.statemachines.processing import EventCluster
+
+LEADER_AND_ISR = LeaderAndIsrRequest(9, 5, 101, (), ())
+UPDATE_METADATA = UpdateMetadataRequest(9, 5, 101, (), ())
+
+
+def stop(*deletes: bool, of_all: bool = False) -> StopReplicaRequest:
+    """Stop t-0, t-1, ..., each with its flag, or with one for all."""
+    states = (StopReplicaPartitionState("t", number, -2, delete) for number, delete in enumerate(deletes))
+    return StopReplicaRequest(9, 5, 101, of_all, tuple(states))
+
+
+def deleting(*topics: str) -> ControllerContext:
+    """A controller that deletes these topics."""
+    context = ControllerContext()
+    context.begin_topic_deletion(topics)
+    return context
+
+
+@pytest.mark.parametrize("error", [Errors.NONE, Errors.STALE_BROKER_EPOCH])
+def test_answers_become_events(error: Errors) -> None:
+    """Whatever they say: what to make of an error is decided when the event is handled."""
+    response = LeaderAndIsrResponse(error, ((T0, error),))
+    event = response_received(1, LEADER_AND_ISR, response, ControllerContext())
+    assert event == LeaderAndIsrResponseReceived(response, 1)
+    metadata = UpdateMetadataResponse(error)
+    event = response_received(1, UPDATE_METADATA, metadata, ControllerContext())
+    assert event == UpdateMetadataResponseReceived(metadata, 1)
+
+
+def test_of_stopped_replicas_those_that_were_to_be_deleted_count() -> None:
+    """And of them those whose topics are being deleted; an error of the whole request goes with them."""
+    response = StopReplicaResponse(Errors.NONE, ((T0, Errors.NONE), (T1, Errors.KAFKA_STORAGE_ERROR)))
+    assert response_received(1, stop(True, True), response, deleting()) is None
+    assert response_received(1, stop(False, False), response, deleting("t")) is None
+    event = response_received(1, stop(False, True), response, deleting("t"))
+    assert event == TopicDeletionStopReplicaResponseReceived(1, Errors.NONE, ((T1, Errors.KAFKA_STORAGE_ERROR),))
+
+
+def test_until_2_2_those_count_that_their_topic_has_deleted() -> None:
+    """Whether it is being deleted still or not; not those that a reassignment has. [KAFKA-8294]"""
+    context = ControllerContext()
+    design = control_design_of("2.2")
+    response = StopReplicaResponse(Errors.NONE, ((T0, Errors.NONE),))
+    event = TopicDeletionStopReplicaResponseReceived(1, Errors.NONE, ((T0, Errors.NONE),))
+    assert response_received(1, stop(True), response, context, design) == event
+    context.update_partition_full_replica_assignment(T0, ReplicaAssignment((1, 2)))
+    assert response_received(1, stop(True), response, context, design) == event
+    context.update_partition_full_replica_assignment(T0, ReplicaAssignment((2, 3)))
+    assert response_received(1, stop(True), response, context, design) is None
+    awaited = is_awaited(1, stop(True), context)
+    context.update_partition_full_replica_assignment(T0, ReplicaAssignment((1, 2)))
+    assert response_received(1, stop(True), response, context, design, awaited) is None
+
+
+def test_one_flag_of_the_whole_request_counts_as_well() -> None:
+    """As StopReplica had it until 2.5."""
+    response = StopReplicaResponse(Errors.NONE, ((T0, Errors.NONE),))
+    event = response_received(1, stop(False, of_all=True), response, deleting("t"))
+    assert event == TopicDeletionStopReplicaResponseReceived(1, Errors.NONE, ((T0, Errors.NONE),))
+
+
+def test_a_refused_stop_says_nothing_of_its_partitions() -> None:
+    """So the controller does not hear of it, and waits. [STALE_BROKER_EPOCH]"""
+    assert response_received(1, stop(True), StopReplicaResponse(Errors.STALE_BROKER_EPOCH), deleting("t")) is None
+
+
+def test_older_releases_hear_less() -> None:
+    """Of replicas since log directories may fail, of metadata since its errors are logged."""
+
+    def heard(request: ControlRequest, response: ControlResponse) -> list[bool]:
+        return [
+            response_received(1, request, response, ControllerContext(), control_design_of(release)) is not None
+            for release in ("0.11", "1.0", "2.4", "2.5")
+        ]
+
+    assert heard(LEADER_AND_ISR, LeaderAndIsrResponse(Errors.NONE)) == [False, True, True, True]
+    assert heard(UPDATE_METADATA, UpdateMetadataResponse(Errors.NONE)) == [False, False, False, True]
+
+
+def test_an_answer_to_something_else_is_refused() -> None:
+    """By name."""
+    with pytest.raises(ValueError, match=r"LeaderAndIsrRequest to broker 1 is not answered by UpdateMetadata"):
+        response_received(1, LEADER_AND_ISR, UpdateMetadataResponse(Errors.NONE), ControllerContext())
+
+
+def test_what_a_broker_deleted_is_an_event_that_its_controller_processes() -> None:
+    """From the answer to what the controller makes of it."""
+    cluster = EventCluster()
+    cluster.create_topic("t", (1,))
+    cluster.take_over()
+    cluster.ask_to_delete("t")
+    cluster.process("process_topic_deletion")
+    answered = []
+    for broker, request in cluster.sent:
+        if isinstance(request, StopReplicaRequest):
+            response = StopReplicaResponse(Errors.NONE, ((T0, Errors.NONE),))
+            answered.append(response_received(broker, request, response, cluster.context))
+    (received,) = (each for each in answered if each is not None)
+    event = event_of(received)
+    assert event is not None
+    assert cluster.process(event.method, *event.arguments).failure is None
+    assert not cluster.exists("/brokers/topics/t")
+
+
+def test_which_answers_are_processed() -> None:
+    """That of UpdateMetadata only logs."""
+    leader_and_isr, metadata = LeaderAndIsrResponse(Errors.NONE), UpdateMetadataResponse(Errors.NONE)
+    assert event_of(LeaderAndIsrResponseReceived(leader_and_isr, 3)) == Call(
+        "process_leader_and_isr_response_received", (leader_and_isr, 3)
+    )
+    assert event_of(UpdateMetadataResponseReceived(metadata, 3)) is None
+    assert doctest.testmod(controller_event_processor).failed == 0

@@ -1,0 +1,205 @@
+"""The agendas that a controller's life is made of, and what goes with a design."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from statemachines.controller.design import (
+    BROKER_IDS,
+    CONTROLLER,
+    ELECTION,
+    EXPIRED,
+    IDLE,
+    INCREMENT,
+    LEADER_AND_ISR,
+    MAYBE_RESIGN,
+    PATHS_READ,
+    STARTUP,
+    STOPPED,
+    Agenda,
+    Design,
+    Do,
+    Election,
+    Threads,
+    accepts,
+    agendas,
+    failover_of,
+    listening,
+)
+from statemachines.controller.threads import HANDLING, ControllerEvent, Queued
+from tests.statemachines.controllers import DESIGNS, without_fixes_of_2_2
+
+QUEUED = Queued(ControllerEvent.BrokerChange)
+
+every_design = pytest.mark.parametrize("design", list(DESIGNS.values()), ids=list(DESIGNS))
+until_1_0 = pytest.mark.parametrize("release", ["0.10", "1.0"])
+
+
+# Rows.
+
+
+@pytest.mark.parametrize("threads", list(Threads), ids=[each.name for each in Threads])
+def test_a_start_registers_the_broker_first_since_1_1_only(threads: Threads) -> None:
+    """Before, the controller starts and may be elected, and then the broker registers. [KafkaServer.startup]"""
+    first = (Do.RegisterBroker,) if threads is Threads.barrier else ()
+    assert STARTUP[threads] == (Do.Connect, *first, Do.WatchController, Do.Elect)
+
+
+def test_a_new_session_registers_asks_and_elects() -> None:
+    """Since 1.1 it is one event. [RegisterBrokerAndReelect]"""
+    assert (Do.Connect, Do.RegisterBroker, *MAYBE_RESIGN, Do.Elect) == EXPIRED
+
+
+@pytest.mark.parametrize("election", list(Election), ids=[each.name for each in Election])
+def test_only_the_multi_needs_to_know_the_epoch_before_there_is_a_controller(election: Election) -> None:
+    """The others read and increment it in their failover."""
+    assert (Do.ReadEpoch in ELECTION[election]) is (election is Election.multi)
+    assert (Do.ReadEpoch, Do.IncrementEpoch) == INCREMENT
+
+
+@every_design
+def test_every_way_to_become_controller_increments_the_epoch_once(design: Design) -> None:
+    """In the election or in the failover."""
+    row = (*ELECTION[design.epoch_update], *design.failover)
+    assert len([do for do in row if do in (Do.RegisterController, Do.IncrementEpoch)]) == 1
+    assert row.count(Do.ReadEpoch) == 1
+
+
+def test_the_default_is_the_newest_release_without_what_is_proposed() -> None:
+    """Fixes of Kafka are on, and fixes of ours off."""
+    design = Design()
+    assert (design.epoch_update, design.threads, design.fence_zk) == (Election.multi, Threads.barrier, True)
+    assert (design.skip_if_self, design.listener_guard) == (True, True)
+    assert (design.ghost_check, design.resign_on_move, design.elect_if_none) == (False, False, False)
+
+
+def test_an_agenda_shows_what_comes_next() -> None:
+    """And not the whole row."""
+    assert [str(each) for each in (IDLE, STOPPED, MAYBE_RESIGN, STARTUP[Threads.barrier])] == [
+        "Idle",
+        "Start",
+        "WatchController, ...",
+        "Connect, ...",
+    ]
+
+
+# Agendas: those of the controller's thread, and those of ZkEventThread.
+
+
+def variants() -> list[Design]:
+    """Each generation, with each switch that makes another agenda."""
+    return [
+        design._replace(looks_again=looks_again, ephemeral_owner_check=ephemeral_owner_check)
+        for design, looks_again, ephemeral_owner_check in product(DESIGNS.values(), (False, True), (False, True))
+    ]
+
+
+@pytest.mark.parametrize("design", variants(), ids=repr)
+@pytest.mark.parametrize("of", [agendas, listening])
+def test_agendas_stand_once_with_all_that_is_left_of_them(of: Any, design: Design) -> None:
+    """What is left of an agenda when a request is done is an agenda, down to nothing."""
+    known: tuple[Agenda, ...] = of(design)
+    assert len(set(known)) == len(known)
+    assert IDLE in known
+    assert {Agenda(row[1:]) for row in known if row} <= set(known)
+
+
+@every_design
+def test_the_rows_themselves_are_agendas(design: Design) -> None:
+    """To be stopped, to start, to handle what is told, and to stand for election with all that follows."""
+    known = agendas(design)
+    assert {STOPPED, STARTUP[design.threads], (*ELECTION[design.epoch_update], *design.failover)} <= set(known)
+    registers = {ControllerEvent.Healthcheck, ControllerEvent.SessionExpireListener}
+    for event, row in HANDLING[design.threads].items():
+        beside = design.threads is Threads.queue and event in registers
+        assert (row in known) is not beside
+        assert (row in listening(design)) is beside
+
+
+@until_1_0
+def test_a_new_session_is_an_agenda_since_1_1(release: str) -> None:
+    """Before, it is an event like others."""
+    assert EXPIRED not in agendas(DESIGNS[release])
+    assert EXPIRED in agendas(DESIGNS["2.0"])
+    assert EXPIRED in agendas(DESIGNS["2.1"])
+
+
+@every_design
+@pytest.mark.parametrize("looks_again", [False, True])
+def test_the_controllers_thread_registers_the_broker_but_in_0_11_and_1_0(design: Design, looks_again: bool) -> None:
+    """There ZkEventThread does it, which in all others does nothing of its own."""
+    design = design._replace(looks_again=looks_again)
+    registers = {Do.RegisterBroker, Do.CheckRegistration, Do.DeleteRegistration}
+    beside = design.threads is Threads.queue
+    assert any(registers & set(row) for row in agendas(design)) is not beside
+    assert any(registers & set(row) for row in listening(design)) is beside
+    assert (listening(design) == (IDLE,)) is not beside
+
+
+@every_design
+def test_who_never_doubts_an_answer_looks_at_nothing_again(design: Design) -> None:
+    """And who does looks at the epoch only if it came with the node."""
+    looks = {Do.CheckRegistration, Do.CheckController, Do.CheckEpoch}
+
+    def looked_at(design: Design) -> set[Do]:
+        return {do for row in (*agendas(design), *listening(design)) for do in row} & looks
+
+    assert looked_at(design) == set()
+    again = looked_at(design._replace(looks_again=True))
+    assert looks - again == ({Do.CheckEpoch} if design.epoch_update is not Election.multi else set())
+
+
+@every_design
+def test_only_who_asks_for_its_older_session_deletes_a_registration(design: Design) -> None:
+    """[KAFKA-7165]"""
+
+    def deletes(design: Design) -> bool:
+        return any(Do.DeleteRegistration in row for row in (*agendas(design), *listening(design)))
+
+    assert (deletes(design), deletes(design._replace(ephemeral_owner_check=True))) == (False, True)
+
+
+def test_without_a_failover_that_can_fail_nobody_moves_the_controller() -> None:
+    """With the multi; before that the increment can fail."""
+    moves = {(Do.MoveController,), (Do.DeleteController,)}
+    assert moves & set(agendas(without_fixes_of_2_2())) == set()
+    assert moves <= set(agendas(DESIGNS["2.1"]))
+    bare = without_fixes_of_2_2(Election.cas_checked, failover=Agenda((*INCREMENT, *LEADER_AND_ISR)))
+    assert moves & set(agendas(bare)) == {(Do.DeleteController,)}
+
+
+@every_design
+def test_only_since_the_multi_it_is_asked_who_is_to_be_moved(design: Design) -> None:
+    """Before, whoever moves the controller deletes the node at once. [triggerControllerMove, 2.1]"""
+    assert ((Do.MoveController,) in agendas(design)) is (design.epoch_update is Election.multi)
+    assert (Do.DeleteController,) in agendas(design)
+
+
+# Who is listened to.
+
+
+@pytest.mark.parametrize(("known", "epoch", "taken"), [(1, 0, False), (1, 1, True), (1, 2, True), (0, 0, True)])
+def test_a_broker_refuses_only_an_older_epoch(known: int, epoch: int, taken: bool) -> None:
+    """An equal one it takes, whoever sends it: nothing ties an epoch to a controller."""
+    assert accepts(known, epoch) is taken
+
+
+# What goes with a design.
+
+
+@pytest.mark.parametrize("design", list(DESIGNS.values()), ids=list(DESIGNS))
+def test_the_failover_goes_with_how_a_design_elects_and_is_told(design: Design) -> None:
+    """It is that of the release."""
+    assert failover_of(design) == design.failover
+
+
+@pytest.mark.parametrize("threads", [Threads.lock, Threads.barrier])
+def test_what_waits_is_news_of_what_its_handling_reads(threads: Threads) -> None:
+    """And of nothing else: that an ISR has changed does not tell a broker to look at /controller."""
+    asks = {Do.WatchController, Do.MaybeResign, Do.GetControllerId}
+    for event, row in HANDLING[threads].items():
+        read = [path for path, dos in ((CONTROLLER, asks), (BROKER_IDS, {Do.ReadBrokers})) if dos & set(row)]
+        assert PATHS_READ.get(event, ()) == tuple(read), event

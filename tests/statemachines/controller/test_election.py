@@ -1,0 +1,2372 @@
+"""The steps of a controller's life, one by one and generation by generation, against a ZooKeeper in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from statemachines.controller.design import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    ELECTION,
+    EXPIRED,
+    IDLE,
+    INCREMENT,
+    LEADER_AND_ISR,
+    MAYBE_RESIGN,
+    STARTUP,
+    STOPPED,
+    Agenda,
+    Design,
+    Do,
+    Election,
+    PartitionStateEpoch,
+    Threads,
+    agendas,
+    design_of,
+    least_failover,
+    listening,
+)
+from statemachines.controller.election import (
+    CREATES,
+    REGISTERS,
+    Answer,
+    Failover,
+    Request,
+    is_repeated,
+    of_thread,
+)
+from statemachines.controller.failover import failover, requests
+from statemachines.controller.one_partition import OnePartitionController
+from statemachines.controller.process import ControllerProcess
+from statemachines.controller.threads import BROKER_CHANGE, HANDLING, TOLD, ControllerEvent, Queued
+from statemachines.releases import RELEASES
+from statemachines.zookeeper.server import Event, EventType, ZooKeeper
+from tests.statemachines.controllers import at, without_fixes_of_2_2
+
+STATE = "/brokers/topics/t/partitions/0/state"
+OWN, OTHER = f"{BROKER_IDS}/0", f"{BROKER_IDS}/1"
+
+RELEASE = {
+    "0.10.1": without_fixes_of_2_2(
+        Election.cas_swallowed, Threads.lock, fence_zk=False, listener_guard=False, skip_if_self=False, state=STATE
+    ),
+    "0.10.2": without_fixes_of_2_2(Election.cas_swallowed, Threads.lock, fence_zk=False, state=STATE),
+    "1.0": without_fixes_of_2_2(Election.cas_swallowed, Threads.queue, fence_zk=False, state=STATE),
+    "2.0": without_fixes_of_2_2(Election.cas_checked, fence_zk=False, state=STATE),
+    "2.1": without_fixes_of_2_2(state=STATE),
+}
+"""How releases do it."""
+LOCK, UNTIL_1_0, SINCE_1_1 = ["0.10.1", "0.10.2"], ["0.10.1", "0.10.2", "1.0"], ["2.0", "2.1"]
+every_release = pytest.mark.parametrize("release", list(RELEASE))
+in_0_10 = pytest.mark.parametrize("release", LOCK)
+until_1_0 = pytest.mark.parametrize("release", UNTIL_1_0)
+until_2_0 = pytest.mark.parametrize("release", [*UNTIL_1_0, "2.0"])
+since_0_11 = pytest.mark.parametrize("release", ["1.0", *SINCE_1_1])
+since_1_1 = pytest.mark.parametrize("release", SINCE_1_1)
+
+HEALTHCHECK, SESSION_EXPIRATION, SESSION_EXPIRE, LEADER_CHANGE, BROKERS_CHANGE = (
+    Queued(ControllerEvent.Healthcheck),
+    Queued(ControllerEvent.SessionExpirationListener),
+    Queued(ControllerEvent.SessionExpireListener),
+    Queued(ControllerEvent.LeaderChangeListener),
+    Queued(ControllerEvent.BrokerChangeListener),
+)
+CHANGED, REELECT, BROKER, ISR = (
+    Queued(ControllerEvent.ControllerChange),
+    Queued(ControllerEvent.Reelect),
+    Queued(ControllerEvent.BrokerChange),
+    Queued(ControllerEvent.IsrChangeNotification),
+)
+
+
+def set_up() -> ZooKeeper:
+    """A cluster without brokers."""
+    zookeeper = ZooKeeper()
+    path = ""
+    for name in ("brokers", "topics", "t", "partitions", "0"):
+        path = f"{path}/{name}"
+        zookeeper.create(None, path)
+    zookeeper.create(None, BROKER_IDS)
+    zookeeper.create(None, STATE, PartitionStateEpoch())
+    zookeeper.create(None, CONTROLLER_EPOCH, 0)
+    return zookeeper
+
+
+@pytest.fixture
+def zookeeper() -> ZooKeeper:
+    """A cluster that is set up, with two brokers' sessions 0 and 1."""
+    zookeeper = set_up()
+    for session in (0, 1):
+        zookeeper.connect(session)
+    return zookeeper
+
+
+def whole(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> OnePartitionController:
+    """The controller of a broker that looks again, and whose failover is a whole one."""
+    design = RELEASE[release]._replace(failover=requests(failover(release)), looks_again=True)
+    return OnePartitionController(design._replace(**changes), zookeeper, broker)
+
+
+def short(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> OnePartitionController:
+    """The controller of a broker that never doubts an answer, and whose failover is one write."""
+    design = RELEASE[release]._replace(failover=least_failover(RELEASE[release]))
+    return OnePartitionController(design._replace(**changes), zookeeper, broker)
+
+
+def heard(release: str, *events: Queued) -> dict[str, Any]:
+    """What a broker has been told, where it is told: by ZkEventThread, if that is another thread."""
+    return {"posted" if RELEASE[release].threads is Threads.queue else "queue": events}
+
+
+def told(release: str, *kinds: EventType) -> dict[str, Any]:
+    """What its watches have told a broker, and it has not handled yet."""
+    return heard(release, *(Queued(TOLD[RELEASE[release].threads][kind]) for kind in kinds))
+
+
+CREATED, DELETED, CHILDREN = EventType.NodeCreated, EventType.NodeDeleted, EventType.NodeChildrenChanged
+
+STEPS: dict[Do, Request[OnePartitionController]] = {
+    Do.RegisterBroker: OnePartitionController.register_broker,
+    Do.CheckRegistration: OnePartitionController.check_registration,
+    Do.DeleteRegistration: OnePartitionController.delete_registration,
+    Do.WatchController: OnePartitionController.watch_controller,
+    Do.MaybeResign: OnePartitionController.maybe_resign,
+    Do.GetControllerId: OnePartitionController.get_controller_id,
+    Do.Elect: OnePartitionController.elect,
+    Do.CreateController: OnePartitionController.create_controller,
+    Do.ReadEpoch: OnePartitionController.read_epoch,
+    Do.IncrementEpoch: OnePartitionController.increment_epoch,
+    Do.RegisterController: OnePartitionController.register_controller,
+    Do.CheckController: OnePartitionController.check_controller,
+    Do.CheckEpoch: OnePartitionController.check_epoch,
+    Do.WatchBrokers: OnePartitionController.watch_brokers,
+    Do.ReadBrokers: OnePartitionController.read_brokers,
+    Do.ReadStates: OnePartitionController.read_states,
+    Do.ReadPartitionState: OnePartitionController.read_partition_state,
+    Do.UpdateLeaderAndIsr: OnePartitionController.update_leader_and_isr,
+    Do.DeletePreferredElection: OnePartitionController.delete_preferred_election,
+    Do.MoveController: OnePartitionController.move_controller,
+    Do.DeleteController: OnePartitionController.delete_controller,
+}
+
+
+def next_of(controller: OnePartitionController, me: ControllerProcess) -> Answer:
+    """It makes its next request."""
+    return STEPS[me.doing[0]](controller, me)
+
+
+def beside(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
+    """ZkEventThread makes its next request."""
+    after = next_of(controller, me.beside()).controller
+    return after if after.session is None else after.beside()
+
+
+def until(do: Do, controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
+    """It makes its requests, until this is the next."""
+    while me.doing and not me.about_to(do):
+        me = next_of(controller, me).controller
+    return me
+
+
+def run(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
+    """It makes its requests, as long as there are any."""
+    while me.doing and me.doing[0] in STEPS:
+        me = next_of(controller, me).controller
+    return me
+
+
+def hear(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
+    """ZkEventThread does what it has been told, until it has nothing left to do."""
+    while me.posted or me.listening:
+        me = beside(controller, me) if me.listening else controller.listen(me).controller
+    return me
+
+
+def settle(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
+    """It does all that there is to do, the controller's thread before the other."""
+    me = run(controller, me)
+    while me.queue or me.posted or me.listening:
+        me = controller.handle(me).controller if me.queue else hear(controller, me)
+        me = run(controller, me)
+    return me
+
+
+def elected(zookeeper: ZooKeeper, broker: int, release: str = "2.1", **changes: Any) -> ControllerProcess:
+    """A broker that was elected and is about to do its work."""
+    me = at(Do.WatchController, Do.Elect, session=broker)
+    return until(Do.ReadPartitionState, short(zookeeper, broker, release, **changes), me)
+
+
+def in_failover(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> ControllerProcess:
+    """A broker whose epoch is fixed, and which is about to read who is alive."""
+    me = at(Do.WatchController, Do.Elect, session=broker)
+    return until(Do.ReadBrokers, whole(zookeeper, broker, release, **changes), me)
+
+
+def in_office(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> ControllerProcess:
+    """A broker whose failover is done."""
+    return run(whole(zookeeper, broker, release, **changes), in_failover(zookeeper, broker, release, **changes))
+
+
+def settled(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> ControllerProcess:
+    """A broker in office that has handled the echo of its own election."""
+    return settle(whole(zookeeper, broker, release, **changes), in_office(zookeeper, broker, release, **changes))
+
+
+def owner(zookeeper: ZooKeeper) -> Any:
+    """Who is named in /controller."""
+    return zookeeper.get(None, CONTROLLER)[0] if zookeeper.exists(None, CONTROLLER) is not None else None
+
+
+# An election that nothing disturbs.
+
+
+@every_release
+def test_the_first_controller_has_epoch_1_at_version_1(zookeeper: ZooKeeper, release: str) -> None:
+    """Whatever the design, an election that nothing disturbs ends the same."""
+    me = elected(zookeeper, 0, release)
+    assert me == at(*LEADER_AND_ISR, active=True, epoch=1, epoch_zk_version=1, **told(release, CREATED))
+    assert owner(zookeeper) == 0
+    epoch, stat = zookeeper.get(None, CONTROLLER_EPOCH)
+    assert (epoch, stat.version) == (1, 1)
+    assert me.acts
+
+
+# The process and its session.
+
+
+@since_1_1
+def test_a_fresh_process_starts_and_one_that_lost_its_session_elects_again(
+    zookeeper: ZooKeeper, release: str
+) -> None:
+    """Startup for the one, maybeResign and elect for the other; both register first."""
+    controller = short(zookeeper, release=release)
+    assert ControllerProcess().doing == STOPPED
+    fresh = controller.connect(controller.start(), 7)
+    assert fresh == at(*STARTUP[Threads.barrier][1:], session=7)
+    assert controller.register_broker(fresh).controller == at(Do.WatchController, Do.Elect, session=7)
+    zookeeper.expire(7)
+    again = controller.connect(controller.expire(fresh), 8)
+    assert again == at(*EXPIRED[1:], session=8)
+
+
+@pytest.mark.parametrize(
+    ("release", "to_do"), [("0.10.1", "queue"), ("0.10.2", "queue"), ("1.0", "posted"), ("2.0", ""), ("2.1", "")]
+)
+def test_a_process_starts_with_its_controller_until_1_0(zookeeper: ZooKeeper, release: str, to_do: str) -> None:
+    """The health check, which registers it, is for later, or for another thread."""
+    controller = whole(zookeeper, release=release)
+    first = () if to_do else (Do.RegisterBroker,)
+    waits: dict[str, Any] = {to_do: (HEALTHCHECK,)} if to_do else {}
+    begins = ControllerProcess(Agenda((Do.Connect, *first, Do.WatchController, Do.Elect)))
+    assert controller.start() == begins._replace(**waits)
+    assert 7 not in zookeeper.state.sessions
+    started = controller.connect(controller.start(), 7)
+    assert started == at(*first, Do.WatchController, Do.Elect, session=7, **waits)
+    assert 7 in zookeeper.state.sessions
+
+
+@in_0_10
+def test_in_0_10_a_broker_registers_when_its_controller_has_started(zookeeper: ZooKeeper, release: str) -> None:
+    """Its failover has not seen the broker itself; it hears of it as of any other."""
+    controller = whole(zookeeper, release=release)
+    me = run(controller, controller.connect(controller.start(), 7))
+    assert (me.started, me.context.live, zookeeper.exists(None, OWN)) == (True, frozenset(), None)
+    me = controller.handle(me).controller
+    assert me.doing == (Do.RegisterBroker, Do.Serve)
+    me = controller.register_broker(me).controller
+    assert me.doing == IDLE
+    assert zookeeper.get(None, OWN)[1].ephemeralOwner == 7
+    assert settle(controller, me).context.live == frozenset({"0"})
+
+
+def test_in_0_11_a_broker_registers_beside_its_controllers_start(zookeeper: ZooKeeper) -> None:
+    """At any time: what the other thread does is not touched."""
+    controller = whole(zookeeper, release="1.0")
+    me = controller.connect(controller.start(), 7)
+    me = until(Do.IncrementEpoch, controller, me)
+    assert zookeeper.exists(None, OWN) is None
+    listens = controller.listen(me)
+    assert (listens.controller.listening, listens.said) == ((Do.RegisterBroker, Do.Serve), "Healthcheck")
+    assert listens.controller.doing == me.doing
+    after = beside(controller, listens.controller)
+    assert (after.doing, after.listening) == (me.doing, IDLE)
+    assert zookeeper.get(None, OWN)[1].ephemeralOwner == 7
+    assert run(controller, after).started
+
+
+@since_1_1
+def test_since_1_1_a_broker_is_registered_before_it_is_elected(zookeeper: ZooKeeper, release: str) -> None:
+    """Its failover sees the broker itself."""
+    controller = whole(zookeeper, release=release)
+    me = until(Do.WatchController, controller, controller.connect(controller.start(), 7))
+    assert (owner(zookeeper), zookeeper.get(None, OWN)[1].ephemeralOwner) == (None, 7)
+    assert run(controller, me).context.live == frozenset({"0"})
+
+
+@every_release
+@pytest.mark.parametrize("make", [short, whole])
+def test_a_start_fails_while_the_predecessors_registration_is_there(
+    zookeeper: ZooKeeper, release: str, make: Callable[..., OnePartitionController]
+) -> None:
+    """The process stops, and closes the session that it had opened, with /controller if it was elected by then."""
+    zookeeper.create(1, OWN, ephemeral=True)
+    controller = make(zookeeper, release=release)
+    me = settle(controller, controller.connect(controller.start(), 7))
+    assert me == ControllerProcess()
+    assert 7 not in zookeeper.state.sessions
+    assert owner(zookeeper) is None
+
+
+@every_release
+def test_a_process_that_dies_leaves_its_session_behind(zookeeper: ZooKeeper, release: str) -> None:
+    """Its connection goes, with its watches; /controller stays until the session ends."""
+    me = settled(zookeeper, release=release)
+    assert 0 in zookeeper.state.data_watches[CONTROLLER]
+    assert short(zookeeper, release=release).stop(me) == ControllerProcess()
+    assert owner(zookeeper) == 0
+    assert 0 not in zookeeper.state.data_watches[CONTROLLER]
+
+
+def test_a_process_that_dies_before_it_has_a_session_leaves_nothing(zookeeper: ZooKeeper) -> None:
+    """There is no connection to lose."""
+    controller = short(zookeeper)
+    assert controller.stop(controller.start()) == ControllerProcess()
+
+
+@since_1_1
+def test_a_request_that_finds_the_session_ended_resigns(zookeeper: ZooKeeper, release: str) -> None:
+    """The broker goes for a new session, and what was queued is forgotten."""
+    me = elected(zookeeper, 0, release)
+    assert me.queue == (CHANGED,)
+    zookeeper.expire(0)
+    answer = short(zookeeper, release=release).read_partition_state(me)
+    assert (answer.controller, answer.said) == (ControllerProcess(EXPIRED), "SESSIONEXPIRED: it resigns")
+
+
+def test_the_end_of_a_session_is_a_resignation(zookeeper: ZooKeeper) -> None:
+    """Only the session in which it registered is remembered, to know what that left."""
+    me = in_office(zookeeper)._replace(registration=0)
+    zookeeper.expire(0)
+    assert whole(zookeeper).read_brokers(me.to(*BROKER_CHANGE)).controller == ControllerProcess(
+        EXPIRED, registration=0
+    )
+
+
+def test_a_client_that_begins_anew_is_in_its_old_session(zookeeper: ZooKeeper) -> None:
+    """It resigns, and what was queued goes, as if the session had ended. [KAFKA-13461]"""
+    me = in_office(zookeeper)._replace(registration=0, queue=(BROKER, CHANGED))
+    assert whole(zookeeper).begin_anew(me) == at(*EXPIRED[1:], registration=0)
+    assert 0 in zookeeper.state.sessions
+
+
+@until_1_0
+@pytest.mark.parametrize("listens", [False, True])
+def test_a_new_session_is_told_behind_what_was_told_before(zookeeper: ZooKeeper, release: str, listens: bool) -> None:
+    """The controller, the registration, children, data: in this order, and of brokers only who listens to them.
+
+    [ZkClient.fireNewSessionEvents, then fireAllEvents, which fires the listeners of children first]
+    """
+    controller = whole(zookeeper, release=release)
+    me = at(Do.ReadEpoch, active=True, epoch=1, listens=listens, cached=0, **heard(release, ISR))
+    zookeeper.expire(0)
+    after = controller.renew(me, 5)
+    children = (BROKERS_CHANGE,) if listens else ()
+    events = (SESSION_EXPIRATION, SESSION_EXPIRE, *children, LEADER_CHANGE)
+    assert after == me._replace(session=5, **heard(release, ISR, *events))
+    assert 5 in zookeeper.state.sessions
+
+
+@until_1_0
+def test_the_connection_of_an_old_session_tells_nothing_any_more(zookeeper: ZooKeeper, release: str) -> None:
+    """What was on its way is lost, and its watches with it."""
+    zookeeper.exists(0, CONTROLLER, watch=True)
+    zookeeper.state.events[0] = (Event(CHILDREN, BROKER_IDS),)
+    del zookeeper.state.sessions[0]
+    controller = whole(zookeeper, release=release)
+    after = controller.renew(at(), 5)
+    assert (zookeeper.state.events[0], zookeeper.state.data_watches[CONTROLLER]) == ((), frozenset())
+    assert controller.deliver(after) == after
+
+
+AGAIN = [
+    (Do.WatchController,),
+    (Do.MaybeResign,),
+    (Do.GetControllerId, Do.Elect),
+    (Do.Elect,),
+    (Do.ReadEpoch, Do.IncrementEpoch),
+    (Do.IncrementEpoch, Do.WatchBrokers),
+    (Do.WatchBrokers, Do.ReadBrokers),
+    BROKER_CHANGE,
+    (Do.ReadStates,),
+    LEADER_AND_ISR,
+    (Do.UpdateLeaderAndIsr,),
+    (Do.DeleteController,),
+]
+
+
+@until_1_0
+@pytest.mark.parametrize("row", AGAIN, ids=[row[0].name for row in AGAIN])
+def test_until_1_0_a_request_begins_in_one_session_and_is_served_in_another(
+    zookeeper: ZooKeeper, release: str, row: tuple[Do, ...]
+) -> None:
+    """Nothing is forgotten meanwhile. [ZkClient.retryUntilConnected]"""
+    controller = whole(zookeeper, release=release)
+    me = at(*row, active=True, listens=True, cached=0, live=frozenset({"9"}))
+    zookeeper.expire(0)
+    before = dict(zookeeper.state.nodes)
+    answer = next_of(controller, me)
+    assert (answer.controller, answer.said) == (me, "SESSIONEXPIRED: once more, in another session")
+    assert zookeeper.state.nodes == before
+    renewed = controller.renew(me, 5)
+    answer = next_of(controller, renewed)
+    assert "SESSIONEXPIRED" not in answer.said
+    assert answer.controller.doing != row
+
+
+@pytest.mark.parametrize("row", [*AGAIN, ELECTION[Election.cas_checked]], ids=lambda row: row[0].name)
+def test_since_1_1_no_request_spans_two_sessions(zookeeper: ZooKeeper, row: tuple[Do, ...]) -> None:
+    """Whatever it was, it fails, and what was queued behind it is gone."""
+    me = at(*row, active=True, listens=True, cached=0, queue=(BROKER,))
+    zookeeper.expire(0)
+    assert next_of(whole(zookeeper, release="2.0"), me).controller == ControllerProcess(EXPIRED)
+
+
+@in_0_10
+@pytest.mark.parametrize("step", [Do.CreateController, Do.CheckController])
+def test_in_0_10_an_election_whose_session_ends_fails_and_resigns_nothing(
+    zookeeper: ZooKeeper, release: str, step: Do
+) -> None:
+    """Neither the create nor the look at whose it is waits for another session; what an earlier term left stays."""
+    me = at(step, Do.ReadEpoch, Do.Started, listens=True, cached=0, epoch=1, epoch_zk_version=1)
+    zookeeper.expire(0)
+    answer = next_of(whole(zookeeper, release=release), me)
+    assert (answer.controller, answer.said) == (me.to(Do.DeleteController), "SESSIONEXPIRED: its election fails")
+
+
+@pytest.mark.parametrize("step", [Do.CreateController, Do.CheckController])
+def test_in_0_11_an_election_whose_session_ends_fails_and_resigns(zookeeper: ZooKeeper, step: Do) -> None:
+    """[triggerControllerMove]"""
+    me = at(step, Do.ReadEpoch, Do.Started, listens=True, cached=0)
+    zookeeper.expire(0)
+    answer = next_of(whole(zookeeper, release="1.0"), me)
+    assert (answer.controller, answer.said) == (at(Do.DeleteController), "SESSIONEXPIRED: its election fails")
+
+
+FAILS = {Do.RegisterBroker, Do.CheckRegistration, Do.CreateController, Do.CheckController}
+"""What ZKCheckedEphemeral does, which stays with its session."""
+
+
+@until_1_0
+def test_until_1_0_every_request_waits_for_the_next_session_or_fails(zookeeper: ZooKeeper, release: str) -> None:
+    """All that a broker may be about to do is one or the other."""
+    design = whole(zookeeper, release=release).design
+    rows = (set(agendas(design)) | set(listening(design))) - never(design)
+    waits = {row[0] for row in AGAIN}
+    asked = {row[0] for row in rows if row} & set(STEPS)
+    assert asked - waits == FAILS
+    assert waits - asked == (set() if release == "0.10.2" else {Do.GetControllerId})
+
+
+@until_1_0
+def test_an_election_that_lost_its_reply_and_its_session_deletes_the_node_in_the_next(
+    zookeeper: ZooKeeper, release: str
+) -> None:
+    """It was elected for a moment; by now another broker is, and it is that one's node. (B43)"""
+    controller = whole(zookeeper, release=release)
+    me = until(Do.CreateController, controller, at(Do.Elect))
+    assert controller.lose_reply(me)
+    me = controller.create_controller(me).controller
+    assert me.about_to(Do.CheckController)
+    zookeeper.expire(0)
+    in_failover(zookeeper, 1, release)
+    me = controller.renew(controller.check_controller(me).controller, 5)
+    assert (me.doing, me.active, owner(zookeeper)) == ((Do.DeleteController,), False, 1)
+    assert controller.delete_controller(me).said == "deleted"
+    assert owner(zookeeper) is None
+
+
+@until_1_0
+@pytest.mark.parametrize("step", [Do.RegisterBroker, Do.CheckRegistration])
+def test_until_1_0_a_registration_whose_session_ends_fails(zookeeper: ZooKeeper, release: str, step: Do) -> None:
+    """A start stops with it; a running broker will be told of its next session, and tries then."""
+    zookeeper.expire(0)
+    controller = whole(zookeeper, release=release)
+    started = next_of(controller, at(step, Do.Serve))
+    assert (started.controller, started.said) == (ControllerProcess(), "SESSIONEXPIRED, the start fails")
+    running = next_of(controller, at(step, active=True, queue=(ISR,)))
+    assert running.controller == at(active=True, queue=(ISR,))
+    assert running.said == "SESSIONEXPIRED: the event is dropped"
+
+
+@pytest.mark.parametrize(("release", "kept"), [("0.10.1", True), ("0.10.2", True), ("1.0", True), ("2.0", False)])
+def test_what_a_client_heard_before_its_session_ended_is_kept_until_1_0(
+    zookeeper: ZooKeeper, release: str, kept: bool
+) -> None:
+    """Since then it goes with all that is queued."""
+    me = settled(zookeeper, release=release).to(Do.ReadStates)
+    zookeeper.expire(0, seen=1)
+    after = whole(zookeeper, release=release).read_states(me).controller
+    assert after == (me._replace(**told(release, DELETED)) if kept else ControllerProcess(EXPIRED))
+
+
+# What it is told.
+
+
+@every_release
+@pytest.mark.parametrize("kind", [CREATED, DELETED])
+def test_what_a_watch_tells_is_for_the_thread_that_is_told_first(
+    zookeeper: ZooKeeper, release: str, kind: EventType
+) -> None:
+    """Behind what there is; until 1.0 no broker is told what became of the node."""
+    if kind is DELETED:
+        zookeeper.create(None, CONTROLLER, 1)
+    controller = whole(zookeeper, release=release)
+    me = controller.watch_controller(at(Do.WatchController)).controller
+    if kind is DELETED:
+        zookeeper.delete(None, CONTROLLER)
+    else:
+        zookeeper.create(None, CONTROLLER, 1)
+    me = me._replace(**told(release, CHILDREN))
+    after = controller.deliver(me)
+    assert after == me._replace(**told(release, CHILDREN, kind))
+    names = {CREATED: "ControllerChange", DELETED: "Reelect"}
+    assert str((*after.queue, *after.posted)[-1]) == (names[kind] if release in SINCE_1_1 else "LeaderChangeListener")
+
+
+@every_release
+def test_no_answer_overtakes_an_event(zookeeper: ZooKeeper, release: str) -> None:
+    """What a watch has to tell is queued when the answer to a later request arrives."""
+    controller = short(zookeeper, release=release)
+    me = controller.watch_controller(at(Do.WatchController, Do.Elect)).controller
+    elected(zookeeper, 1, release)
+    assert controller.elect(me).controller == at(**told(release, CREATED))
+
+
+@every_release
+def test_what_has_no_handler_is_dropped(zookeeper: ZooKeeper, release: str) -> None:
+    """A controller's handlers are gone with its office; that of /controller is there for good."""
+    zookeeper.state.events[0] = (Event(CHILDREN, BROKER_IDS), Event(DELETED, CONTROLLER), Event(CHILDREN, BROKER_IDS))
+    inbox = zookeeper.state.events[0]
+    controller = whole(zookeeper, release=release)
+    assert controller.deliver(at(**told(release, CREATED))) == at(**told(release, CREATED, DELETED))
+    assert zookeeper.state.events[0] == ()
+    zookeeper.state.events[0] = inbox
+    assert controller.deliver(at(listens=True)) == at(listens=True, **told(release, CHILDREN, DELETED, CHILDREN))
+    assert controller.deliver(ControllerProcess()) == ControllerProcess()
+
+
+@since_0_11
+def test_what_comes_with_an_answer_is_queued_by_who_then_resigns(zookeeper: ZooKeeper, release: str) -> None:
+    """It meets the handlers that there were before the answer."""
+    controller = whole(zookeeper, release=release)
+    me = in_office(zookeeper, release=release)._replace(queue=(), posted=())
+    zookeeper.delete(None, CONTROLLER)
+    zookeeper.create(None, CONTROLLER, 1)
+    zookeeper.state.events[0] = (Event(CHILDREN, BROKER_IDS),)
+    assert controller.maybe_resign(me.to(Do.MaybeResign)).controller == at(**told(release, CHILDREN))
+
+
+@since_1_1
+def test_what_comes_with_its_election_is_told_to_no_handler(zookeeper: ZooKeeper, release: str) -> None:
+    """An older watch on /brokers/ids fires; the failover, which reads the brokers anyway, registers for it next."""
+    controller = whole(zookeeper, release=release)
+    elects = Do.RegisterController if release == "2.1" else Do.IncrementEpoch
+    me = until(elects, controller, at(Do.Elect))
+    zookeeper.state.events[0] = (Event(CHILDREN, BROKER_IDS),)
+    elected = next_of(controller, me).controller
+    assert elected.listens
+    assert BROKER not in elected.queue
+
+
+@every_release
+def test_a_changed_isr_is_behind_what_there_is_to_handle(zookeeper: ZooKeeper, release: str) -> None:
+    """In every generation."""
+    me = at(queue=(BROKER,))
+    assert whole(zookeeper, release=release).isr_changes(me) == at(queue=(BROKER, ISR))
+
+
+@pytest.mark.parametrize(("listener", "event"), [(LEADER_CHANGE, CHANGED), (SESSION_EXPIRATION, REELECT)])
+def test_zk_event_thread_puts_behind_what_is_queued(zookeeper: ZooKeeper, listener: Queued, event: Queued) -> None:
+    """And takes what it was told first."""
+    zookeeper.create(None, CONTROLLER, 1)
+    me = at(Do.ReadStates, queue=(BROKER,), posted=(listener, BROKERS_CHANGE))
+    answer = whole(zookeeper, release="1.0").listen(me)
+    (put,) = answer.controller.queue[1:]
+    assert put.event is event.event
+    assert answer.controller == me._replace(queue=(BROKER, put), posted=(BROKERS_CHANGE,))
+    assert answer.said == f"{listener} puts {put}"
+
+
+@pytest.mark.parametrize(
+    ("named", "event"),
+    [
+        (None, REELECT),
+        (0, Queued(ControllerEvent.ControllerChange, 0)),
+        (1, Queued(ControllerEvent.ControllerChange, 1)),
+    ],
+)
+def test_in_0_11_an_event_carries_what_was_read_when_it_was_put(
+    zookeeper: ZooKeeper, named: int | None, event: Queued
+) -> None:
+    """And the node is watched from then on, there or not."""
+    if named is not None:
+        zookeeper.create(None, CONTROLLER, named)
+    answer = whole(zookeeper, release="1.0").listen(at(posted=(LEADER_CHANGE,)))
+    assert answer.controller == at(queue=(event,))
+    assert zookeeper.state.data_watches[CONTROLLER] == {0}
+
+
+def test_in_0_11_a_change_of_brokers_is_put_without_what_was_read(zookeeper: ZooKeeper) -> None:
+    """It is read again when it is handled; ZkEventThread watches, if the listener is still there. [KAFKA-5502]"""
+    for listens in (False, True):
+        answer = whole(zookeeper, release="1.0").listen(at(posted=(BROKERS_CHANGE,), listens=listens))
+        assert (answer.controller, answer.sends) == (at(queue=(BROKER,), listens=listens), False)
+        assert zookeeper.state.child_watches[BROKER_IDS] == ({0} if listens else set())
+
+
+def test_in_0_11_zk_event_thread_registers_the_broker_itself(zookeeper: ZooKeeper) -> None:
+    """It puts nothing, and comes to what it is told besides only when that is done."""
+    controller = whole(zookeeper, release="1.0")
+    me = at(Do.ReadStates, posted=(SESSION_EXPIRE, LEADER_CHANGE))
+    answer = controller.listen(me)
+    assert answer.controller == at(Do.ReadStates, listening=Agenda((Do.RegisterBroker,)), posted=(LEADER_CHANGE,))
+    assert beside(controller, answer.controller) == at(Do.ReadStates, posted=(LEADER_CHANGE,))
+
+
+def test_in_0_11_what_zk_event_thread_hears_while_it_reads_is_not_lost(zookeeper: ZooKeeper) -> None:
+    """It comes behind, for itself."""
+    zookeeper.exists(0, CONTROLLER, watch=True)
+    zookeeper.create(None, CONTROLLER, 1)
+    answer = whole(zookeeper, release="1.0").listen(at(posted=(SESSION_EXPIRATION,)))
+    assert answer.controller == at(queue=(REELECT,), posted=(LEADER_CHANGE,))
+
+
+@pytest.mark.parametrize(
+    "doing",
+    [
+        IDLE,
+        (Do.Elect,),
+        (Do.CreateController, Do.ReadEpoch, Do.Started),
+        (Do.CheckController, Do.ReadEpoch, Do.Started),
+        (Do.IncrementEpoch, Do.WatchBrokers, Do.Started),
+        BROKER_CHANGE,
+        (Do.DeleteController,),
+    ],
+    ids=lambda row: str(Agenda(row)),
+)
+@pytest.mark.parametrize(("listener", "event"), [(LEADER_CHANGE, REELECT), (BROKERS_CHANGE, BROKER)], ids=str)
+def test_in_0_11_a_read_of_zk_event_thread_waits_for_the_next_session(
+    zookeeper: ZooKeeper, listener: Queued, event: Queued, doing: tuple[Do, ...]
+) -> None:
+    """It is still the oldest, whatever the other thread is in the middle of, and is put in the session that comes."""
+    controller = whole(zookeeper, release="1.0")
+    known = {"active": True, "epoch": 1, "epoch_zk_version": 1, "listens": True, "cached": 0}
+    me = at(*doing, queue=(ISR,), posted=(listener, SESSION_EXPIRATION), **known)
+    zookeeper.expire(0)
+    before = dict(zookeeper.state.nodes)
+    said = "SESSIONEXPIRED: once more, in another session"
+    for _ in range(2):
+        assert controller.listen(me) == (me, said, None, False)
+    assert zookeeper.state.nodes == before
+    renewed = controller.renew(me, 5)
+    answer = controller.listen(renewed)
+    assert answer.controller == renewed._replace(queue=(ISR, event), posted=renewed.posted[1:])
+
+
+@pytest.mark.parametrize(
+    ("listener", "does"),
+    [
+        (SESSION_EXPIRATION, {"queue": (REELECT,)}),
+        (SESSION_EXPIRE, {"listening": Agenda((Do.RegisterBroker,))}),
+        (HEALTHCHECK, {"listening": Agenda((Do.RegisterBroker, Do.Serve))}),
+    ],
+)
+def test_in_0_11_what_zk_event_thread_does_without_a_read_waits_for_no_session(
+    zookeeper: ZooKeeper, listener: Queued, does: dict[str, Any]
+) -> None:
+    """It does not come to know that its session has ended."""
+    zookeeper.expire(0)
+    answer = whole(zookeeper, release="1.0").listen(at(Do.Elect, posted=(listener, LEADER_CHANGE)))
+    assert answer.controller == at(Do.Elect, posted=(LEADER_CHANGE,), **does)
+
+
+HANDLED = [
+    ("0.10.2", SESSION_EXPIRATION, (Do.GetControllerId, Do.Elect)),
+    ("0.10.2", SESSION_EXPIRE, (Do.RegisterBroker,)),
+    ("0.10.2", LEADER_CHANGE, (Do.WatchController, Do.MaybeResign, Do.Elect)),
+    ("0.10.2", HEALTHCHECK, (Do.RegisterBroker, Do.Serve)),
+    ("1.0", REELECT, (Do.MaybeResign, Do.Elect)),
+    ("2.1", CHANGED, MAYBE_RESIGN),
+    ("2.1", REELECT, (*MAYBE_RESIGN, Do.Elect)),
+]
+
+
+@pytest.mark.parametrize(("release", "event", "doing"), HANDLED)
+def test_the_oldest_event_is_taken_off_the_queue(
+    zookeeper: ZooKeeper, release: str, event: Queued, doing: tuple[Do, ...]
+) -> None:
+    """It turns to its row, and says which event it was."""
+    answer = whole(zookeeper, release=release).handle(at(queue=(event, CHANGED)))
+    assert answer == (at(*doing, queue=(CHANGED,)), f"{event}", None, False)
+
+
+@pytest.mark.parametrize(
+    ("release", "event", "knows"),
+    [
+        ("0.10.1", BROKERS_CHANGE, {"cached": 0}),
+        ("0.10.2", BROKERS_CHANGE, {"cached": 0}),
+        ("1.0", BROKER, {"active": True}),
+        ("2.0", BROKER, {"active": True}),
+        ("2.1", BROKER, {"active": True}),
+    ],
+)
+def test_a_broker_change_is_for_the_controller(
+    zookeeper: ZooKeeper, release: str, event: Queued, knows: dict[str, Any]
+) -> None:
+    """Handled by whoever is controller no longer, it is nothing."""
+    controller = whole(zookeeper, release=release)
+    answer = controller.handle(at(queue=(event, CHANGED)))
+    assert (answer.controller, answer.said) == (at(queue=(CHANGED,)), f"{event}: it is not controller")
+    answer = controller.handle(at(queue=(event, CHANGED), **knows))
+    assert answer.controller == at(*BROKER_CHANGE, queue=(CHANGED,), **knows)
+
+
+@pytest.mark.parametrize(("release", "asked"), [(release, release != "0.10.1") for release in RELEASE])
+def test_who_has_resigned_does_nothing_about_an_isr_since_0_10_2(
+    zookeeper: ZooKeeper, release: str, asked: bool
+) -> None:
+    """In 0.10.1 its listener does not ask. [KAFKA-4447]"""
+    controller = whole(zookeeper, release=release)
+    answer = controller.handle(at(queue=(ISR,)))
+    assert answer.controller == (at() if asked else at(Do.ReadStates))
+    answer = controller.handle(at(queue=(ISR,), active=True, cached=0))
+    assert answer.controller == at(Do.ReadStates, active=True, cached=0)
+
+
+@every_release
+def test_a_changed_isr_is_read_by_the_controller_and_told(zookeeper: ZooKeeper, release: str) -> None:
+    """It writes nothing, and its failover is long done."""
+    controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
+    zookeeper.set(None, STATE, PartitionStateEpoch(1))
+    version = zookeeper.get(None, STATE)[1].version
+    me = controller.handle(controller.isr_changes(me)).controller
+    answer = next_of(controller, me)
+    assert (answer.controller, answer.sends) == (me.to().knows(cached=version), True)
+    assert zookeeper.get(None, STATE)[1].version == version
+
+
+# Which of the two predicates holds: is it active, does it take itself for controller?
+
+
+@in_0_10
+def test_in_0_10_a_broker_is_active_when_it_has_channels(zookeeper: ZooKeeper, release: str) -> None:
+    """From the middle of its failover on, when it has long taken itself for the controller."""
+    zookeeper.create(1, OTHER, ephemeral=True)
+    controller, me = whole(zookeeper, release=release), at(Do.Elect)
+    rows = []
+    while me.doing:
+        rows.append((me.doing[0], me.active, controller.is_active(me), me.acts))
+        me = next_of(controller, me).controller
+    assert rows == [
+        (Do.Elect, False, False, False),
+        (Do.CreateController, False, False, False),
+        (Do.ReadEpoch, True, False, False),
+        (Do.IncrementEpoch, True, False, False),
+        (Do.WatchBrokers, True, False, True),
+        (Do.ReadBrokers, True, False, True),
+        (Do.ReadStates, True, False, True),
+        (Do.ReadPartitionState, True, True, True),
+        (Do.UpdateLeaderAndIsr, True, True, True),
+    ]
+    assert controller.is_active(me)
+
+
+@since_0_11
+def test_since_0_11_a_broker_is_active_that_takes_itself_for_the_controller(
+    zookeeper: ZooKeeper, release: str
+) -> None:
+    """From before its failover on."""
+    controller, me = whole(zookeeper, release=release), at(Do.Elect)
+    while me.doing:
+        assert controller.is_active(me) is me.active
+        me = next_of(controller, me).controller
+    assert controller.is_active(me)
+    assert not controller.is_active(me._replace(active=False))
+
+
+@pytest.mark.parametrize(("release", "acts"), [(release, release in LOCK) for release in RELEASE])
+def test_in_0_10_a_broker_acts_that_takes_itself_for_controller_no_longer(
+    zookeeper: ZooKeeper, release: str, acts: bool
+) -> None:
+    """No broker is controller when it stands for election again, and it is about to: what it knew stays with it."""
+    controller = whole(zookeeper, release=release)
+    me = settled(zookeeper, release=release).to(Do.Elect)
+    zookeeper.delete(None, CONTROLLER)
+    elected(zookeeper, 1, release)
+    after = controller.elect(me).controller
+    assert (after.active, after.acts, controller.is_active(after)) == (False, acts, acts)
+    assert after.epoch == (1 if acts else 0)
+
+
+# What decides who is controller: what is read, what was read, or what happened.
+
+
+@in_0_10
+@pytest.mark.parametrize(("named", "doing"), [(None, (Do.Elect,)), (1, IDLE), (0, IDLE)])
+def test_in_0_10_what_is_read_decides(
+    zookeeper: ZooKeeper, release: str, named: int | None, doing: tuple[Do, ...]
+) -> None:
+    """Whatever it was that the watch has told: if there is none it was a deletion, and it stands for election."""
+    if named is not None:
+        zookeeper.create(None, CONTROLLER, named)
+    controller = whole(zookeeper, release=release)
+    me = controller.handle(at(queue=(LEADER_CHANGE,))).controller
+    me = controller.maybe_resign(controller.watch_controller(me).controller).controller
+    assert me == at(*doing, active=named == 0)
+
+
+@in_0_10
+@pytest.mark.parametrize("named", [None, 1])
+def test_in_0_10_who_led_resigns_before_it_stands_for_election(
+    zookeeper: ZooKeeper, release: str, named: int | None
+) -> None:
+    """Or because there is another."""
+    me = settled(zookeeper, release=release)
+    zookeeper.delete(None, CONTROLLER)
+    if named is not None:
+        zookeeper.create(None, CONTROLLER, named)
+    answer = whole(zookeeper, release=release).maybe_resign(me.to(Do.MaybeResign, Do.Elect))
+    after = answer.controller
+    assert after == at(*((Do.Elect,) if named is None else ()), **told(release, DELETED))
+    assert not after.has_context
+
+
+def test_in_0_11_who_is_controller_was_read_when_the_event_was_put(zookeeper: ZooKeeper) -> None:
+    """No request is made for it: a broker resigns to one that is gone by now."""
+    controller = whole(zookeeper, release="1.0")
+    me = settled(zookeeper, release="1.0")._replace(queue=(Queued(ControllerEvent.ControllerChange, 1), BROKER))
+    before = zookeeper.state.zxid, dict(zookeeper.state.data_watches)
+    answer = controller.handle(me)
+    assert (answer.controller, answer.said) == (at(queue=(BROKER,)), "ControllerChange(1)")
+    assert (zookeeper.state.zxid, zookeeper.state.data_watches) == before
+    assert owner(zookeeper) == 0
+
+
+@pytest.mark.parametrize("active", [False, True])
+def test_in_0_11_who_is_named_in_the_event_takes_itself_for_the_controller(
+    zookeeper: ZooKeeper, active: bool
+) -> None:
+    """Whether it is or not; and all else stays."""
+    me = at(active=active, listens=active, queue=(Queued(ControllerEvent.ControllerChange, 0),))
+    answer = whole(zookeeper, release="1.0").handle(me)
+    assert answer.controller == at(active=True, listens=active)
+
+
+def test_in_0_11_who_was_not_active_has_nothing_to_resign(zookeeper: ZooKeeper) -> None:
+    """What is left of an earlier term stays. (B24)"""
+    me = at(listens=True, cached=0, queue=(Queued(ControllerEvent.ControllerChange, 1),))
+    assert whole(zookeeper, release="1.0").handle(me).controller == at(listens=True, cached=0)
+
+
+def test_in_0_11_a_stale_event_makes_a_ghost(zookeeper: ZooKeeper) -> None:
+    """B22: elected by the first event, it resigns by the second while its node stands, and the third finds itself."""
+    zookeeper.connect(7)
+    controller = whole(zookeeper, release="1.0")
+    stale = Queued(ControllerEvent.ControllerChange, 1)
+    me = run(controller, controller.handle(at(queue=(REELECT, stale, REELECT))).controller)
+    assert (me.active, me.started, owner(zookeeper)) == (True, True, 0)
+    me = controller.handle(me).controller
+    assert (me.active, me.has_context, owner(zookeeper)) == (False, False, 0)
+    me = settle(controller, me)
+    assert (me.active, me.started, me.acts, owner(zookeeper)) == (True, False, False, 0)
+
+
+@since_1_1
+def test_since_1_1_what_happened_decides_whether_to_elect(zookeeper: ZooKeeper, release: str) -> None:
+    """And what is read, whether to resign: a ControllerChange that finds none is waiting for its Reelect."""
+    controller = whole(zookeeper, release=release)
+    me = settled(zookeeper, release=release)
+    zookeeper.delete(None, CONTROLLER)
+    after = run(controller, controller.handle(me._replace(queue=(CHANGED,))).controller)
+    assert after == at(**told(release, DELETED))
+    after = run(controller, controller.handle(after).controller)
+    assert (after.active, after.started) == (True, True)
+
+
+@since_1_1
+def test_since_1_1_a_reelect_that_finds_a_controller_elects_nobody(zookeeper: ZooKeeper, release: str) -> None:
+    """By now there is another."""
+    in_office(zookeeper, 1, release)
+    controller = whole(zookeeper, release=release)
+    assert run(controller, controller.handle(at(queue=(REELECT,))).controller) == at()
+
+
+@pytest.mark.parametrize("elects", [False, True])
+@pytest.mark.parametrize("active", [False, True])
+def test_who_reads_that_nobody_is_controller_elects_if_that_is_proposed(
+    zookeeper: ZooKeeper, elects: bool, active: bool
+) -> None:
+    """Not only whoever is told of a deletion; and who was controller resigns first."""
+    me = at(Do.MaybeResign, active=active, listens=active)
+    after = whole(zookeeper, elect_if_none=elects).maybe_resign(me).controller
+    assert after == (at(Do.Elect) if elects else at())
+    zookeeper.create(None, CONTROLLER, 1)
+    assert whole(zookeeper, elect_if_none=elects).maybe_resign(me).controller == at()
+
+
+@pytest.mark.parametrize("elects", [False, True])
+@every_release
+def test_every_generation_elects_whoever_reads_that_there_is_none_if_that_is_proposed(
+    zookeeper: ZooKeeper, release: str, elects: bool
+) -> None:
+    """Even behind a create that was refused, when nothing was to follow."""
+    controller = whole(zookeeper, release=release, elect_if_none=elects)
+    assert controller.maybe_resign(at(Do.MaybeResign)).controller == (at(Do.Elect) if elects else at())
+
+
+@pytest.mark.parametrize(("release", "elects"), [(release, release not in LOCK) for release in RELEASE])
+def test_who_is_controller_ends_the_row_in_0_10_only(zookeeper: ZooKeeper, release: str, elects: bool) -> None:
+    """There it was no deletion; of a Reelect the election follows, and finds the controller itself."""
+    zookeeper.create(None, CONTROLLER, 1)
+    me = at(Do.MaybeResign, Do.Elect)
+    assert whole(zookeeper, release=release).maybe_resign(me).controller == (at(Do.Elect) if elects else at())
+
+
+# A new session, in 0.10.
+
+
+@pytest.mark.parametrize("named", [None, 0, 1])
+def test_in_0_10_1_a_new_session_resigns_and_elects(zookeeper: ZooKeeper, named: int | None) -> None:
+    """Whatever broker /controller names, or none."""
+    me = settled(zookeeper, release="0.10.1")._replace(queue=(SESSION_EXPIRATION, BROKERS_CHANGE))
+    zookeeper.delete(None, CONTROLLER)
+    if named is not None:
+        zookeeper.create(None, CONTROLLER, named)
+    answer = whole(zookeeper, release="0.10.1").handle(me)
+    assert answer.controller == at(Do.Elect, queue=(BROKERS_CHANGE,))
+    assert answer.said == "SessionExpirationListener: it resigns"
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        (None, "there is none: it resigns"),
+        (0, "it is this broker: the new session changes nothing"),
+        (1, "it is broker 1: it resigns"),
+    ],
+)
+def test_in_0_10_2_a_new_session_resigns_and_elects_unless_it_is_named(
+    zookeeper: ZooKeeper, named: int | None, said: str
+) -> None:
+    """Its context is untouched then. [KAFKA-4229]"""
+    controller = whole(zookeeper, release="0.10.2")
+    me = settled(zookeeper, release="0.10.2")
+    zookeeper.delete(None, CONTROLLER)
+    if named is not None:
+        zookeeper.create(None, CONTROLLER, named)
+    me = controller.handle(controller.deliver(me)._replace(queue=(SESSION_EXPIRATION,))).controller
+    answer = controller.get_controller_id(me)
+    assert answer.controller == (me.to() if named == 0 else at(Do.Elect))
+    assert answer.said == said
+
+
+@pytest.mark.parametrize(("release", "started"), [("0.10.1", False), ("0.10.2", True), ("1.0", True)])
+def test_two_new_sessions_in_a_row_make_a_ghost_in_0_10_1(zookeeper: ZooKeeper, release: str, started: bool) -> None:
+    """B22: the second one resigns what the first has won, and then finds its own node."""
+    controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
+    for old, new in ((0, 5), (5, 6)):
+        zookeeper.expire(old)
+        me = controller.renew(me, new)
+    me = settle(controller, me)
+    assert (me.active, me.started, me.acts) == (True, started, started)
+    assert zookeeper.get(None, CONTROLLER) == (0, zookeeper.exists(None, CONTROLLER))
+    assert zookeeper.get(None, CONTROLLER)[1].ephemeralOwner == 6
+    assert zookeeper.get(None, OWN)[1].ephemeralOwner == 6
+
+
+# Replies that are lost: who is refused looks whether it was by what he did himself.
+
+
+WRITES: list[tuple[Do, dict[str, Any]]] = [
+    (Do.RegisterBroker, {}),
+    (Do.DeleteRegistration, {}),
+    (Do.CreateController, {}),
+    (Do.RegisterController, {}),
+    (Do.IncrementEpoch, {}),
+    (Do.UpdateLeaderAndIsr, {"epoch": 0}),
+    (Do.DeleteController, {}),
+]
+
+
+@pytest.mark.parametrize(("do", "known"), WRITES, ids=[do.name for do, _ in WRITES])
+def test_a_request_whose_reply_is_lost_has_its_effect(zookeeper: ZooKeeper, do: Do, known: dict[str, Any]) -> None:
+    """Once: the same request sent again is refused, and has no effect."""
+    if do is Do.DeleteController:
+        zookeeper.create(0, CONTROLLER, 0, ephemeral=True)
+    if do is Do.DeleteRegistration:
+        zookeeper.create(0, OWN, ephemeral=True)
+    controller, me = short(zookeeper), at(do, **known)
+    before = dict(zookeeper.state.nodes)
+    assert controller.lose_reply(me)
+    after = dict(zookeeper.state.nodes)
+    assert after != before
+    assert not controller.lose_reply(me)
+    assert zookeeper.state.nodes == after
+
+
+def test_a_request_that_is_refused_is_as_if_it_had_never_been_sent(zookeeper: ZooKeeper) -> None:
+    """Of the multi neither the node nor the epoch: the fence, or whoever was faster, undoes all of it."""
+    elected(zookeeper, 1)
+    before = dict(zookeeper.state.nodes)
+    assert not short(zookeeper).lose_reply(at(Do.RegisterController))
+    assert not short(zookeeper).lose_reply(at(Do.UpdateLeaderAndIsr))
+    assert not short(zookeeper).lose_reply(at(Do.DeleteController))
+    assert zookeeper.state.nodes == before
+
+
+def test_only_of_a_write_the_reply_is_lost(zookeeper: ZooKeeper) -> None:
+    """A read has no effect that could outlive its answer."""
+    with pytest.raises(ValueError, match="ReadEpoch writes nothing"):
+        short(zookeeper).lose_reply(at(Do.ReadEpoch))
+
+
+@pytest.mark.parametrize("release", [*UNTIL_1_0, "2.0"])
+def test_a_lost_reply_to_its_own_increment_is_a_lost_increment(zookeeper: ZooKeeper, release: str) -> None:
+    """B20, with one broker: until 1.0 it goes on under the epoch before, and 1.1 gives the office up."""
+    zookeeper.set(None, CONTROLLER_EPOCH, 4)
+    controller = whole(zookeeper, release=release)
+    me = until(Do.IncrementEpoch, controller, at(Do.Elect))
+    assert controller.lose_reply(me)
+    answer = controller.increment_epoch(me)
+    assert zookeeper.get(None, CONTROLLER_EPOCH)[0] == 5
+    if release == "2.0":
+        assert (answer.controller.doing, answer.failover) == ((Do.DeleteController,), None)
+    else:
+        assert (answer.controller.epoch, answer.controller.acts, answer.failover) == (4, True, Failover(0, 4))
+
+
+# The broker's own node.
+
+
+REGISTRATION = [
+    ("0.10.2", HANDLING[Threads.lock][ControllerEvent.Healthcheck]),
+    ("0.10.2", HANDLING[Threads.lock][ControllerEvent.SessionExpireListener]),
+    ("1.0", HANDLING[Threads.queue][ControllerEvent.Healthcheck]),
+    ("1.0", HANDLING[Threads.queue][ControllerEvent.SessionExpireListener]),
+    ("2.1", Agenda(STARTUP[Threads.barrier][1:])),
+    ("2.1", Agenda(EXPIRED[1:])),
+]
+
+
+@pytest.mark.parametrize(("release", "is_beside"), [("0.10.2", False), ("1.0", True), ("2.1", False)])
+def test_zk_event_thread_registers_where_it_is_another_thread(
+    zookeeper: ZooKeeper, release: str, is_beside: bool
+) -> None:
+    """The controller's thread is about to do what it was, before and after."""
+    controller = whole(zookeeper, release=release)
+    waits, registers = Agenda((Do.MaybeResign,)), Agenda((Do.RegisterBroker,))
+    me = at(*waits, listening=registers) if is_beside else at(*registers)
+    assert of_thread(controller.design, Do.RegisterBroker, me).about_to(Do.RegisterBroker)
+    assert of_thread(controller.design, Do.MaybeResign, me) == me
+    after = controller.step(Do.RegisterBroker)(me).controller
+    assert (after.doing, after.listening) == (waits if is_beside else (), ())
+
+
+def test_a_start_that_fails_ends_both_threads(zookeeper: ZooKeeper) -> None:
+    """Nothing is left of the process."""
+    zookeeper.create(1, OWN, ephemeral=True)
+    row = HANDLING[Threads.queue][ControllerEvent.Healthcheck]
+    answer = short(zookeeper, release="1.0").step(Do.RegisterBroker)(at(Do.MaybeResign, listening=row))
+    assert answer.controller == ControllerProcess()
+
+
+@pytest.mark.parametrize(("release", "repeated"), [("0.10.2", True), ("1.0", True), ("2.1", False)])
+def test_until_1_0_a_request_is_repeated_in_the_next_session(
+    zookeeper: ZooKeeper, release: str, repeated: bool
+) -> None:
+    """But for those that create an ephemeral, and look whose it is."""
+    controller = whole(zookeeper, release=release)
+    again = {*STEPS} - CREATES - REGISTERS if repeated else set()
+    assert {do for do in STEPS if is_repeated(controller.design, do)} == again
+
+
+@pytest.mark.parametrize(("release", "row"), REGISTRATION)
+def test_who_is_refused_its_registration_reads_whose_it_is(zookeeper: ZooKeeper, release: str, row: Agenda) -> None:
+    """It was its own request, whose reply was lost: it is registered, and goes on, if there is more to do."""
+    me = at(*row)
+    controller = whole(zookeeper, release=release)
+    assert controller.lose_reply(me)
+    answer = controller.register_broker(me)
+    assert answer == Answer(at(Do.CheckRegistration, *row[1:]), "NODEEXISTS: whose is it?")
+    answer = controller.check_registration(answer.controller)
+    left = () if row[1:] == (Do.Serve,) else row[1:]
+    assert (answer.controller, answer.said) == (at(*left), "its own: registered")
+
+
+@pytest.mark.parametrize(("release", "row"), REGISTRATION)
+def test_a_registration_that_is_gone_by_now_is_tried_again(zookeeper: ZooKeeper, release: str, row: Agenda) -> None:
+    """NONODE, as Kafka means to do it, and did until 2.1."""
+    controller = whole(zookeeper, release=release, registers_again=True)
+    answer = controller.check_registration(at(Do.CheckRegistration, *row[1:]))
+    assert (answer.controller, answer.said) == (at(*row), "NONODE: once more")
+
+
+def test_since_2_2_a_registration_that_is_gone_by_now_is_an_error(zookeeper: ZooKeeper) -> None:
+    """In a new session the event is dropped, and with it the election; a start fails, and ends the process."""
+    controller = whole(zookeeper)
+    answer = controller.check_registration(at(Do.CheckRegistration, *EXPIRED[2:]))
+    assert (answer.controller, answer.said) == (at(), "NONODE, a NullPointerException: the event is dropped")
+    answer = controller.check_registration(at(Do.CheckRegistration, *STARTUP[Threads.barrier][2:]))
+    assert (answer.controller, answer.said) == (
+        ControllerProcess(),
+        "NONODE, a NullPointerException, the start fails",
+    )
+    assert 0 not in zookeeper.state.sessions
+
+
+@since_1_1
+@pytest.mark.parametrize("do", [Do.RegisterBroker, Do.CheckRegistration])
+def test_since_1_1_a_first_registration_whose_session_has_ended_ends_the_process(
+    zookeeper: ZooKeeper, release: str, do: Do
+) -> None:
+    """Its main thread registers then. Later it is the controller's thread, which goes on in the next session."""
+    controller = whole(zookeeper, release=release)
+    zookeeper.expire(0)
+    answer = next_of(controller, at(do, *STARTUP[Threads.barrier][2:]))
+    assert (answer.controller, answer.said) == (ControllerProcess(), "SESSIONEXPIRED, the start fails")
+    assert next_of(controller, at(do, *EXPIRED[2:])).controller == ControllerProcess(EXPIRED)
+
+
+def left_by(zookeeper: ZooKeeper, session: int) -> None:
+    """A registration of broker 0 whose session has ended, while the node stands. [ZOOKEEPER-2985]"""
+    zookeeper.create(session, OWN, ephemeral=True)
+    del zookeeper.state.sessions[session]
+
+
+def test_a_broker_deletes_what_an_older_session_of_its_own_left(zookeeper: ZooKeeper) -> None:
+    """And registers in its present one. [KAFKA-7165]"""
+    left_by(zookeeper, 1)
+    controller = whole(zookeeper, ephemeral_owner_check=True)
+    me = at(Do.CheckRegistration, *EXPIRED[2:], registration=1)
+    answer = controller.check_registration(me)
+    assert answer.said == "an older session of its own left it"
+    assert answer.controller == at(Do.DeleteRegistration, *EXPIRED[1:], registration=1)
+    answer = controller.delete_registration(answer.controller)
+    assert (answer.controller, answer.said) == (at(*EXPIRED[1:], registration=1), "deleted")
+    assert controller.register_broker(answer.controller).controller == at(*EXPIRED[2:], registration=0)
+
+
+def test_what_an_older_session_left_may_be_gone_before_it_is_deleted(zookeeper: ZooKeeper) -> None:
+    """NONODE is as good."""
+    answer = whole(zookeeper, ephemeral_owner_check=True).delete_registration(at(Do.DeleteRegistration, *EXPIRED[1:]))
+    assert (answer.controller, answer.said) == (at(*EXPIRED[1:]), "NONODE: it is gone already")
+
+
+def test_without_the_check_a_broker_does_not_know_its_older_session(zookeeper: ZooKeeper) -> None:
+    """B23: the event is dropped, with the watch and the election that were to follow."""
+    left_by(zookeeper, 1)
+    controller = whole(zookeeper)
+    assert controller.register_broker(at(*EXPIRED[1:])).controller.registration is None
+    answer = controller.check_registration(at(Do.CheckRegistration, *EXPIRED[2:], registration=1))
+    assert (answer.controller, answer.said) == (at(registration=1), "another session's: the event is dropped")
+
+
+@pytest.mark.parametrize("ephemeral_owner_check", [False, True])
+def test_anothers_registration_fails_a_start(zookeeper: ZooKeeper, ephemeral_owner_check: bool) -> None:
+    """The process ends, and closes its session."""
+    zookeeper.create(1, OWN, ephemeral=True)
+    controller = whole(zookeeper, ephemeral_owner_check=ephemeral_owner_check)
+    answer = controller.check_registration(at(Do.CheckRegistration, *STARTUP[Threads.barrier][2:]))
+    assert (answer.controller, answer.said) == (ControllerProcess(), "another session's, the start fails")
+    assert 0 not in zookeeper.state.sessions
+
+
+@pytest.mark.parametrize("release", list(RELEASES))
+def test_a_registration_made_by_hand_fails_a_start(zookeeper: ZooKeeper, release: str) -> None:
+    """In every release: a persistent node has no owner, which is no older session of a process that never had one."""
+    zookeeper.create(None, OWN)
+    design = design_of(release)
+    controller = OnePartitionController(design, zookeeper, 0)
+    registers: tuple[Do, ...] = STARTUP[Threads.barrier][1:]
+    if design.threads is not Threads.barrier:
+        registers = HANDLING[design.threads][HEALTHCHECK.event]
+    answer = controller.register_broker(at(*registers))
+    assert answer == Answer(at(Do.CheckRegistration, *registers[1:]), "NODEEXISTS: whose is it?")
+    answer = controller.check_registration(answer.controller)
+    assert answer == Answer(ControllerProcess(), "another session's, the start fails")
+    assert 0 not in zookeeper.state.sessions
+    assert OWN in zookeeper.state.nodes
+
+
+@pytest.mark.parametrize("ephemeral_owner_check", [False, True])
+def test_anothers_registration_leaves_a_running_broker_idle(
+    zookeeper: ZooKeeper, ephemeral_owner_check: bool
+) -> None:
+    """It lives on in its session, unregistered."""
+    zookeeper.create(1, OWN, ephemeral=True)
+    controller = whole(zookeeper, ephemeral_owner_check=ephemeral_owner_check)
+    answer = controller.check_registration(at(Do.CheckRegistration, *EXPIRED[2:], registration=2))
+    assert answer.controller == at(registration=2)
+    assert 0 in zookeeper.state.sessions
+
+
+@until_1_0
+def test_until_1_0_a_broker_that_cannot_register_is_elected_all_the_same(zookeeper: ZooKeeper, release: str) -> None:
+    """B23: its controller is told by itself."""
+    zookeeper.create(1, OWN, ephemeral=True)
+    zookeeper.connect(5)
+    me = at(session=5, **heard(release, SESSION_EXPIRATION, SESSION_EXPIRE))
+    me = settle(whole(zookeeper, release=release), me)
+    assert (me.started, zookeeper.get(None, OWN)[1].ephemeralOwner) == (True, 1)
+
+
+# Who is controller?
+
+
+@every_release
+def test_an_election_stops_where_there_is_a_controller(zookeeper: ZooKeeper, release: str) -> None:
+    """The broker is idle, and watches."""
+    elected(zookeeper, 1, release)
+    assert elected(zookeeper, 0, release) == at(*IDLE)
+    assert 0 in zookeeper.state.data_watches[CONTROLLER]
+
+
+READS: list[tuple[Do, str]] = [
+    (Do.MaybeResign, "2.1"),
+    (Do.MaybeResign, "1.0"),
+    (Do.MaybeResign, "0.10.2"),
+    (Do.Elect, "2.1"),
+    (Do.Elect, "1.0"),
+    (Do.Elect, "0.10.2"),
+    (Do.GetControllerId, "0.10.2"),
+    (Do.CheckController, "2.1"),
+    (Do.CheckController, "2.0"),
+    (Do.MoveController, "2.1"),
+]
+
+
+@pytest.mark.parametrize(("do", "release"), READS)
+def test_to_read_who_is_controller_is_to_watch(zookeeper: ZooKeeper, do: Do, release: str) -> None:
+    """If there is one; where there is none, only an exists watches."""
+    controller = whole(zookeeper, release=release)
+    next_of(controller, at(do))
+    assert zookeeper.state.data_watches[CONTROLLER] == set()
+    zookeeper.create(None, CONTROLLER, 1)
+    next_of(controller, at(do))
+    assert zookeeper.state.data_watches[CONTROLLER] == {0}
+
+
+@pytest.mark.parametrize(("release", "hears"), [(release, release in SINCE_1_1) for release in RELEASE])
+def test_to_look_whose_node_it_is_is_to_watch_since_1_1_only(zookeeper: ZooKeeper, release: str, hears: bool) -> None:
+    """[ZKCheckedEphemeral, which asks past ZkClient, until 1.0]"""
+    zookeeper.create(1, CONTROLLER, 1, ephemeral=True)
+    controller = whole(zookeeper, release=release)
+    me = controller.check_controller(at(Do.CheckController, *FAILOVER[release])).controller
+    assert zookeeper.state.data_watches[CONTROLLER] == ({0} if hears else set())
+    zookeeper.delete(None, CONTROLLER)
+    assert controller.deliver(me) == me._replace(**(told(release, DELETED) if hears else {}))
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_to_ask_for_a_controller_is_to_watch_whether_there_is_one_or_not(zookeeper: ZooKeeper, there: bool) -> None:
+    """It goes on either way."""
+    if there:
+        zookeeper.create(None, CONTROLLER, 1)
+    answer = whole(zookeeper).watch_controller(at(*MAYBE_RESIGN))
+    assert answer.controller == at(Do.MaybeResign)
+    assert answer.said == f"/controller is {'there' if there else 'not there'}"
+    assert zookeeper.state.data_watches[CONTROLLER] == {0}
+
+
+@since_0_11
+def test_who_stands_for_election_again_is_not_controller_meanwhile(zookeeper: ZooKeeper, release: str) -> None:
+    """The node was deleted after it had been read to be its own; what it read before is -1 by now."""
+    before = at(Do.Elect, active=True, epoch=1, epoch_zk_version=1)
+    controller = whole(zookeeper, release=release)
+    standing = (*ELECTION[controller.design.epoch_update], *controller.design.failover)
+    assert controller.elect(before).controller == at(*standing)
+
+
+def test_who_finds_another_named_resigns(zookeeper: ZooKeeper) -> None:
+    """And keeps the events that have not been handled."""
+    elected(zookeeper, 1)
+    before = at(Do.MaybeResign, active=True, epoch=1, epoch_zk_version=1, queue=(REELECT,))
+    assert short(zookeeper).maybe_resign(before).controller == at(queue=(REELECT,))
+
+
+@every_release
+def test_who_finds_itself_named_stays(zookeeper: ZooKeeper, release: str) -> None:
+    """The notification is its own echo."""
+    me = elected(zookeeper, 0, release).to(Do.MaybeResign)
+    assert short(zookeeper, release=release).maybe_resign(me).controller == me.to()
+
+
+# Was it its own request that made it controller?
+
+
+FAILOVER = {release: requests(failover(release)) for release in RELEASE}
+"""A failover with all of its requests, and the end of it."""
+
+
+def test_a_lost_multi_is_controller_moved(zookeeper: ZooKeeper) -> None:
+    """Neither node nor epoch is touched."""
+    late = until(Do.RegisterController, short(zookeeper, 1), at(Do.Elect, session=1))
+    elected(zookeeper, 0)
+    zookeeper.delete(None, CONTROLLER)
+    answer = short(zookeeper, 1).register_controller(late)
+    assert (answer.controller, answer.failover) == (at(*MAYBE_RESIGN, session=1), None)
+    assert answer.said == "BADVERSION: ControllerMoved"
+    assert zookeeper.exists(None, CONTROLLER) is None
+
+
+def test_a_multi_whose_reply_was_lost_is_its_own(zookeeper: ZooKeeper) -> None:
+    """/controller names the broker, and the epoch is the one that it meant to set."""
+    controller = whole(zookeeper)
+    me = until(Do.RegisterController, controller, at(Do.Elect))
+    assert controller.lose_reply(me)
+    refused = controller.register_controller(me)
+    assert refused.controller == me.to(Do.CheckController, Do.CheckEpoch, *FAILOVER["2.1"])
+    assert (refused.said, refused.failover) == ("NODEEXISTS: was it its own?", None)
+    named = controller.check_controller(refused.controller)
+    assert (named.said, named.controller.active, named.failover) == ("it is this broker", False, None)
+    sure = controller.check_epoch(named.controller)
+    known = {"active": True, "epoch": 1, "epoch_zk_version": 1, "listens": True}
+    assert sure == (at(*FAILOVER["2.1"], **known), "its own: its failover runs", Failover(0, 1), False)
+
+
+def test_a_multi_that_another_was_faster_with_is_controller_moved(zookeeper: ZooKeeper) -> None:
+    """What it read of the epoch is put back."""
+    controller = whole(zookeeper)
+    me = until(Do.RegisterController, controller, at(Do.Elect))
+    in_failover(zookeeper, 1)
+    answer = controller.check_controller(controller.register_controller(me).controller)
+    assert (answer.controller, answer.said) == (at(*MAYBE_RESIGN), "it is broker 1: ControllerMoved")
+
+
+def test_a_multi_that_finds_no_controller_any_more_is_controller_moved(zookeeper: ZooKeeper) -> None:
+    """The broker that was faster is gone by now: BADVERSION, then NONODE."""
+    controller = whole(zookeeper)
+    me = until(Do.RegisterController, controller, at(Do.Elect))
+    zookeeper.set(None, CONTROLLER_EPOCH, 1)
+    refused = controller.register_controller(me)
+    assert refused.said == "BADVERSION: was it its own?"
+    answer = controller.check_controller(refused.controller)
+    assert (answer.controller, answer.said) == (at(*MAYBE_RESIGN), "NONODE: ControllerMoved")
+
+
+@pytest.mark.parametrize("epoch", [0, 2])
+def test_an_epoch_that_is_not_the_next_is_not_its_own(zookeeper: ZooKeeper, epoch: int) -> None:
+    """Whatever /controller said a moment ago."""
+    zookeeper.set(None, CONTROLLER_EPOCH, epoch)
+    me = at(Do.CheckEpoch, *FAILOVER["2.1"])
+    answer = whole(zookeeper).check_epoch(me)
+    assert (answer.controller, answer.failover) == (at(*MAYBE_RESIGN), None)
+    assert answer.said == f"it is {epoch}, at version 1: ControllerMoved"
+
+
+@until_2_0
+def test_a_node_of_its_own_session_was_created_by_its_own_request(zookeeper: ZooKeeper, release: str) -> None:
+    """Until 2.0: it is controller, and its failover begins with the epoch, before it has any handlers."""
+    controller = whole(zookeeper, release=release)
+    me = until(Do.CreateController, controller, at(Do.Elect))
+    assert controller.lose_reply(me)
+    refused = controller.create_controller(me)
+    assert (refused.controller, refused.said) == (
+        at(Do.CheckController, *FAILOVER[release]),
+        "NODEEXISTS: whose is it?",
+    )
+    answer = controller.check_controller(refused.controller)
+    assert answer.controller == at(*FAILOVER[release], active=True)
+    assert answer.controller.doing[:2] == INCREMENT
+
+
+@pytest.mark.parametrize("by", [0, 1])
+@until_2_0
+def test_a_node_of_another_session_was_not(zookeeper: ZooKeeper, release: str, by: int) -> None:
+    """Until 2.0 even one that names this broker: another session was faster."""
+    zookeeper.create(1, CONTROLLER, by, ephemeral=True)
+    controller = whole(zookeeper, release=release)
+    answer = controller.check_controller(at(Do.CheckController, *FAILOVER[release]))
+    assert (answer.controller, answer.said) == (at(Do.MaybeResign), f"it is broker {by}: another session was faster")
+    assert run(controller, answer.controller) == at(active=by == 0)
+
+
+@until_2_0
+def test_who_is_refused_and_does_not_look_reads_who_was_faster(zookeeper: ZooKeeper, release: str) -> None:
+    """And leaves it at that."""
+    controller = short(zookeeper, release=release)
+    me = until(Do.CreateController, controller, at(Do.Elect))
+    zookeeper.create(1, CONTROLLER, 1, ephemeral=True)
+    answer = controller.create_controller(me)
+    assert (answer.controller, answer.said) == (at(Do.MaybeResign), "NODEEXISTS: another session was faster")
+    assert run(controller, answer.controller) == at()
+
+
+@until_2_0
+def test_who_was_faster_may_be_gone_by_now(zookeeper: ZooKeeper, release: str) -> None:
+    """Then no broker is controller, until the deletion is handled. [elect, which only warns, until 1.0]"""
+    controller = short(zookeeper, release=release)
+    me = until(Do.CreateController, controller, at(Do.Elect))
+    zookeeper.create(1, CONTROLLER, 1, ephemeral=True)
+    me = controller.create_controller(me).controller
+    zookeeper.delete(None, CONTROLLER)
+    assert controller.maybe_resign(me).controller == at()
+
+
+@pytest.mark.parametrize(
+    ("release", "kinds"), [*((release, (CREATED,)) for release in UNTIL_1_0), ("2.0", (CREATED, DELETED))]
+)
+def test_who_was_faster_and_is_gone_is_heard_of(
+    zookeeper: ZooKeeper, release: str, kinds: tuple[EventType, ...]
+) -> None:
+    """And so there is another election: until 1.0 the callback of the creation reads that there is none."""
+    controller = whole(zookeeper, release=release)
+    me = until(Do.CreateController, controller, at(Do.WatchController, Do.Elect))
+    zookeeper.create(1, CONTROLLER, 1, ephemeral=True)
+    me = controller.check_controller(controller.create_controller(me).controller).controller
+    zookeeper.delete(None, CONTROLLER)
+    me = controller.maybe_resign(me).controller
+    assert me == at(**told(release, *kinds))
+    assert (settle(controller, me).started, owner(zookeeper)) == (True, 0)
+
+
+@until_2_0
+def test_a_node_that_is_gone_is_created_once_more(zookeeper: ZooKeeper, release: str) -> None:
+    """NONODE."""
+    answer = whole(zookeeper, release=release).check_controller(at(Do.CheckController, *FAILOVER[release]))
+    assert (answer.controller, answer.said) == (at(Do.CreateController, *FAILOVER[release]), "NONODE: once more")
+
+
+# The increment, where it is a step of its own.
+
+
+def lost_increment(zookeeper: ZooKeeper, release: str) -> Answer:
+    """Broker 1 wins between the read and the compare-and-set of broker 0."""
+    controller = short(zookeeper, release=release)
+    row = (*ELECTION[RELEASE[release].epoch_update], *INCREMENT, *LEADER_AND_ISR)
+    slow = until(Do.IncrementEpoch, controller, at(*row))
+    zookeeper.delete(None, CONTROLLER)
+    elected(zookeeper, 1, release)
+    return controller.increment_epoch(slow)
+
+
+def test_a_lost_increment_fails_the_failover_since_1_1(zookeeper: ZooKeeper) -> None:
+    """It resigns, and is about to delete /controller."""
+    answer = lost_increment(zookeeper, "2.0")
+    assert (answer.controller.doing, answer.controller.active) == ((Do.DeleteController,), False)
+    assert not answer.failover
+
+
+@until_1_0
+def test_a_lost_increment_was_swallowed_before(zookeeper: ZooKeeper, release: str) -> None:
+    """The failover goes on with the epoch that was read."""
+    me, _, goes_on, _ = lost_increment(zookeeper, release)
+    assert (me.doing, me.active, me.epoch) == (LEADER_AND_ISR, True, 0)
+    assert goes_on
+
+
+@until_1_0
+def test_a_compare_and_set_waits_for_the_next_session_and_is_lost_there(zookeeper: ZooKeeper, release: str) -> None:
+    """B20, with two: another broker is elected meanwhile."""
+    zookeeper.set(None, CONTROLLER_EPOCH, 4)
+    controller = whole(zookeeper, release=release)
+    me = until(Do.IncrementEpoch, controller, at(Do.Elect))
+    zookeeper.expire(0)
+    other = in_failover(zookeeper, 1, release)
+    me = controller.renew(controller.increment_epoch(me).controller, 5)
+    answer = controller.increment_epoch(me)
+    assert (answer.controller.epoch, answer.controller.acts, answer.failover) == (4, True, Failover(0, 4))
+    assert (other.epoch, zookeeper.get(None, CONTROLLER_EPOCH)[0]) == (5, 5)
+
+
+@pytest.mark.parametrize(("fenced", "remains"), [(True, True), (False, False)])
+def test_only_a_fence_keeps_the_loser_from_deleting_the_winners_node(
+    zookeeper: ZooKeeper, fenced: bool, remains: bool
+) -> None:
+    """B43, in four requests."""
+    loser = lost_increment(zookeeper, "2.0").controller
+    done = short(zookeeper, release="2.0", fence_zk=fenced).delete_controller(loser).controller
+    assert (zookeeper.exists(None, CONTROLLER) is not None) is remains
+    assert done == at(queue=done.queue)
+
+
+@pytest.mark.parametrize(("release", "remains"), [*((release, False) for release in UNTIL_1_0), ("2.0", True)])
+def test_a_deletion_waits_for_the_next_session_until_1_0(zookeeper: ZooKeeper, release: str, remains: bool) -> None:
+    """B43 by an expiry: it deletes the node of whoever was elected meanwhile. In 1.1 it goes to a dead handle."""
+    controller = whole(zookeeper, release=release)
+    me = controller.fail(in_failover(zookeeper, release=release)).controller
+    assert me.doing == (Do.DeleteController,)
+    zookeeper.expire(0)
+    in_failover(zookeeper, 1, release)
+    me = controller.delete_controller(me).controller
+    if not remains:
+        assert owner(zookeeper) == 1
+        answer = controller.delete_controller(controller.renew(me, 5))
+        assert (answer.said, answer.controller.doing) == ("deleted", IDLE)
+    assert owner(zookeeper) == (1 if remains else None)
+
+
+# Being controller.
+
+
+def test_a_controller_reads_the_state_and_writes_it_under_its_epoch(zookeeper: ZooKeeper) -> None:
+    """At the version that it read."""
+    run(short(zookeeper), elected(zookeeper, 0))
+    assert zookeeper.get(None, STATE)[0] == PartitionStateEpoch(controller_epoch=1)
+
+
+@pytest.mark.parametrize(("fenced", "written", "doing"), [(True, 0, MAYBE_RESIGN), (False, 1, IDLE)])
+def test_only_a_fence_keeps_a_zombie_from_writing(
+    zookeeper: ZooKeeper, fenced: bool, written: int, doing: Agenda
+) -> None:
+    """B4: the epoch has moved, the state has not been written yet."""
+    controller = short(zookeeper, fence_zk=fenced)
+    zombie = until(Do.UpdateLeaderAndIsr, controller, elected(zookeeper, 0))
+    zookeeper.delete(None, CONTROLLER)
+    elected(zookeeper, 1)
+    after = controller.update_leader_and_isr(zombie).controller
+    assert (zookeeper.get(None, STATE)[0].controller_epoch, after.doing) == (written, doing)
+
+
+@every_release
+def test_a_state_that_a_newer_controller_wrote_is_let_be(zookeeper: ZooKeeper, release: str) -> None:
+    """StateChangeFailed, in every release."""
+    me = elected(zookeeper, 0, release)
+    zookeeper.set(None, STATE, PartitionStateEpoch(controller_epoch=2))
+    assert short(zookeeper, release=release).read_partition_state(me).controller.doing == IDLE
+
+
+def test_a_state_that_changed_in_between_is_read_again(zookeeper: ZooKeeper) -> None:
+    """The version of the state is not that of the epoch: the controller has not moved."""
+    controller = short(zookeeper)
+    me = until(Do.UpdateLeaderAndIsr, controller, elected(zookeeper, 0))
+    zookeeper.set(None, STATE, PartitionStateEpoch())
+    assert controller.update_leader_and_isr(me).controller.doing == LEADER_AND_ISR
+
+
+@every_release
+def test_a_failover_ends_with_started(zookeeper: ZooKeeper, release: str) -> None:
+    """The broker knows who is alive and what it wrote, has sent as much, and is in nothing that elect catches."""
+    zookeeper.create(0, OWN, ephemeral=True)
+    me = in_office(zookeeper, release=release)
+    known = {"active": True, "epoch": 1, "epoch_zk_version": 1, "listens": True, "started": True}
+    assert me == at(**known, live=frozenset({"0"}), cached=1, **told(release, CREATED))
+    assert (me.in_elect, me.has_context) == (False, True)
+
+
+@every_release
+def test_what_elect_catches_goes_from_the_epoch_to_the_end(zookeeper: ZooKeeper, release: str) -> None:
+    """And not from the read of /controller on, nor in what comes from elsewhere."""
+    controller = whole(zookeeper, release=release)
+    me, rows = at(Do.Elect), []
+    while me.doing:
+        rows.append((me.doing[0], me.in_elect))
+        me = next_of(controller, me).controller
+    assert rows == [(Do.Elect, False)] + [(do, True) for do, _ in rows[1:]]
+
+
+@pytest.mark.parametrize(
+    ("release", "from_then_on"),
+    [
+        *((release, Do.WatchBrokers) for release in UNTIL_1_0),
+        *((release, Do.ReadBrokers) for release in ("2.0", "2.1")),
+    ],
+)
+def test_a_controller_listens_when_it_has_its_epoch_until_1_0_before_it_watches(
+    zookeeper: ZooKeeper, release: str, from_then_on: Do
+) -> None:
+    """Before that it is told of no broker."""
+    controller, me = whole(zookeeper, release=release), at(Do.Elect)
+    rows = []
+    while me.doing:
+        rows.append((me.doing[0], me.listens))
+        me = next_of(controller, me).controller
+    places = [do for do, _ in rows]
+    assert [do for do, listens in rows if listens] == places[places.index(from_then_on) :]
+
+
+@in_0_10
+def test_in_0_10_who_never_resigned_listens_all_along(zookeeper: ZooKeeper, release: str) -> None:
+    """When it is elected again, to what it subscribed in the term before."""
+    controller = whole(zookeeper, release=release)
+    me = controller.delete_controller(controller.fail(until(Do.ReadStates, controller, at(Do.Elect))).controller)
+    again = until(Do.CreateController, controller, me.controller.to(Do.Elect))
+    assert controller.create_controller(again).controller.listens
+
+
+@until_1_0
+def test_to_subscribe_is_to_watch_until_1_0(zookeeper: ZooKeeper, release: str) -> None:
+    """What comes before the read of brokers is heard of."""
+    controller = whole(zookeeper, release=release)
+    me = until(Do.WatchBrokers, controller, at(Do.Elect))
+    assert zookeeper.state.child_watches[BROKER_IDS] == set()
+    answer = controller.watch_brokers(me)
+    assert answer.controller == me.on()
+    assert zookeeper.state.child_watches[BROKER_IDS] == {0}
+    zookeeper.create(1, OTHER, ephemeral=True)
+    after = controller.read_brokers(answer.controller).controller
+    assert (after.context.live, controller.deliver(after)) == (
+        frozenset({"1"}),
+        after._replace(**told(release, CHILDREN)),
+    )
+
+
+def test_a_failover_reads_who_is_alive_and_watches(zookeeper: ZooKeeper) -> None:
+    """In the context; and it goes on even if these are those that it knew."""
+    zookeeper.create(1, OTHER, ephemeral=True)
+    me = in_failover(zookeeper)
+    for live in (frozenset[str](), frozenset({"1"})):
+        answer = whole(zookeeper).read_brokers(me.knows(live=live))
+        assert answer.controller == me.on().knows(live=frozenset({"1"}))
+        assert not answer.sends
+    assert zookeeper.state.child_watches[BROKER_IDS] == {0}
+
+
+@every_release
+def test_a_broker_change_that_changed_nothing_is_done(zookeeper: ZooKeeper, release: str) -> None:
+    """The broker watches again, and that is all."""
+    me = in_office(zookeeper, release=release).to(*BROKER_CHANGE)
+    zookeeper.state.child_watches[BROKER_IDS] = frozenset()
+    answer = whole(zookeeper, release=release).read_brokers(me)
+    assert (answer.controller, answer.said) == (me.to(), "the same ones")
+    assert zookeeper.state.child_watches[BROKER_IDS] == {0}
+
+
+@every_release
+def test_a_broker_that_came_leads_to_a_write(zookeeper: ZooKeeper, release: str) -> None:
+    """At the version that the state has, which the cache then knows."""
+    zookeeper.create(0, f"{BROKER_IDS}/0", ephemeral=True)
+    controller, me = whole(zookeeper, release=release), in_office(zookeeper, release=release)
+    zookeeper.create(1, OTHER, ephemeral=True)
+    me = controller.deliver(me)
+    assert me == me._replace(**told(release, CREATED, CHILDREN))
+    me = settle(controller, me)
+    assert (me.context.live, me.context.cached, me.started) == (frozenset({"0", "1"}), 2, True)
+    assert zookeeper.get(None, STATE)[1].version == 2
+
+
+def test_a_failover_reads_the_states_and_tells_the_brokers(zookeeper: ZooKeeper) -> None:
+    """The version goes into the cache; UpdateMetadata goes out."""
+    zookeeper.set(None, STATE, PartitionStateEpoch())
+    me = until(Do.ReadStates, whole(zookeeper), in_failover(zookeeper))
+    answer = whole(zookeeper).read_states(me)
+    assert answer.controller == me.on().knows(cached=1)
+    assert (answer.sends, answer.failover) == (True, None)
+
+
+def test_a_partition_whose_leader_is_alive_is_let_be(zookeeper: ZooKeeper) -> None:
+    """Nothing is written, and with the last partition the failover is done."""
+    me = until(Do.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
+    left = whole(zookeeper).let_be(me)
+    assert left == me.to(Do.DeletePreferredElection, Do.Started)
+    done = run(whole(zookeeper), left)
+    assert (done.started, done.context.cached, zookeeper.get(None, STATE)[1].version) == (True, 0, 0)
+    assert done == me.to()._replace(started=True)
+
+
+def test_until_2_0_a_failover_is_done_with_its_last_partition(zookeeper: ZooKeeper) -> None:
+    """What then deletes /admin/preferred_replica_election is not fenced, and tells a controller nothing."""
+    controller = whole(zookeeper, release="2.0")
+    me = until(Do.ReadPartitionState, controller, in_failover(zookeeper, release="2.0"))
+    assert controller.let_be(me) == me.to()._replace(started=True)
+
+
+def test_since_2_1_a_failover_ends_with_a_fenced_deletion(zookeeper: ZooKeeper) -> None:
+    """By which a controller that was deposed in its failover learns of it, and resigns."""
+    controller = whole(zookeeper)
+    me = until(Do.DeletePreferredElection, controller, in_failover(zookeeper))
+    zookeeper.set(None, CONTROLLER_EPOCH, 2)
+    answer = controller.delete_preferred_election(me)
+    assert (answer.controller, answer.said) == (me.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
+    zookeeper.delete(None, CONTROLLER)
+    assert not run(controller, answer.controller).has_context
+
+
+def test_a_state_that_a_newer_controller_wrote_ends_a_failover_too(zookeeper: ZooKeeper) -> None:
+    """StateChangeFailed is caught for each partition: the failover is done."""
+    me = until(Do.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
+    zookeeper.set(None, STATE, PartitionStateEpoch(controller_epoch=2))
+    left = me.to(Do.DeletePreferredElection, Do.Started)
+    assert whole(zookeeper).read_partition_state(me).controller == left
+
+
+def test_what_is_written_is_cached_and_sent(zookeeper: ZooKeeper) -> None:
+    """Only then: before the answer the cache has what was read."""
+    zookeeper.create(1, OTHER, ephemeral=True)
+    controller = whole(zookeeper)
+    me = until(Do.UpdateLeaderAndIsr, controller, in_failover(zookeeper))
+    assert (me.context.cached, me.started) == (0, False)
+    answer = controller.update_leader_and_isr(me)
+    assert (answer.controller.context.cached, answer.controller.doing[0], answer.sends) == (
+        1,
+        Do.DeletePreferredElection,
+        True,
+    )
+
+
+def test_an_election_of_leaders_elsewhere_closes_no_failover(zookeeper: ZooKeeper) -> None:
+    """Without `Do.Started` behind it, a write starts nothing and caches nothing."""
+    controller = short(zookeeper)
+    me = until(Do.UpdateLeaderAndIsr, controller, elected(zookeeper, 0))
+    assert not controller.update_leader_and_isr(me).controller.has_context
+
+
+@pytest.mark.parametrize(("release", "written"), [*((release, True) for release in UNTIL_1_0), ("2.0", False)])
+def test_what_was_queued_is_done_in_a_new_session_until_1_0(
+    zookeeper: ZooKeeper, release: str, written: bool
+) -> None:
+    """B3: under the old epoch, without knowing its own broker, before it hears that there is a new session."""
+    zookeeper.create(0, OWN, ephemeral=True)
+    controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
+    zookeeper.set(None, STATE, PartitionStateEpoch())
+    zookeeper.create(1, OTHER, ephemeral=True)
+    me = hear(controller, controller.deliver(me))
+    assert len(me.queue) == 1
+    zookeeper.expire(0)
+    in_failover(zookeeper, 1, release)
+    if written:
+        me = run(controller, controller.handle(controller.renew(me, 5)).controller)
+        assert (me.session, me.epoch, me.context.live) == (5, 1, frozenset({"1"}))
+    else:
+        me = controller.connect(controller.expire(me), 5)
+        assert me == at(*EXPIRED[1:], session=5)
+    assert zookeeper.get(None, CONTROLLER_EPOCH)[0] == 2
+    assert zookeeper.get(None, STATE)[0].controller_epoch == (1 if written else 0)
+
+
+# An error in the failover: triggerControllerMove, and resign() in 0.10.
+
+
+def test_a_failover_that_fails_moves_the_controller(zookeeper: ZooKeeper) -> None:
+    """Since 2.1 it reads first whether there is one to be moved."""
+    me = until(Do.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
+    answer = whole(zookeeper).fail(me)
+    assert answer.controller == me.to(Do.MoveController)
+    assert answer.controller.has_context
+
+
+CONFLICTS = {(release, Do.UpdateLeaderAndIsr) for release in UNTIL_1_0}
+"""What counts as a conflict when it fails."""
+
+
+@pytest.mark.parametrize(
+    ("release", "do"),
+    [(release, do) for release in RELEASE for do in LEADER_AND_ISR if (release, do) not in CONFLICTS],
+)
+def test_an_election_of_leaders_that_fails_moves_nobody(zookeeper: ZooKeeper, release: str, do: Do) -> None:
+    """It is logged; the failover goes on, and nothing has been written."""
+    zookeeper.create(1, OTHER, ephemeral=True)
+    controller = whole(zookeeper, release=release)
+    me = until(do, controller, in_failover(zookeeper, release=release))
+    assert me.about_to(do)
+    answer = controller.fail_to_elect(me)
+    done = run(controller, answer.controller)
+    assert (done.active, done.started, done.state_version, done.context.cached) == (True, True, 0, 0)
+    assert not answer.sends
+    assert zookeeper.get(None, STATE)[1].version == 0
+
+
+@until_1_0
+def test_until_1_0_a_write_that_fails_is_a_conflict(zookeeper: ZooKeeper, release: str) -> None:
+    """Whatever made it fail, the state is read again, and written."""
+    zookeeper.create(1, OTHER, ephemeral=True)
+    controller = whole(zookeeper, release=release)
+    me = until(Do.UpdateLeaderAndIsr, controller, in_failover(zookeeper, release=release))
+    answer = controller.fail_to_elect(me)
+    assert answer.controller == me._replace(doing=Agenda((Do.ReadPartitionState, *me.doing)), state_version=0)
+    assert run(controller, answer.controller).started
+    assert zookeeper.get(None, STATE)[1].version == 1
+
+
+@until_1_0
+def test_until_1_0_an_increment_that_fails_is_swallowed(zookeeper: ZooKeeper, release: str) -> None:
+    """The failover goes on under the epoch it read, and what comes with its next answer is heard."""
+    zookeeper.create(1, OTHER, ephemeral=True)
+    controller = whole(zookeeper, release=release)
+    me = until(Do.IncrementEpoch, controller, at(Do.Elect))
+    zookeeper.delete(None, CONTROLLER)
+    answer = controller.fail(me)
+    assert answer.controller == controller.deliver(me.on())._replace(listens=True)
+    assert not answer.failover
+    assert run(controller, answer.controller).started
+    assert zookeeper.get(None, STATE)[0] == PartitionStateEpoch(controller_epoch=0)
+    assert zookeeper.get(None, CONTROLLER_EPOCH)[1].version == 0
+
+
+@every_release
+def test_where_no_broker_is_alive_none_leads(zookeeper: ZooKeeper, release: str) -> None:
+    """A controller may have read the brokers before its own had registered: until BrokerChange nothing is written."""
+    controller = whole(zookeeper, release=release)
+    me = until(Do.ReadPartitionState, controller, in_failover(zookeeper, release=release))
+    answer = controller.read_partition_state(me)
+    assert answer.said == "no broker is alive: NoReplicaOnline"
+    me = run(controller, answer.controller)
+    assert (me.started, me.context.cached, zookeeper.get(None, STATE)[1].version) == (True, 0, 0)
+    zookeeper.create(0, f"{BROKER_IDS}/0", ephemeral=True)
+    assert settle(controller, me).context.cached == 1
+
+
+def test_in_1_0_who_is_controller_by_old_news_has_no_channels(zookeeper: ZooKeeper) -> None:
+    """What it does about a broker that came ends there, and it knows of that broker all the same."""
+    zookeeper.create(1, OTHER, ephemeral=True)
+    me = at(*BROKER_CHANGE, active=True)
+    for release, doing in (("1.0", IDLE), ("2.0", LEADER_AND_ISR)):
+        answer = whole(zookeeper, release=release).read_brokers(me)
+        assert (answer.controller.context.live, answer.controller.doing) == (frozenset({"1"}), doing)
+    assert zookeeper.state.child_watches[BROKER_IDS] == set()
+
+
+@until_1_0
+def test_a_broker_that_has_yet_to_register_registers_for_no_new_session(zookeeper: ZooKeeper, release: str) -> None:
+    """KafkaHealthcheck listens for sessions when it begins to register."""
+    controller = whole(zookeeper, release=release)
+    me = controller.start()
+    after = controller.renew(me._replace(session=0), 5)
+    assert [each for each in after.queue + after.posted if each in (HEALTHCHECK, SESSION_EXPIRE)] == [HEALTHCHECK]
+
+
+@pytest.mark.parametrize("release", ["1.0", "2.0"])
+def test_from_0_11_to_2_0_it_resigns_at_once(zookeeper: ZooKeeper, release: str) -> None:
+    """And deletes /controller, whoever is named there."""
+    controller = whole(zookeeper, release=release)
+    me = in_failover(zookeeper, release=release)
+    answer = controller.fail(me)
+    assert answer.controller == at(Do.DeleteController, epoch_zk_version=1, **told(release, CREATED))
+    assert answer.said == "it resigns and moves the controller"
+    assert not answer.controller.has_context
+    zookeeper.delete(None, CONTROLLER)
+    zookeeper.create(None, CONTROLLER, 1)
+    assert controller.delete_controller(answer.controller).said == "deleted"
+    assert owner(zookeeper) is None
+
+
+@in_0_10
+def test_in_0_10_it_only_deletes_the_node(zookeeper: ZooKeeper, release: str) -> None:
+    """It does not take itself for controller any more, and keeps all that it knew as one."""
+    controller = whole(zookeeper, release=release)
+    me = until(Do.ReadPartitionState, controller, in_failover(zookeeper, release=release))
+    answer = controller.fail(me)
+    assert answer.controller == me.to(Do.DeleteController)._replace(active=False)
+    assert answer.said == "it moves the controller"
+    zookeeper.delete(None, CONTROLLER)
+    zookeeper.create(None, CONTROLLER, 1)
+    done = controller.delete_controller(answer.controller)
+    assert (done.controller.has_context, controller.is_active(done.controller), done.said) == (True, True, "deleted")
+    assert owner(zookeeper) is None
+
+
+@pytest.mark.parametrize(("release", "written"), [(release, release in LOCK) for release in UNTIL_1_0])
+def test_in_0_10_whose_failover_failed_acts_on_when_another_is_elected(
+    zookeeper: ZooKeeper, release: str, written: bool
+) -> None:
+    """B24's worse relative: the callback sees no leader to resign. Its successor has not written yet."""
+    controller = whole(zookeeper, release=release)
+    me = until(Do.ReadPartitionState, controller, in_failover(zookeeper, release=release))
+    me = controller.delete_controller(controller.fail(me).controller).controller
+    in_failover(zookeeper, 1, release)
+    me = settle(controller, me)
+    assert (me.active, me.acts) == (False, written)
+    zookeeper.create(1, OTHER, ephemeral=True)
+    me = settle(controller, controller.deliver(me))
+    assert (me.active, me.acts, owner(zookeeper)) == (False, written, 1)
+    assert zookeeper.get(None, STATE)[0].controller_epoch == (1 if written else 0)
+    assert zookeeper.get(None, CONTROLLER_EPOCH)[0] == 2
+
+
+@in_0_10
+@pytest.mark.parametrize("fails", [Do.ReadBrokers, Do.ReadStates])
+def test_in_0_10_whose_failover_failed_before_it_had_channels_acts_no_more(
+    zookeeper: ZooKeeper, release: str, fails: Do
+) -> None:
+    """It listens, to no effect: each listener asks for the channels, or for what is started behind them."""
+    controller = whole(zookeeper, release=release)
+    me = until(fails, controller, at(Do.WatchController, Do.Elect))
+    assert (me.listens, me.acts) == (True, True)
+    me = controller.fail(me).controller
+    assert (me.listens, me.epoch, me.acts) == (True, 1, False)
+    me = controller.delete_controller(me).controller
+    in_failover(zookeeper, 1, release)
+    zookeeper.create(1, OTHER, ephemeral=True)
+    me = controller.deliver(me)
+    assert BROKERS_CHANGE in me.queue
+    me = settle(controller, me)
+    assert (me.active, me.acts, owner(zookeeper)) == (False, False, 1)
+    assert zookeeper.get(None, STATE)[0].controller_epoch == 0
+
+
+def test_a_listener_that_does_not_ask_moves_the_next_controller(zookeeper: ZooKeeper) -> None:
+    """B27, 0.10.1: it has no channels any more, fails, and deletes its successor's node. [KAFKA-4447]"""
+    controller, me = whole(zookeeper, release="0.10.1"), settled(zookeeper, release="0.10.1")
+    zookeeper.delete(None, CONTROLLER)
+    in_office(zookeeper, 1, "0.10.1")
+    me = controller.isr_changes(controller.deliver(me))
+    me = run(controller, controller.handle(me).controller)
+    assert (me, owner(zookeeper)) == (at(queue=(ISR, *me.queue[1:])), 1)
+    answer = controller.read_states(controller.handle(me).controller)
+    assert answer.controller == me.to(Do.DeleteController)._replace(queue=me.queue[1:])
+    assert (answer.said, answer.sends) == ("there are no channels: it moves the controller", False)
+    assert controller.delete_controller(answer.controller).said == "deleted"
+    assert owner(zookeeper) is None
+
+
+def test_who_is_still_controller_resigns_and_deletes_its_node(zookeeper: ZooKeeper) -> None:
+    """At the version of the epoch that it knew: that outlives the resignation by one request."""
+    controller = whole(zookeeper)
+    me = controller.fail(in_failover(zookeeper)).controller
+    answer = controller.move_controller(me)
+    assert answer.controller == at(Do.DeleteController, epoch_zk_version=1, queue=me.queue)
+    assert answer.said == "it is this broker: it resigns"
+    answer = controller.delete_controller(answer.controller)
+    assert (answer.controller, answer.said) == (at(queue=(*me.queue, REELECT)), "deleted")
+    assert zookeeper.exists(None, CONTROLLER) is None
+
+
+def test_the_deletion_of_anothers_node_is_fenced(zookeeper: ZooKeeper) -> None:
+    """Another broker was elected after the read: the version has moved."""
+    controller = whole(zookeeper)
+    me = controller.move_controller(controller.fail(in_failover(zookeeper)).controller).controller
+    zookeeper.delete(None, CONTROLLER)
+    in_failover(zookeeper, 1)
+    answer = controller.delete_controller(me)
+    assert answer.said == "BADVERSION of the epoch: ControllerMoved, it stays"
+    assert answer.controller.context.epoch_zk_version == 0
+    assert zookeeper.get(None, CONTROLLER)[0] == 1
+
+
+def test_a_node_that_is_gone_cannot_be_deleted(zookeeper: ZooKeeper) -> None:
+    """NONODE: nothing is left to do."""
+    controller = whole(zookeeper)
+    me = controller.move_controller(controller.fail(in_failover(zookeeper)).controller).controller
+    zookeeper.delete(None, CONTROLLER)
+    answer = controller.delete_controller(me)
+    assert (answer.controller, answer.said) == (at(queue=(*me.queue, REELECT)), "NONODE: it is gone already")
+
+
+@pytest.mark.parametrize("resigns", [False, True])
+@pytest.mark.parametrize(("by", "said"), [(None, "there is none"), (1, "it is broker 1")])
+def test_who_is_controller_no_longer_leaves_it_at_that(
+    zookeeper: ZooKeeper, resigns: bool, by: int | None, said: str
+) -> None:
+    """B24: its context stays, unless it resigns on that."""
+    controller = whole(zookeeper, resign_on_move=resigns)
+    me = until(Do.ReadPartitionState, controller, in_failover(zookeeper))
+    zookeeper.delete(None, CONTROLLER)
+    if by is not None:
+        in_failover(zookeeper, by)
+    answer = controller.move_controller(controller.fail(me).controller)
+    kept = {} if resigns else {"listens": True, "cached": 0}
+    assert answer.controller == at(queue=me.queue, **kept)
+    assert answer.said == f"{said}: it leaves it at that"
+    assert answer.controller.has_context is not resigns
+
+
+@pytest.mark.parametrize("resigns", [False, True])
+@pytest.mark.parametrize("by", [None, 1])
+@since_0_11
+def test_elect_too_only_notes_that_it_is_controller_no_longer(
+    zookeeper: ZooKeeper, release: str, resigns: bool, by: int | None
+) -> None:
+    """The other form of B24: the node vanished between maybeResign and elect."""
+    controller = whole(zookeeper, release=release, resign_on_move=resigns)
+    me = in_office(zookeeper, release=release).to(Do.Elect)
+    zookeeper.delete(None, CONTROLLER)
+    if by is not None:
+        in_failover(zookeeper, by, release)
+    after = controller.elect(me).controller
+    assert (after.active, after.epoch, after.context.epoch_zk_version, after.has_context) == (
+        False,
+        0,
+        0,
+        not resigns,
+    )
+    row = (*ELECTION[controller.design.epoch_update], *FAILOVER[release])
+    assert after.doing == (IDLE if by is not None else row)
+
+
+# Ghosts.
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_only_its_session_tells_a_ghost_from_a_controller(zookeeper: ZooKeeper, checked: bool) -> None:
+    """B22: /controller names the broker, and an older session of its owns it."""
+    zookeeper.create(1, CONTROLLER, 0, ephemeral=True)
+    controller = whole(zookeeper, ghost_check=checked, resign_on_move=True)
+    for step in (controller.maybe_resign, controller.elect):
+        assert step(at(Do.MaybeResign)).controller == at(active=not checked)
+    moved = controller.move_controller(at(Do.MoveController)).controller
+    assert moved == (at() if checked else at(Do.DeleteController))
+
+
+def test_a_ghost_is_said_to_be_one(zookeeper: ZooKeeper) -> None:
+    """Whichever step reads it; that it is broker -1 says nothing."""
+    zookeeper.create(1, CONTROLLER, 0, ephemeral=True)
+    controller = whole(zookeeper, ghost_check=True)
+    ghost = "an older session of this broker left it"
+    assert controller.elect(at(Do.Elect)).said == ghost
+    assert controller.maybe_resign(at(Do.MaybeResign)).said == ghost
+    assert controller.maybe_resign(at(Do.MaybeResign, active=True)).said == f"{ghost}: it resigns"
+    assert controller.move_controller(at(Do.MoveController)).said == f"{ghost}: it leaves it at that"
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_its_own_present_node_is_no_ghost(zookeeper: ZooKeeper, checked: bool) -> None:
+    """Checked or not."""
+    zookeeper.create(0, CONTROLLER, 0, ephemeral=True)
+    assert whole(zookeeper, ghost_check=checked).elect(at(Do.Elect)).controller == at(active=True)
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_who_begins_anew_in_a_session_that_lives_is_a_ghost(zookeeper: ZooKeeper, checked: bool) -> None:
+    """B22: its node is there, of its own session; to check that is no help. [KAFKA-13461]"""
+    zookeeper.create(0, OWN, ephemeral=True)
+    controller, me = whole(zookeeper, ghost_check=checked), settled(zookeeper)
+    assert me.started
+    me = settle(controller, controller.begin_anew(me))
+    assert me == at(active=True)
+    assert not me.acts
+
+
+@since_1_1
+def test_who_begins_anew_when_its_session_has_ended_is_elected(zookeeper: ZooKeeper, release: str) -> None:
+    """Its node has gone with the session."""
+    zookeeper.create(0, OWN, ephemeral=True)
+    controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
+    zookeeper.expire(0)
+    me = settle(controller, controller.connect(controller.expire(me), 5))
+    assert (me.active, me.started, me.epoch, me.context.live) == (True, True, 2, frozenset({"0"}))
+
+
+# Whole lives.
+
+
+class Cluster:
+    """Two brokers, to whom anything may happen at any time."""
+
+    def __init__(self, design: Design, chance: Random) -> None:
+        self.design, self.chance, self.zookeeper = design, chance, set_up()
+        self.brokers = {0: ControllerProcess(), 1: ControllerProcess()}
+        self.opened = 0
+
+    def session(self) -> int:
+        self.opened += 1
+        return self.opened
+
+    def step(self) -> None:
+        """A broker does something, or now and then something happens to it."""
+        broker = self.chance.choice([0, 1])
+        happens = self.happens(broker) if self.chance.random() < 0.06 else self.does(broker)
+        moves = list(happens)
+        if moves:
+            self.brokers[broker] = self.chance.choice(moves)()
+
+    def does(self, broker: int) -> Iterator[Callable[[], ControllerProcess]]:
+        me, its = self.brokers[broker], OnePartitionController(self.design, self.zookeeper, broker)
+        lives, barrier = me.session in self.zookeeper.state.sessions, self.design.threads is Threads.barrier
+        if me.about_to(Do.Start):
+            yield its.start
+        elif me.about_to(Do.Connect):
+            yield lambda: its.connect(me, self.session())
+        elif me.doing:
+            yield lambda: next_of(its, me).controller
+        elif me.queue:
+            yield lambda: its.handle(me).controller
+        elif barrier and not lives:
+            yield lambda: its.expire(me)
+        if me.session is None:
+            return
+        yield lambda: its.deliver(me)
+        if not barrier and not lives:
+            yield lambda: its.renew(me, self.session())
+        if me.listening:
+            yield lambda: beside(its, me)
+        elif me.posted and lives:
+            yield lambda: its.listen(me).controller
+
+    def happens(self, broker: int) -> Iterator[Callable[[], ControllerProcess]]:
+        me, its = self.brokers[broker], OnePartitionController(self.design, self.zookeeper, broker)
+        if me.session is None:
+            return
+        yield lambda: its.stop(me)
+        if me.listens and ISR not in me.queue:
+            yield lambda: its.isr_changes(me)
+        if me.active and me.in_elect:
+            yield lambda: its.fail(me).controller
+        ended = [session for session in self.zookeeper.state.sessions if session != self.brokers[1 - broker].session]
+        if ended:
+            yield lambda: self.end(self.chance.choice(ended), me)
+        if me.session not in self.zookeeper.state.sessions:
+            return
+        for each, swap in ((me, False), (me.beside(), True)):
+            if self.design.looks_again and each.doing and each.doing[0] in {do for do, _ in WRITES}:
+                yield lambda each=each, swap=swap: self.lose(its, each, swap)  # type: ignore[misc]
+        if self.design.threads is Threads.barrier and me.doing == IDLE:
+            yield lambda: its.begin_anew(me)
+        if owner(self.zookeeper) is not None:
+            yield lambda: self.removed(me)
+
+    def end(self, session: int, me: ControllerProcess) -> ControllerProcess:
+        """The servers end a session, and what it owned may outlive it."""
+        if self.design.ephemeral_owner_check and self.chance.random() < 0.1:
+            self.zookeeper.disconnect(session)
+            del self.zookeeper.state.sessions[session]
+        else:
+            self.zookeeper.expire(session, seen=self.chance.choice([0, 1]))
+        return me
+
+    def lose(self, its: OnePartitionController, me: ControllerProcess, swap: bool) -> ControllerProcess:
+        its.lose_reply(me)
+        return me.beside() if swap else me
+
+    def removed(self, me: ControllerProcess) -> ControllerProcess:
+        """An operator deletes /controller."""
+        self.zookeeper.delete(None, CONTROLLER)
+        return me
+
+
+def lives() -> Iterator[Any]:
+    """Each generation with all of a failover, and each switch that makes it do something else; and bare elections."""
+    for release, design in RELEASE.items():
+        switches: list[dict[str, Any]] = [{}, {"elect_if_none": True}]
+        if design.threads is Threads.barrier:
+            switches += [{"ephemeral_owner_check": True}, {"resign_on_move": True, "ghost_check": True}]
+        for switch in switches:
+            followed = design._replace(failover=FAILOVER[release], looks_again=True, **switch)
+            yield pytest.param(followed, id="-".join((release, *switch)))
+    for election in Election:
+        row = LEADER_AND_ISR if election is Election.multi else Agenda((*INCREMENT, *LEADER_AND_ISR))
+        yield pytest.param(without_fixes_of_2_2(election, failover=row, state=STATE), id=election.name)
+
+
+def never(design: Design) -> set[tuple[Do, ...]]:
+    """What is left of a row and never seen: where there is nothing more to do, or another generation would do it."""
+    rows: set[tuple[Do, ...]] = {(Do.Started,), (Do.Serve,)}
+    if design.threads is not Threads.barrier:
+        rows.add(MAYBE_RESIGN)
+    if not design.skip_if_self:
+        rows.add((Do.GetControllerId, Do.Elect))
+    if design.ephemeral_owner_check:
+        rows.add((Do.DeleteRegistration, *STARTUP[Threads.barrier][1:]))
+    return rows
+
+
+@pytest.mark.parametrize("design", list(lives()))
+def test_whatever_comes_of_a_whole_life_is_an_agenda(design: Design) -> None:
+    """Of one thread or of the other, and each of them comes; and there is a row for each event, too."""
+    known, known_beside = set(agendas(design)), set(listening(design))
+    handled = set(HANDLING[design.threads]) | {ControllerEvent.ControllerChange}
+    met: set[Agenda] = set()
+    met_beside: set[Agenda] = set()
+    chance = Random(7)
+    for _ in range(60):
+        cluster = Cluster(design, chance)
+        for _ in range(150):
+            cluster.step()
+            for me in cluster.brokers.values():
+                met.add(me.doing)
+                met_beside.add(me.listening)
+                assert {queued.event for queued in me.queue} <= handled
+                assert design.threads is Threads.queue or not me.posted
+    assert (met - known, met_beside - known_beside) == (set(), set())
+    if design.looks_again:  # a bare election does not do all that it could
+        assert known - met <= never(design)
+    assert known_beside - met_beside <= never(design)
+
+
+# Brokers' epochs.
+
+
+def test_the_epoch_of_a_broker_is_the_zxid_of_its_registration(zookeeper: ZooKeeper) -> None:
+    """KAFKA-7235: a later registration has a greater one, whether the reply was heard or looked up."""
+    controller = whole(zookeeper, broker_epoch=True)
+    me = controller.register_broker(at(*STARTUP[Threads.barrier][1:])).controller
+    stat = zookeeper.exists(None, f"{BROKER_IDS}/0")
+    assert stat is not None
+    assert me.broker_epoch == stat.czxid == zookeeper.state.zxid
+    assert controller.check_registration(at(Do.CheckRegistration)).controller.broker_epoch == me.broker_epoch
+    zookeeper.delete(None, f"{BROKER_IDS}/0")
+    again = controller.register_broker(at(Do.RegisterBroker)).controller
+    assert again.broker_epoch > me.broker_epoch
+
+
+def test_without_epochs_a_broker_has_none(zookeeper: ZooKeeper) -> None:
+    """Until 2.1."""
+    assert whole(zookeeper).register_broker(at(Do.RegisterBroker)).controller.broker_epoch == 0
+
+
+@pytest.mark.parametrize("epochs", [True, False])
+def test_only_its_epoch_tells_a_broker_that_came_again(zookeeper: ZooKeeper, epochs: bool) -> None:
+    """The controller reads the same names, and since 2.2 another broker."""
+    controller = whole(zookeeper, broker_epoch=epochs)
+    zookeeper.create(1, f"{BROKER_IDS}/1", ephemeral=True)
+    before = controller.read_brokers(at(*BROKER_CHANGE, active=True)).controller
+    zookeeper.delete(None, f"{BROKER_IDS}/1")
+    zookeeper.create(1, f"{BROKER_IDS}/1", ephemeral=True)
+    answer = controller.read_brokers(before.to(*BROKER_CHANGE))
+    first = "one is another one by now, and goes first"
+    assert (answer.said, answer.sends) == (first if epochs else "the same ones", False)
+    if epochs:
+        (old,), (new,) = before.context.live, answer.controller.found
+        assert (old.name, new.name) == ("1", "1")
+        assert old.epoch < new.epoch == zookeeper.state.zxid
+        assert answer.controller.context.live == frozenset()
+
+
+def with_turns(zookeeper: ZooKeeper) -> tuple[OnePartitionController, ControllerProcess]:
+    """A controller of 2.2 that knows brokers 0, 1 and 2, when 1 has come again, 2 has gone and 3 has come."""
+    for broker in range(3):
+        zookeeper.create(1, f"{BROKER_IDS}/{broker}", ephemeral=True)
+    me = in_office(zookeeper, broker_epoch=True)
+    for broker in (1, 2):
+        zookeeper.delete(None, f"{BROKER_IDS}/{broker}")
+    for broker in (1, 3):
+        zookeeper.create(1, f"{BROKER_IDS}/{broker}", ephemeral=True)
+    return whole(zookeeper, broker_epoch=True), me
+
+
+def test_those_that_came_again_go_and_are_there_again_when_one_is_elected(zookeeper: ZooKeeper) -> None:
+    """Who came is there first. Then the write that elects leaves nothing for the other turns to elect."""
+    controller, me = with_turns(zookeeper)
+    read = controller.read_brokers(me.to(*BROKER_CHANGE))
+    assert (names(read.controller.context.live), names(read.controller.found)) == ("0123", "013")
+    assert read.sends
+    assert me.context.live < read.controller.context.live
+    after = run(controller, read.controller)
+    assert (after.context.live, after.found) == (read.controller.found, frozenset())
+
+
+def test_each_turn_of_brokers_looks_for_a_leader_as_long_as_there_is_none(zookeeper: ZooKeeper) -> None:
+    """Those that came, then without those that came again, with them, and at last without those that went."""
+    controller, me = with_turns(zookeeper)
+    zookeeper.set(None, STATE, PartitionStateEpoch(me.epoch + 1))
+    me = controller.read_brokers(me.to(*BROKER_CHANGE)).controller
+    turns = []
+    while me.doing != IDLE:
+        answer = controller.read_partition_state(me)
+        turns.append((names(me.context.live), answer.sends))
+        me = answer.controller
+    assert turns == [("0123", False), ("023", True), ("0123", False), ("013", False)]
+    assert (names(me.context.live), me.found) == ("013", frozenset())
+
+
+def test_a_controller_that_moves_between_two_turns_does_without_the_others(zookeeper: ZooKeeper) -> None:
+    """If it is controller still, those that came again are not alive for it until the next failover."""
+    controller, me = with_turns(zookeeper)
+    zookeeper.delete(None, f"{BROKER_IDS}/3")
+    me = until(Do.UpdateLeaderAndIsr, controller, me.to(*BROKER_CHANGE))
+    epoch, stat = zookeeper.get(None, CONTROLLER_EPOCH)
+    zookeeper.set(None, CONTROLLER_EPOCH, epoch, stat.version)
+    after = run(controller, controller.update_leader_and_isr(me).controller)
+    assert (after.active, names(after.context.live), after.found) == (True, "02", frozenset())
+
+
+def names(live: frozenset[Any]) -> str:
+    """The brokers, one letter each."""
+    return "".join(sorted(each.name for each in live))
+
+
+# Beside a client that is no broker.
+
+
+def test_since_2_1_an_epoch_that_is_gone_is_created_when_it_is_read(zookeeper: ZooKeeper) -> None:
+    """As 0, which is then incremented."""
+    zookeeper.delete(None, CONTROLLER_EPOCH)
+    answer = whole(zookeeper).read_epoch(at(*ELECTION[Election.multi], *FAILOVER["2.1"]))
+    assert answer.controller.doing[0] is Do.RegisterController
+    assert (answer.controller.epoch, answer.controller.context.epoch_zk_version) == (0, 0)
+    assert zookeeper.get(None, CONTROLLER_EPOCH)[0] == 0
+
+
+@until_2_0
+def test_until_2_0_an_epoch_that_is_gone_is_created_as_1(zookeeper: ZooKeeper, release: str) -> None:
+    """By the increment, which takes itself for that of a first controller, with a version that the node has not."""
+    zookeeper.delete(None, CONTROLLER_EPOCH)
+    controller = whole(zookeeper, release=release)
+    answer = controller.read_epoch(at(*INCREMENT, *FAILOVER[release], active=True))
+    assert answer.controller.about_to(Do.IncrementEpoch)
+    answer = controller.increment_epoch(answer.controller)
+    assert answer.failover == Failover(0, 1)
+    epoch, stat = zookeeper.get(None, CONTROLLER_EPOCH)
+    assert (epoch, stat.version) == (1, 0)
+    assert (answer.controller.epoch, answer.controller.context.epoch_zk_version) == (1, 1)
+
+
+@pytest.mark.parametrize("do", [Do.RegisterController, Do.CheckEpoch, Do.DeletePreferredElection])
+def test_an_epoch_that_is_gone_fails_what_elect_catches(zookeeper: ZooKeeper, do: Do) -> None:
+    """It is no sign of another controller."""
+    zookeeper.delete(None, CONTROLLER_EPOCH)
+    answer = next_of(whole(zookeeper), at(do, Do.Started, active=True, epoch=1, epoch_zk_version=1))
+    assert answer.controller == at(Do.MoveController, active=True, epoch=1, epoch_zk_version=1)
+    assert answer.failover is None
+
+
+def test_an_epoch_that_is_gone_leaves_a_partition_without_leader(zookeeper: ZooKeeper) -> None:
+    """That is logged, and the failover goes on; nothing is written."""
+    zookeeper.delete(None, CONTROLLER_EPOCH)
+    rest = (Do.DeletePreferredElection, Do.Started)
+    answer = whole(zookeeper).update_leader_and_isr(at(Do.UpdateLeaderAndIsr, *rest, active=True, epoch=1))
+    assert answer.controller == at(*rest, active=True, epoch=1)
+    assert not answer.sends
+    assert zookeeper.get(None, STATE)[1].version == 0
+
+
+def test_an_epoch_that_is_gone_leaves_the_node_of_who_moves_the_controller(zookeeper: ZooKeeper) -> None:
+    """Its deletion is fenced: nobody is controller, and /controller stays."""
+    zookeeper.create(0, CONTROLLER, 0, ephemeral=True)
+    zookeeper.delete(None, CONTROLLER_EPOCH)
+    answer = whole(zookeeper).delete_controller(at(Do.DeleteController))
+    assert (answer.controller, owner(zookeeper)) == (at(), 0)
+
+
+@pytest.mark.parametrize("do", [Do.ReadEpoch, Do.CheckEpoch])
+def test_an_epoch_that_is_no_number_fails_the_election(zookeeper: ZooKeeper, do: Do) -> None:
+    """Whichever reads it."""
+    zookeeper.set(None, CONTROLLER_EPOCH, None)
+    answer = next_of(whole(zookeeper), at(do, Do.RegisterController, Do.Started))
+    assert answer.controller == at(Do.MoveController)
+
+
+def test_the_version_of_an_epoch_that_is_its_own_is_the_one_that_it_reads(zookeeper: ZooKeeper) -> None:
+    """Another client may have created the node anew, with the same number."""
+    zookeeper.create(0, CONTROLLER, 0, ephemeral=True)
+    zookeeper.delete(None, CONTROLLER_EPOCH)
+    zookeeper.create(None, CONTROLLER_EPOCH, 5)
+    me = at(Do.CheckEpoch, *FAILOVER["2.1"], epoch=4, epoch_zk_version=4)
+    answer = whole(zookeeper).check_epoch(me)
+    assert (answer.controller.epoch, answer.controller.context.epoch_zk_version) == (5, 0)
+
+
+@since_1_1
+def test_since_1_1_a_controller_that_names_no_broker_is_none(zookeeper: ZooKeeper, release: str) -> None:
+    """Who reads that stands for election, and is refused, for the node is there."""
+    zookeeper.create(None, CONTROLLER)
+    controller = whole(zookeeper, release=release)
+    me = controller.elect(at(Do.Elect)).controller
+    assert me.doing[: len(ELECTION[controller.design.epoch_update])] == ELECTION[controller.design.epoch_update]
+    while me.doing:
+        me = next_of(controller, me).controller
+    assert not me.active
+    assert owner(zookeeper) is None
+
+
+@until_1_0
+@pytest.mark.parametrize("do", [Do.Elect, Do.MaybeResign])
+def test_until_1_0_a_controller_that_names_no_broker_ends_what_reads_it(
+    zookeeper: ZooKeeper, release: str, do: Do
+) -> None:
+    """By an exception: nothing else has changed."""
+    zookeeper.create(None, CONTROLLER)
+    answer = next_of(whole(zookeeper, release=release), at(do, Do.Elect, active=True))
+    assert answer.controller == at(active=True)
+
+
+def test_until_1_0_a_listener_puts_nothing_if_no_broker_is_named(zookeeper: ZooKeeper) -> None:
+    """Its thread has an exception."""
+    zookeeper.create(None, CONTROLLER)
+    answer = whole(zookeeper, release="1.0").listen(at(**told("1.0", CREATED)))
+    assert answer.controller == at()

@@ -1,0 +1,85 @@
+"""What a controller that processes events makes of a leader's AlterPartition, and of what hangs on it."""
+
+from __future__ import annotations
+
+import pytest
+
+from statemachines.controller.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
+from statemachines.controller.calls import Call, EventFailure
+from statemachines.controller.state_change import Processed
+from statemachines.messages.errors import Errors
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
+from tests.statemachines.control import T0
+from tests.statemachines.processing import EventCluster
+
+
+@pytest.fixture
+def cluster() -> EventCluster:
+    """Brokers 1, 2 and 3; t-0 is led by 1, which has it with 2."""
+    cluster = EventCluster()
+    cluster.create_topic("t", (1, 2))
+    cluster.take_over()
+    cluster.forget()
+    return cluster
+
+
+def wanted(cluster: EventCluster, *isr: int) -> AlterPartitionRequest:
+    """Broker 1 asks for this ISR, and knows what ZooKeeper has."""
+    known = cluster.known(T0)
+    data = AlterPartitionData(*T0, known.leader_epoch, isr, LeaderRecoveryState.RECOVERED, known.partition_epoch)
+    return AlterPartitionRequest(1, cluster.context.state.live_broker_epochs[1], (data,))
+
+
+def test_the_isr_is_written_and_the_leader_answered(cluster: EventCluster) -> None:
+    """All brokers are told, replicas are not."""
+    altered = LeaderAndIsr(1, 0, (1,), partition_epoch=1)
+    assert cluster.process("process_alter_partition", wanted(cluster, 1)) == Processed(
+        AlterPartitionResponse(Errors.NONE, ((T0, altered),))
+    )
+    assert cluster.state(T0).isr == (1,)
+    assert cluster.story() == ["1+2+3 UpdateMetadata of 1+2+3; t-0 led by 1 in 0"]
+
+
+def test_a_refused_request_is_answered_at_once(cluster: EventCluster) -> None:
+    """No ZooKeeper is asked."""
+    request = wanted(cluster, 1)._replace(brokerEpoch=0)
+    assert cluster.controller.process(Call("process_alter_partition", (request,))) == Processed(
+        AlterPartitionResponse(Errors.STALE_BROKER_EPOCH)
+    )
+
+
+def test_a_reassignment_ends_when_its_replicas_are_in_the_isr(cluster: EventCluster) -> None:
+    """Not before, and not without the leader's asking."""
+    cluster.quietly("process_api_partition_reassignment", ((T0, (1, 3)),))
+    assert cluster.context.partition_replica_assignment(T0) == (1, 3, 2)
+    cluster.quietly("process_alter_partition", wanted(cluster, 1))
+    assert cluster.context.state.partitions_being_reassigned == {T0}
+    cluster.process("process_alter_partition", wanted(cluster, 1, 2, 3))
+    assert cluster.context.partition_replica_assignment(T0) == (1, 3)
+    assert cluster.context.state.partitions_being_reassigned == frozenset()
+    assert cluster.state(T0).isr == (1, 3)
+
+
+def test_a_failure_behind_the_answer_is_the_controllers(cluster: EventCluster) -> None:
+    """The leader has its answer; that the controller has moved is found out when the reassignment ends."""
+    cluster.quietly("process_api_partition_reassignment", ((T0, (1, 3)),))
+    over = cluster.process(
+        "process_alter_partition", wanted(cluster, 1, 2, 3), before={3: cluster.elect_another_controller}
+    )
+    assert over.answer.errorCode is Errors.NONE
+    assert over.failure is EventFailure.ControllerMoved
+
+
+def test_that_the_controller_has_moved_is_not_heard_here(cluster: EventCluster) -> None:
+    """The leader gets an error that says nothing, and the controller does not resign. [B38]"""
+    over = cluster.process(
+        "process_alter_partition", wanted(cluster, 1), before={0: cluster.elect_another_controller}
+    )
+    assert over == Processed(AlterPartitionResponse(Errors.UNKNOWN_SERVER_ERROR))
+
+
+def test_what_cannot_be_sent_has_another_controller_elected(cluster: EventCluster) -> None:
+    """And the leader is answered."""
+    cluster.batch.add_stop_replica_request_for_brokers([2], T0, delete_partition=False)
+    over = cluster.process("process_alter_partition", wanted(cluster, 1))
+    assert over == Processed(AlterPartitionResponse(Errors.UNKNOWN_SERVER_ERROR), moves=True)

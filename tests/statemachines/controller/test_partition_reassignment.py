@@ -1,0 +1,482 @@
+"""How partitions move: what is written and sent in which order, what is refused, and what a second one does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from statemachines.controller.calls import Call, EventFailure
+from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.state_change import Processed
+from statemachines.messages.errors import Errors
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
+from statemachines.messages.zk_data import REASSIGN_PARTITIONS, topic_path
+from statemachines.tables.partition import OnlinePartition
+from statemachines.tables.replica import NewReplica, OnlineReplica
+from tests.statemachines.control import T0, T1
+from tests.statemachines.processing import EventCluster
+
+
+@pytest.fixture
+def cluster() -> EventCluster:
+    """As 3.9 does it."""
+    return cluster_with(ControlDesign())
+
+
+def cluster_with(design: ControlDesign) -> EventCluster:
+    """Brokers 1 to 6; partition 0 is on 1, 2 and 3, which leads; partition 1 on 1 alone."""
+    cluster = EventCluster((1, 2, 3, 4, 5, 6), design)
+    cluster.create_topic("t", (1, 2, 3), (1,))
+    cluster.take_over()
+    cluster.forget()
+    return cluster
+
+
+def reassign(
+    cluster: EventCluster, *targets: tuple[TopicPartition, tuple[int, ...] | None], **interference: Any
+) -> Any:
+    """An administrator asks; what is answered."""
+    return cluster.process("process_api_partition_reassignment", targets, **interference)
+
+
+def caught_up(cluster: EventCluster, partition: TopicPartition, *isr: int) -> Processed:
+    """The leader has taken replicas into its ISR, and the controller hears of it."""
+    cluster.leader_writes(partition, isr)
+    cluster.forget()
+    return cluster.process("process_partition_reassignment_isr_change", partition)
+
+
+def assigned(cluster: EventCluster, partition: TopicPartition = T0) -> ReplicaAssignment:
+    """What the topic's node says, which is what the controller knows."""
+    written = cluster.data(topic_path("t")).decode("t")[partition]
+    assert isinstance(written, ReplicaAssignment)
+    assert written == cluster.context.partition_full_replica_assignment(partition)
+    return written
+
+
+# Step by step
+
+
+def test_it_begins_with_more_replicas(cluster: EventCluster) -> None:
+    """The node first; those that were there are told in the next epoch, and the new ones as new, twice."""
+    assert reassign(cluster, (T0, (4, 5, 6))) == Processed(((T0, Errors.NONE),))
+    assert assigned(cluster) == ReplicaAssignment((4, 5, 6, 1, 2, 3), (4, 5, 6), (1, 2, 3))
+    assert assigned(cluster, T1) == ReplicaAssignment((1,))
+    assert cluster.state(T0)[:3] == (1, 1, (1, 2, 3))
+    assert cluster.story() == [
+        "1+2+3 LeaderAndIsr t-0 led by 1 in 1, ISR 1+2+3",
+        "4+5+6 LeaderAndIsr t-0 led by 1 in 1, ISR 1+2+3, new",
+        "1+2+3+4+5+6 UpdateMetadata of 1+2+3+4+5+6; t-0 led by 1 in 1",
+        *(
+            line
+            for broker in (4, 5, 6)
+            for line in (
+                f"{broker} LeaderAndIsr t-0 led by 1 in 1, ISR 1+2+3, new",
+                "1+2+3+4+5+6 UpdateMetadata of 1+2+3+4+5+6; t-0 led by 1 in 1",
+            )
+        ),
+    ]
+    assert cluster.replica_state(T0, 4) is NewReplica
+    assert cluster.context.state.partitions_being_reassigned == {T0}
+
+
+def test_it_waits_until_all_are_in_sync(cluster: EventCluster) -> None:
+    """Two of three are not enough; nothing happens."""
+    reassign(cluster, (T0, (4, 5, 6)))
+    caught_up(cluster, T0, 1, 2, 3, 4, 5)
+    assert cluster.sent == []
+    assert assigned(cluster).is_being_reassigned
+
+
+def test_it_ends_with_another_leader_and_without_the_old_ones(cluster: EventCluster) -> None:
+    """A new leader; the old ones leave the ISR one by one, stop and delete; then the node is written."""
+    reassign(cluster, (T0, (4, 5, 6)))
+    caught_up(cluster, T0, 1, 2, 3, 4, 5, 6)
+    assert assigned(cluster) == ReplicaAssignment((4, 5, 6))
+    assert cluster.state(T0)[:3] == (4, 5, (4, 5, 6))
+    everybody = "1+2+3+4+5+6 UpdateMetadata of 1+2+3+4+5+6; t-0 led by 4 in"
+    assert cluster.story() == [
+        "4+5+6 LeaderAndIsr t-0 led by 4 in 2, ISR 1+2+3+4+5+6",
+        f"{everybody} 2",
+        "4+5+6 LeaderAndIsr t-0 led by 4 in 5, ISR 4+5+6",
+        f"{everybody} 5",
+        "1+2+3 StopReplica t-0",
+        "1+2+3 StopReplica t-0, delete",
+        f"{everybody} 5",
+    ]
+    assert cluster.replica_states("t") == {
+        **{(0, broker): "OnlineReplica" for broker in (4, 5, 6)},
+        (1, 1): "OnlineReplica",
+    }
+    assert cluster.context.state.partitions_being_reassigned == frozenset()
+
+
+def test_a_leader_that_stays_is_told_who_is_left(cluster: EventCluster) -> None:
+    """In the next epoch, so that it takes the removed one into its ISR no more."""
+    reassign(cluster, (T0, (1, 2)))
+    assert cluster.state(T0)[:3] == (1, 2, (1, 2))
+    assert [line for line in cluster.story() if "LeaderAndIsr" in line] == [
+        "1+2 LeaderAndIsr t-0 led by 1 in 1, ISR 1+2+3",
+        "1+2 LeaderAndIsr t-0 led by 1 in 2, ISR 1+2",
+    ]
+    assert "3 StopReplica t-0, delete" in cluster.story()
+    assert assigned(cluster) == ReplicaAssignment((1, 2))
+
+
+def test_another_order_of_the_same_ends_at_once(cluster: EventCluster) -> None:
+    """No replica is added or removed; the preferred one is another."""
+    reassign(cluster, (T0, (3, 2, 1)))
+    assert assigned(cluster) == ReplicaAssignment((3, 2, 1))
+    assert cluster.state(T0)[:3] == (1, 1, (1, 2, 3))
+
+
+def test_a_dead_leader_that_stays_is_replaced(cluster: EventCluster) -> None:
+    """By one that it moves to."""
+    reassign(cluster, (T0, (1, 4)))
+    cluster.leader_writes(T0, (1, 4))
+    cluster.die(1)
+    cluster.context.remove_live_brokers([1])
+    cluster.process("process_partition_reassignment_isr_change", T0)
+    assert cluster.state(T0)[0] == 4
+    assert assigned(cluster) == ReplicaAssignment((1, 4))
+
+
+def test_a_broker_that_starts_is_told_again(cluster: EventCluster) -> None:
+    """If a partition moves to it: the leader epoch grows once more."""
+    reassign(cluster, (T0, (1, 4)))
+    cluster.die(4)
+    cluster.quietly("process_broker_change")
+    epoch = cluster.state(T0).leader_epoch
+    cluster.register(4)
+    cluster.process("process_broker_change")
+    assert cluster.state(T0).leader_epoch == epoch + 1
+    assert any(line.startswith("4 LeaderAndIsr t-0") for line in cluster.story())
+
+
+# A second one
+
+
+def test_a_second_one_takes_the_place_of_the_first(cluster: EventCluster) -> None:
+    """What only the first had added is stopped and deleted at once."""
+    reassign(cluster, (T0, (1, 2, 4)))
+    cluster.forget()
+    reassign(cluster, (T0, (1, 2, 5)))
+    assert assigned(cluster) == ReplicaAssignment((1, 2, 5, 3), (5,), (3,))
+    assert cluster.story()[2:6] == [
+        "4 StopReplica t-0",
+        "4 StopReplica t-0, delete",
+        "1+2+3 LeaderAndIsr t-0 led by 1 in 2, ISR 1+2+3",
+        "5 LeaderAndIsr t-0 led by 1 in 2, ISR 1+2+3, new",
+    ]
+    assert (0, 4) not in cluster.replica_states("t")
+    assert cluster.replica_state(T0, 5) is NewReplica
+
+
+def test_it_can_be_cancelled(cluster: EventCluster) -> None:
+    """Back to where it came from; the order is what is left of it."""
+    reassign(cluster, (T0, (4, 2)))
+    assert reassign(cluster, (T0, None)).answer == ((T0, Errors.NONE),)
+    assert assigned(cluster) == ReplicaAssignment((2, 1, 3))
+    assert cluster.replica_state(T0, 2) is OnlineReplica
+    assert (0, 4) not in cluster.replica_states("t")
+    assert cluster.context.state.partitions_being_reassigned == frozenset()
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("target", [(), (1, 1), (1, -1), (1, 7)])
+def test_what_cannot_be_assigned_is_refused(cluster: EventCluster, target: tuple[int, ...]) -> None:
+    """No replica, one twice, one that is no broker's, a new one that is not live; and nothing changes."""
+    assert reassign(cluster, (T0, target)).answer == ((T0, Errors.INVALID_REPLICA_ASSIGNMENT),)
+    assert assigned(cluster) == ReplicaAssignment((1, 2, 3))
+    assert cluster.sent == []
+
+
+def test_a_dead_broker_that_has_it_already_may_keep_it(cluster: EventCluster) -> None:
+    """Only new ones have to be live."""
+    cluster.die(3)
+    cluster.quietly("process_broker_change")
+    assert reassign(cluster, (T0, (3, 4))).answer == ((T0, Errors.NONE),)
+
+
+def test_nothing_to_cancel_and_nothing_to_move(cluster: EventCluster) -> None:
+    """Each partition has an answer of its own."""
+    cluster.create_topic("u", (1,))
+    cluster.quietly("process_topic_change")
+    cluster.context.queue_topic_deletion(["u"])
+    u, nowhere = TopicPartition("u", 0), TopicPartition("v", 0)
+    answer = reassign(cluster, (T1, None), (u, (2,)), (nowhere, (2,)), (T0, (2, 1, 3))).answer
+    assert dict(answer) == {
+        T1: Errors.NO_REASSIGNMENT_IN_PROGRESS,
+        u: Errors.UNKNOWN_TOPIC_OR_PARTITION,
+        nowhere: Errors.UNKNOWN_TOPIC_OR_PARTITION,
+        T0: Errors.NONE,
+    }
+
+
+# Failures
+
+
+def test_one_that_fails_does_not_stop_the_others(cluster: EventCluster) -> None:
+    """A newer controller has written the state of the one, but not the fence: it is an unknown error."""
+    path = "/brokers/topics/t/partitions/0/state"
+    data = cluster.data(path)
+    cluster.zookeeper.set(None, path, data._replace(controller_epoch=99))
+    answer = reassign(cluster, (T0, (1, 4)), (T1, (4,))).answer
+    assert dict(answer) == {T0: Errors.UNKNOWN_SERVER_ERROR, T1: Errors.NONE}
+    assert assigned(cluster, T1).is_being_reassigned
+
+
+def test_a_topic_that_is_gone_in_zookeeper_is_an_error(cluster: EventCluster) -> None:
+    """Its node was deleted by hand, and is not made again."""
+    for path in ("/partitions/1/state", "/partitions/1", "/partitions/0/state", "/partitions/0", "/partitions", ""):
+        cluster.zookeeper.delete(None, f"{topic_path('t')}{path}")
+    assert reassign(cluster, (T0, (1, 4))).answer == ((T0, Errors.UNKNOWN_SERVER_ERROR),)
+    assert cluster.context.partition_full_replica_assignment(T0) == ReplicaAssignment((1, 2, 3))
+
+
+def test_a_controller_that_moves_is_not_an_error_of_a_partition(cluster: EventCluster) -> None:
+    """All of it ends, and no administrator is answered."""
+    processed = reassign(cluster, (T0, (1, 4)), (T1, (4,)), before={1: cluster.elect_another_controller})
+    assert processed == Processed(failure=EventFailure.ControllerMoved)
+    assert cluster.data(topic_path("t")) == cluster.assignment((1, 2, 3), (1,))
+
+
+def test_a_leader_that_writes_in_between_has_the_epoch_tried_again(cluster: EventCluster) -> None:
+    """With what it has written. [updateLeaderEpoch]"""
+    reassign(cluster, (T0, (1, 2, 3, 4)), before={4: lambda: cluster.leader_writes(T0, (1, 2))})
+    assert cluster.state(T0)[:3] == (1, 1, (1, 2))
+    assert cluster.known(T0)[:3] == (1, 1, (1, 2))
+
+
+@pytest.mark.parametrize("batch", range(16))
+def test_whoever_takes_over_finishes_it(cluster: EventCluster, batch: int) -> None:
+    """Wherever a controller ends, the next one comes to the same: ORS stands in the node."""
+    reassign(cluster, (T0, (4, 5)))
+    cluster.leader_writes(T0, (1, 2, 3, 4, 5))
+    for number, step in enumerate(cluster.steps("process_partition_reassignment_isr_change", T0)):
+        if number == batch:
+            break
+        step()
+    cluster.controller = cluster.made()
+    cluster.take_over()
+    assert assigned(cluster) == ReplicaAssignment((4, 5))
+    assert cluster.state(T0).leader == 4
+    assert set(cluster.state(T0).isr) == {4, 5}
+    assert cluster.context.state.partitions_being_reassigned == frozenset()
+
+
+@pytest.mark.parametrize("target", [None, (5,)])
+def test_a_second_one_may_lose_the_partition(cluster: EventCluster, target: tuple[int, ...] | None) -> None:
+    """Cancelled, or another: where the old replica has died, and only the new one is in sync, that is deleted.
+
+    The controller does not ask whether a replica that stays is in sync. So it is in Kafka, from 2.4 to 3.9 with
+    ZooKeeper; the KRaft controller refuses it: it would take an unclean election.
+    """
+    reassign(cluster, (T1, (4, 6)))
+    cluster.leader_writes(T1, (1, 4))
+    cluster.die(1)
+    cluster.quietly("process_broker_change")
+    assert cluster.state(T1)[:3] == (4, 2, (4,))
+    assert reassign(cluster, (T1, target)).answer == ((T1, Errors.NONE),)
+    assert "4+6 StopReplica t-1, delete" in cluster.story()
+    assert (cluster.state(T1).leader, cluster.state(T1).isr) == (-1, (4,))
+    assert 4 not in assigned(cluster, T1).replicas
+    cluster.register(1)
+    cluster.process("process_broker_change")
+    assert cluster.state(T1).leader == -1
+
+
+@pytest.mark.parametrize("target", [None, (5,)])
+def test_what_leaves_no_member_of_the_isr_is_refused_if_that_is_asked(target: tuple[int, ...] | None) -> None:
+    """The proposal for that: nothing is written, and nothing deleted."""
+    cluster = cluster_with(ControlDesign(keep_in_sync=True))
+    reassign(cluster, (T1, (4, 6)))
+    cluster.leader_writes(T1, (1, 4))
+    cluster.die(1)
+    cluster.quietly("process_broker_change")
+    before = assigned(cluster, T1)
+    assert reassign(cluster, (T1, target)).answer == ((T1, Errors.INVALID_REPLICA_ASSIGNMENT),)
+    assert (assigned(cluster, T1), cluster.state(T1).leader) == (before, 4)
+    assert reassign(cluster, (T1, (4,))).answer == ((T1, Errors.NONE),)
+
+
+@pytest.mark.parametrize(("keep_leader", "answer"), [(False, Errors.NONE), (True, Errors.INVALID_REPLICA_ASSIGNMENT)])
+def test_a_second_one_takes_the_leader_away(keep_leader: bool, answer: Errors) -> None:
+    """No other is elected, though one is in sync that stays [KAFKA-14808]; a proposal refuses it."""
+    cluster = cluster_with(ControlDesign(keep_leader=keep_leader))
+    reassign(cluster, (T1, (4, 6)))
+    cluster.leader_writes(T1, (1, 4))
+    cluster.die(1)
+    cluster.quietly("process_broker_change")
+    cluster.register(1)
+    cluster.quietly("process_broker_change")
+    cluster.leader_writes(T1, (4, 1))
+    assert reassign(cluster, (T1, (6,))).answer == ((T1, answer),)
+    assert cluster.state(T1).leader == (4 if keep_leader else -1)
+    assert 1 in cluster.state(T1).isr
+    assert cluster.context.partition_state(T1) is OnlinePartition
+
+
+@pytest.mark.parametrize(("release", "known"), [("2.3", 0), ("2.4", 1)])
+def test_an_epoch_that_was_incremented_is_known_since_2_4(release: str, known: int) -> None:
+    """Before, brokers and clients went on being told of the one before [KAFKA-9212]."""
+    remembers = control_design_of(release).remember_epoch
+    cluster = cluster_with(ControlDesign(remember_epoch=remembers))
+    reassign(cluster, (T1, (4,)))
+    assert cluster.state(T1).leader_epoch == 1
+    assert cluster.context.leader_epoch(T1) == known
+
+
+@pytest.mark.parametrize(("release", "new"), [("2.6", False), ("2.7", True)])
+def test_who_is_added_is_told_so_at_once_since_2_7(release: str, new: bool) -> None:
+    """Before, only as it became NewReplica: where a log directory had failed it was offline by then [KAFKA-10314]."""
+    cluster = cluster_with(control_design_of(release))
+    reassign(cluster, (T0, (4, 1)))
+    told = [line for line in cluster.story() if "LeaderAndIsr" in line and "4" in line.split()[0]]
+    assert [line.endswith(", new") for line in told] == [new, True]
+
+
+def test_a_third_one_leads_to_whom_the_second_deleted(cluster: EventCluster) -> None:
+    """Moved there again, who has no log any more is in the ISR still, and leads; the old replica is deleted, too."""
+    reassign(cluster, (T1, (4, 6)))
+    cluster.leader_writes(T1, (1, 4))
+    cluster.die(1)
+    cluster.quietly("process_broker_change")
+    reassign(cluster, (T1, None))
+    cluster.register(1)
+    cluster.quietly("process_broker_change")
+    reassign(cluster, (T1, (4,)))
+    assert (cluster.state(T1).leader, cluster.state(T1).isr) == (4, (4,))
+    assert assigned(cluster, T1) == ReplicaAssignment((4,))
+    assert "1 StopReplica t-1, delete" in cluster.story()
+
+
+def test_a_leader_that_shrinks_its_isr_as_it_ends_loses_the_partition(cluster: EventCluster) -> None:
+    """Until 2.6, where leaders write ISRs themselves: between the look at the ISR and the election.
+
+    No replica that the partition moves to is in sync any more, and none is elected; that is not looked at. The leader
+    leaves as the last member of the ISR, is assigned no more, and deletes its log: no replica can ever lead.
+    """
+    reassign(cluster, (T1, (4,)))
+    cluster.leader_writes(T1, (1, 4))
+    shrinks = {2: lambda: cluster.leader_writes(T1, (1,))}
+    cluster.process("process_partition_reassignment_isr_change", T1, before=shrinks)
+    assert (cluster.state(T1).leader, cluster.state(T1).isr) == (-1, (1,))
+    assert assigned(cluster, T1) == ReplicaAssignment((4,))
+    assert "1 StopReplica t-1, delete" in cluster.story()
+
+
+# By the node
+
+
+def test_what_the_node_asks_for_is_begun(cluster: EventCluster) -> None:
+    """It stays there until it has ended; then it goes, and the event is put again."""
+    cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (4, 1)),))
+    cluster.process("process_zk_partition_reassignment")
+    assert assigned(cluster) == ReplicaAssignment((4, 1, 2, 3), (4,), (2, 3))
+    assert cluster.data(REASSIGN_PARTITIONS) == ((T0, (4, 1)),)
+    caught_up(cluster, T0, 1, 2, 3, 4)
+    assert assigned(cluster) == ReplicaAssignment((4, 1))
+    assert not cluster.exists(REASSIGN_PARTITIONS)
+    assert cluster.queue[-1] == Call("process_zk_partition_reassignment")
+
+
+def test_whoever_takes_over_begins_it_once() -> None:
+    """What the node asks for is not gone on with as well, though it moves by then."""
+    cluster = EventCluster((1, 2, 3))
+    cluster.create_topic("t", (1, 2))
+    cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (3, 2)),))
+    cluster.take_over()
+    assert assigned(cluster).target_replicas == (3, 2)
+    assert cluster.state(T0).leader_epoch == 1
+
+
+def test_changes_of_a_state_are_heard_of_while_it_moves() -> None:
+    """By a watch, from the begin to the end, as long as leaders write their ISRs themselves."""
+    cluster = cluster_with(control_design_of("2.6"))
+    watched: set[TopicPartition] = set()
+    vars(cluster.controller.handlers).update(watch_isr=watched.add, unwatch_isr=watched.discard)
+    reassign(cluster, (T0, (4, 2)))
+    assert watched == {T0}
+    caught_up(cluster, T0, 1, 2, 3, 4)
+    assert watched == set()
+
+
+def test_what_cannot_be_done_leaves_the_node(cluster: EventCluster) -> None:
+    """The rest stays there. The node is not looked at as an administrator's request is: a dead broker may be new."""
+    nowhere = TopicPartition("v", 0)
+    cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (4, 1)), (nowhere, (1,)), (T1, (7,))))
+    cluster.process("process_zk_partition_reassignment")
+    assert cluster.data(REASSIGN_PARTITIONS) == ((T0, (4, 1)), (T1, (7,)))
+    assert assigned(cluster, T1) == ReplicaAssignment((7, 1), (7,), (1,))
+
+
+def test_an_administrator_takes_it_over_from_the_node(cluster: EventCluster) -> None:
+    """The partition leaves the node, and what it asked for no longer counts."""
+    cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (4, 1)), (T1, (4,))))
+    cluster.process("process_zk_partition_reassignment")
+    reassign(cluster, (T0, (5, 1)))
+    assert cluster.data(REASSIGN_PARTITIONS) == ((T1, (4,)),)
+    assert assigned(cluster).target_replicas == (5, 1)
+
+
+def test_a_target_that_has_changed_in_the_node_stays_there(cluster: EventCluster) -> None:
+    """A node is read when it is created, not when it changes; what ended is not what stands there by now."""
+    cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (4, 1)),))
+    cluster.process("process_zk_partition_reassignment")
+    cluster.zookeeper.set(None, REASSIGN_PARTITIONS, ((T0, (5, 1)),))
+    caught_up(cluster, T0, 1, 2, 3, 4)
+    assert cluster.data(REASSIGN_PARTITIONS) == ((T0, (5, 1)),)
+
+
+def test_without_the_node_nothing_is_done(cluster: EventCluster) -> None:
+    """The watch is armed."""
+    assert cluster.process("process_zk_partition_reassignment") == Processed()
+    assert cluster.sent == []
+
+
+def test_a_node_that_goes_while_it_is_rewritten_is_made_again(cluster: EventCluster) -> None:
+    """[setOrCreatePartitionReassignment]"""
+    cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (4, 1)), (T1, (4,))))
+    cluster.process("process_zk_partition_reassignment")
+    reassign(cluster, (T0, (5, 1)), before={2: lambda: cluster.zookeeper.delete(None, REASSIGN_PARTITIONS)})
+    assert cluster.data(REASSIGN_PARTITIONS) == ((T1, (4,)),)
+
+
+# ISR change notifications
+
+
+def test_a_notification_ends_what_has_arrived(cluster: EventCluster) -> None:
+    """All are told of the ISR; then the notification goes."""
+    reassign(cluster, (T0, (4, 1)))
+    cluster.leader_writes(T0, (1, 2, 3, 4))
+    cluster.forget()
+    path = cluster.zookeeper.create(None, "/isr_change_notification/isr_change_", (T0, T1), sequential=True).path
+    cluster.process("process_isr_change_notification")
+    assert cluster.story()[0].startswith("1+2+3+4+5+6 UpdateMetadata")
+    assert assigned(cluster) == ReplicaAssignment((4, 1))
+    assert not cluster.exists(path)
+
+
+def test_until_2_6_a_notification_ended_nothing() -> None:
+    """The controller watched the state of what moves, of which an event came [KAFKA-10521]."""
+    cluster = cluster_with(control_design_of("2.6"))
+    reassign(cluster, (T0, (4, 1)))
+    cluster.leader_writes(T0, (1, 2, 3, 4))
+    cluster.zookeeper.create(None, "/isr_change_notification/isr_change_", (T0,), sequential=True)
+    cluster.process("process_isr_change_notification")
+    assert assigned(cluster).is_being_reassigned
+    cluster.process("process_partition_reassignment_isr_change", T0)
+    assert assigned(cluster) == ReplicaAssignment((4, 1))
+
+
+def test_a_notification_of_nothing_goes(cluster: EventCluster) -> None:
+    """And no broker is told."""
+    path = cluster.zookeeper.create(None, "/isr_change_notification/isr_change_", (), sequential=True).path
+    cluster.process("process_isr_change_notification")
+    assert cluster.sent == []
+    assert not cluster.exists(path)

@@ -1,0 +1,255 @@
+"""What one change of states sends to brokers: merged, in order, and what stays where it fails."""
+
+from __future__ import annotations
+
+import pytest
+
+from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.request_batch import BatchNotEmpty, RequestsNotSent
+from statemachines.messages.control_requests import (
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+)
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch, LeaderRecoveryState
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
+from tests.statemachines.control import CONTROLLER, EPOCH, T0, T1, T2, Cluster
+
+KNOWN = LeaderIsrAndControllerEpoch(LeaderAndIsr(1, 3, (1, 2), partition_epoch=7), 4)
+ASSIGNED = ReplicaAssignment((1, 2, 3), (3,), (1,))
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    """Brokers 1, 2 and 3, and two partitions that 1 leads."""
+    cluster = Cluster()
+    for partition in (T0, T1):
+        cluster.lead(partition, 1, (1, 2), leader_epoch=3, replicas=(1, 2, 3))
+    return cluster
+
+
+def test_leader_and_isr_has_what_is_known_and_assigned(cluster: Cluster) -> None:
+    """Field by field, with the epochs of controller and broker, and which of the leaders are registered."""
+    cluster.batch.new_batch()
+    cluster.batch.add_leader_and_isr_request_for_brokers([2], T0, KNOWN, ASSIGNED, is_new=True)
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    broker, request = cluster.sent[0]
+    assert broker == 2
+    assert isinstance(request, LeaderAndIsrRequest)
+    assert request[:3] == (CONTROLLER, EPOCH, 102)
+    assert request.liveLeaders == (1,)
+    (state,) = request.partitionStates
+    assert state == ("t", 0, 4, 1, 3, (1, 2), 7, (1, 2, 3), (3,), (1,), True, 0)
+
+
+def test_leader_and_isr_is_metadata_for_every_broker(cluster: Cluster) -> None:
+    """Who is shutting down gets it as well, and is offline in it; the epoch is that of who wrote the state."""
+    cluster.shut_down(3)
+    cluster.batch.add_leader_and_isr_request_for_brokers([2], T0, KNOWN, ASSIGNED, is_new=False)
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    metadata = cluster.metadata()
+    assert metadata.keys() == {1, 2, 3}
+    told = UpdateMetadataPartitionState("t", 0, EPOCH - 1, 1, 3, (1, 2), 1, (1, 2, 3), (3,))
+    assert metadata[3] == UpdateMetadataRequest(CONTROLLER, EPOCH, 103, (told,), (1, 2, 3))
+
+
+def test_what_is_new_stays_new(cluster: Cluster) -> None:
+    """A later entry for the replica replaces all but that."""
+    later = LeaderIsrAndControllerEpoch(LeaderAndIsr(2, 4, (2,), partition_epoch=8), EPOCH)
+    cluster.batch.add_leader_and_isr_request_for_brokers([2], T0, KNOWN, ASSIGNED, is_new=True)
+    cluster.batch.add_leader_and_isr_request_for_brokers([2, 3], T0, later, ASSIGNED, is_new=False)
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    told = cluster.leader_and_isr()
+    assert [(state.leader, state.leaderEpoch, state.isNew) for state in told.values()] == [
+        (2, 4, True),
+        (2, 4, False),
+    ]
+
+
+def test_what_is_to_be_deleted_stays_so(cluster: Cluster) -> None:
+    """A later StopReplica without deletion does not save it."""
+    cluster.batch.add_stop_replica_request_for_brokers([2], T0, delete_partition=True)
+    cluster.batch.add_stop_replica_request_for_brokers([2, 3], T0, delete_partition=False)
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    assert {broker: state.deletePartition for (broker, _), state in cluster.stopped().items()} == {2: True, 3: False}
+
+
+def test_the_order_of_the_three_requests(cluster: Cluster) -> None:
+    """LeaderAndIsr, UpdateMetadata, StopReplica, however they were added."""
+    cluster.batch.add_stop_replica_request_for_brokers([1], T1, delete_partition=False)
+    cluster.batch.add_update_metadata_request_for_brokers([1])
+    cluster.batch.add_leader_and_isr_request_for_brokers([1], T0, KNOWN, ASSIGNED, is_new=False)
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    kinds = [type(request) for broker, request in cluster.sent if broker == 1]
+    assert kinds == [LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest]
+
+
+def test_who_is_not_registered_is_told_nothing(cluster: Cluster) -> None:
+    """Of none of the three, and nothing of it stays behind."""
+    cluster.batch.add_leader_and_isr_request_for_brokers([4, -1], T0, KNOWN, ASSIGNED, is_new=False)
+    cluster.batch.add_stop_replica_request_for_brokers([4], T0, delete_partition=False)
+    cluster.batch.add_update_metadata_request_for_brokers([4])
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    assert {broker for broker, _ in cluster.sent} == {1, 2, 3}
+    cluster.batch.new_batch()
+
+
+def test_what_is_no_broker_does_not_make_the_batch_dirty(cluster: Cluster) -> None:
+    """-1, where there is no leader, is told nothing."""
+    cluster.batch.add_stop_replica_request_for_brokers([-1], T0, delete_partition=False)
+    cluster.batch.add_update_metadata_request_for_brokers([-1])
+    cluster.batch.new_batch()
+
+
+def test_a_partition_without_leader_is_left_out_of_metadata(cluster: Cluster) -> None:
+    """The brokers are told, but not of it."""
+    del cluster.context.state.partition_leadership_info[T0]
+    cluster.batch.add_update_metadata_request_for_brokers([1], [T0, T1])
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    assert [state.partitionIndex for state in cluster.metadata()[1].partitionStates] == [1]
+
+
+def test_a_topic_to_be_deleted(cluster: Cluster) -> None:
+    """In metadata its leader is -2 and its epochs begin anew; in StopReplica its leader epoch is -2."""
+    cluster.context.queue_topic_deletion({"t"})
+    cluster.batch.add_update_metadata_request_for_brokers([1], [T0])
+    cluster.batch.add_stop_replica_request_for_brokers([1], T0, delete_partition=True)
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    (state,) = cluster.metadata()[1].partitionStates
+    assert (state.leader, state.leaderEpoch, state.zkVersion, state.isr) == (-2, 0, 0, (1, 2))
+    assert cluster.stopped()[1, T0].leaderEpoch == -2
+
+
+def test_stop_replica_carries_the_leader_epoch(cluster: Cluster) -> None:
+    """That which is known, or -1."""
+    del cluster.context.state.partition_leadership_info[T1]
+    for partition in (T0, T1):
+        cluster.batch.add_stop_replica_request_for_brokers([1], partition, delete_partition=False)
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    assert [state.leaderEpoch for state in cluster.stopped().values()] == [3, -1]
+    ((_, request),) = cluster.sent
+    assert isinstance(request, StopReplicaRequest)
+    assert request.deletePartitions is False
+
+
+def test_until_2_5_deletions_are_a_request_of_their_own() -> None:
+    """It goes first, and neither has leader epochs."""
+    cluster = Cluster(design=ControlDesign(fence_stop=False))
+    cluster.lead(T0, 1, (1, 2), leader_epoch=3)
+    cluster.lead(T1, 1, (1, 2), leader_epoch=3)
+    cluster.batch.add_stop_replica_request_for_brokers([1], T0, delete_partition=False)
+    cluster.batch.add_stop_replica_request_for_brokers([1], T1, delete_partition=True)
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    requests = [request for _, request in cluster.sent if isinstance(request, StopReplicaRequest)]
+    assert [request.deletePartitions for request in requests] == [True, False]
+    assert [[state[1:3] for state in request.partitionStates] for request in requests] == [[(1, -1)], [(0, -1)]]
+
+
+def test_until_1_1_metadata_were_of_all_that_is_to_be_deleted() -> None:
+    """Whatever else brokers were told of."""
+    cluster = Cluster(design=control_design_of("1.1"))
+    cluster.lead(T0, 1, (1, 2))
+    cluster.lead(TopicPartition("u", 0), 1, (1, 2))
+    cluster.context.queue_topic_deletion({"u"})
+    cluster.batch.add_update_metadata_request_for_brokers([1], [T0])
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    told = cluster.metadata()[1].partitionStates
+    assert [(state.topicName, state.leader) for state in told] == [("t", 1), ("u", -2)]
+
+
+def test_until_2_2_each_replica_that_stops_has_a_request_of_its_own() -> None:
+    """Behind an empty one, in the order in which they were added, to be deleted or not."""
+    cluster = Cluster(design=control_design_of("2.2"))
+    cluster.batch.add_stop_replica_request_for_brokers([1], T1, delete_partition=False)
+    cluster.batch.add_stop_replica_request_for_brokers([1], T0, delete_partition=True)
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    requests = [request for _, request in cluster.sent if isinstance(request, StopReplicaRequest)]
+    assert [request.deletePartitions for request in requests] == [False, False, True]
+    assert [[state[1:3] for state in request.partitionStates] for request in requests] == [[], [(1, -1)], [(0, -1)]]
+
+
+@pytest.mark.parametrize(
+    ("release", "kept", "deleted_too"),
+    [
+        ("0.10.1", [1, 1], [1, 1, 1]),
+        ("0.10.2", [2], [2, 1]),
+        ("1.0", [2], [2, 1]),
+        ("1.1", [0, 1, 1], [0, 1, 1, 1]),
+        ("2.2", [0, 1, 1], [0, 1, 1, 1]),
+        ("2.3", [2], [1, 2]),
+        ("2.6", [2], [3]),
+    ],
+)
+def test_in_how_many_requests_replicas_stop(release: str, kept: list[int], deleted_too: list[int]) -> None:
+    """Two that keep their logs, and with a third that does not: how many are in each StopReplica."""
+    cluster = Cluster(design=control_design_of(release))
+    for more, expected in (((), kept), ((T2,), deleted_too)):
+        cluster.sent.clear()
+        for partition in (T1, *more, T0):
+            delete = partition == T2
+            cluster.batch.add_stop_replica_request_for_brokers([1], partition, delete_partition=delete)
+        cluster.batch.send_requests_to_brokers(EPOCH)
+        assert [len(request.partitionStates) for _, request in cluster.sent] == expected
+
+
+def test_partitions_stand_in_order(cluster: Cluster) -> None:
+    """So that two batches with the same content are the same requests."""
+    for partition in (T1, T0):
+        cluster.batch.add_leader_and_isr_request_for_brokers([1], partition, KNOWN, ASSIGNED, is_new=False)
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    for _, request in cluster.sent:
+        assert [state.partitionIndex for state in request.partitionStates] == [0, 1]
+
+
+@pytest.mark.parametrize("kind", ["LeaderAndIsr", "StopReplica", "UpdateMetadata"])
+def test_a_dirty_batch_refuses_the_next_change(cluster: Cluster, kind: str) -> None:
+    """It names what waits, which stays; when it is cleared the next change begins."""
+    match kind:
+        case "LeaderAndIsr":
+            cluster.batch.add_leader_and_isr_request_for_brokers([2], T0, KNOWN, ASSIGNED, is_new=False)
+        case "StopReplica":
+            cluster.batch.add_stop_replica_request_for_brokers([2], T0, delete_partition=False)
+        case "UpdateMetadata":
+            cluster.batch.add_update_metadata_request_for_brokers([2])
+    for _ in range(2):
+        with pytest.raises(BatchNotEmpty, match=f"{kind} of an earlier change waits for .*2"):
+            cluster.batch.new_batch()
+    cluster.batch.clear()
+    cluster.batch.new_batch()
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    assert cluster.sent == []
+
+
+def test_what_could_not_be_sent_stays() -> None:
+    """Its kind and the kinds behind it; those before it are gone."""
+    sent = []
+
+    def send(broker: int, request: object) -> None:
+        if isinstance(request, UpdateMetadataRequest) and broker == 2:
+            raise ConnectionError("no channel")
+        sent.append((broker, type(request)))
+
+    cluster = Cluster(live=(1, 2), send=send)
+    cluster.lead(T0, 1, (1, 2))
+    cluster.batch.add_leader_and_isr_request_for_brokers([2], T0, KNOWN, ASSIGNED, is_new=False)
+    cluster.batch.add_stop_replica_request_for_brokers([2], T0, delete_partition=False)
+    with pytest.raises(RequestsNotSent, match="no channel"):
+        cluster.batch.send_requests_to_brokers(EPOCH)
+    assert sent == [(2, LeaderAndIsrRequest), (1, UpdateMetadataRequest)]
+    assert not cluster.batch.state.leader_and_isr
+    assert cluster.batch.state.update_metadata_brokers == {1, 2}
+    assert list(cluster.batch.state.stop_replica) == [(T0, 2)]
+
+
+def test_recovery_is_told_since_3_2() -> None:
+    """Before, a request has no place for it."""
+    for design in (ControlDesign(), ControlDesign(leader_recovery=False)):
+        cluster = Cluster(design=design)
+        cluster.lead(T0, 1, (1,))
+        state = KNOWN.leader_and_isr._replace(leader_recovery_state=LeaderRecoveryState.RECOVERING)
+        recovering = KNOWN._replace(leader_and_isr=state)
+        cluster.batch.add_leader_and_isr_request_for_brokers([1], T0, recovering, ASSIGNED, is_new=False)
+        cluster.batch.send_requests_to_brokers(EPOCH)
+        assert cluster.leader_and_isr()[1, T0].leaderRecoveryState == int(design.leader_recovery)

@@ -1,0 +1,186 @@
+"""What a broker comes to hear of, and what it does about it: every row, in words, and no event without one."""
+
+from __future__ import annotations
+
+import pytest
+
+from statemachines.controller.agenda import Agenda, Do
+from statemachines.controller.election import HEALTHCHECK, NEW_SESSION
+from statemachines.controller.threads import (
+    BROKER_CHANGE,
+    EVENTS,
+    HANDLING,
+    LEADER_AND_ISR,
+    LISTENERS,
+    MAYBE_RESIGN,
+    TOLD,
+    ControllerEvent,
+    Queued,
+    Threads,
+)
+from statemachines.zookeeper.tree import EventType
+from tests.rows import rows
+
+every_generation = pytest.mark.parametrize("threads", list(Threads), ids=[each.name for each in Threads])
+until_1_0 = pytest.mark.parametrize("threads", [Threads.lock, Threads.queue], ids=["lock", "queue"])
+
+
+@every_generation
+def test_a_thread_may_have_to_handle_what_it_is_told_and_no_more(threads: Threads) -> None:
+    """By a watch, a new session or a listener; that an ISR has changed, in every generation."""
+    own = {ControllerEvent.IsrChangeNotification, *([ControllerEvent.Healthcheck] if threads is Threads.lock else [])}
+    assert set(EVENTS[threads]) == handled(threads) | own
+
+
+@until_1_0
+def test_listeners_handle_what_a_start_a_session_and_watches_tell(threads: Threads) -> None:
+    """A start and a new session: `HEALTHCHECK` and `NEW_SESSION`."""
+    assert {HEALTHCHECK, *NEW_SESSION} == {Queued(event) for event in LISTENERS}
+    assert set(TOLD[threads].values()) <= set(LISTENERS)
+
+
+# What a watch tells.
+
+
+@every_generation
+def test_whatever_a_watch_tells_there_is_something_to_handle(threads: Threads) -> None:
+    """Total over the kinds of event."""
+    assert set(TOLD[threads]) == set(EventType)
+
+
+@until_1_0
+def test_until_1_0_a_listener_is_told_which_node_and_not_how_it_changed(threads: Threads) -> None:
+    """What it then reads decides: created, changed and deleted are one."""
+    assert {TOLD[threads][kind] for kind in EventType if kind is not EventType.NodeChildrenChanged} == {
+        ControllerEvent.LeaderChangeListener
+    }
+    assert TOLD[threads][EventType.NodeChildrenChanged] is ControllerEvent.BrokerChangeListener
+
+
+@pytest.mark.parametrize(
+    ("kind", "event"),
+    [
+        (EventType.NodeCreated, ControllerEvent.ControllerChange),
+        (EventType.NodeDataChanged, ControllerEvent.ControllerChange),
+        (EventType.NodeDeleted, ControllerEvent.Reelect),
+        (EventType.NodeChildrenChanged, ControllerEvent.BrokerChange),
+    ],
+)
+def test_since_1_1_how_it_changed_decides(kind: EventType, event: ControllerEvent) -> None:
+    """A deletion is a Reelect, and all else a ControllerChange. [ControllerChangeHandler]"""
+    assert TOLD[Threads.barrier][kind] is event
+
+
+# What is done about it.
+
+
+def handled(threads: Threads) -> set[ControllerEvent]:
+    """What there may be to handle in a generation, as far as a watch or a new session has a part in it."""
+    told = set(TOLD[threads].values())
+    if threads is Threads.lock:
+        return told.union(LISTENERS) - {ControllerEvent.Healthcheck}
+    if threads is Threads.queue:
+        return {ControllerEvent.ControllerChange, ControllerEvent.Reelect, ControllerEvent.BrokerChange}
+    return told
+
+
+@every_generation
+def test_what_there_is_to_handle_has_a_row_or_carries_its_answer(threads: Threads) -> None:
+    """Only the ControllerChange of 0.11 and 1.0 needs no request: it says who is controller."""
+    without = handled(threads) - set(HANDLING[threads])
+    assert without == ({ControllerEvent.ControllerChange} if threads is Threads.queue else set())
+
+
+@every_generation
+def test_no_row_is_of_another_generation(threads: Threads) -> None:
+    """Besides what is told: the beginning, the first registration until 1.0, and what leaders tell of ISRs."""
+    more = {ControllerEvent.Startup, ControllerEvent.IsrChangeNotification}
+    if threads is not Threads.barrier:
+        more |= {ControllerEvent.Healthcheck, ControllerEvent.SessionExpireListener}
+    assert set(HANDLING[threads]) - handled(threads) - more == set()
+
+
+@every_generation
+def test_every_event_is_of_some_generation(threads: Threads) -> None:
+    """And a generation knows the name of each that it is told, by a watch or by the thread that is told first."""
+    known = {event for rows in HANDLING.values() for event in rows} | set(TOLD[threads].values())
+    assert known | {ControllerEvent.ControllerChange, *LISTENERS} == set(ControllerEvent)
+
+
+@rows(
+    "threads, event, row",
+    [
+        (Threads.lock, ControllerEvent.LeaderChangeListener, (Do.WatchController, Do.MaybeResign, Do.Elect)),
+        (Threads.lock, ControllerEvent.SessionExpirationListener, (Do.GetControllerId, Do.Elect)),
+        (Threads.lock, ControllerEvent.SessionExpireListener, (Do.RegisterBroker,)),
+        (Threads.lock, ControllerEvent.Healthcheck, (Do.RegisterBroker, Do.Serve)),
+        (Threads.queue, ControllerEvent.SessionExpireListener, (Do.RegisterBroker,)),
+        (Threads.queue, ControllerEvent.Healthcheck, (Do.RegisterBroker, Do.Serve)),
+        (Threads.queue, ControllerEvent.Reelect, (Do.MaybeResign, Do.Elect)),
+        (Threads.barrier, ControllerEvent.ControllerChange, (Do.WatchController, Do.MaybeResign)),
+        (Threads.barrier, ControllerEvent.Reelect, (Do.WatchController, Do.MaybeResign, Do.Elect)),
+    ],
+)
+def test_who_is_controller_is_asked_in_these_requests(
+    threads: Threads, event: ControllerEvent, row: tuple[Do, ...]
+) -> None:
+    """0.11 does not watch first: its ZkEventThread has, when it read."""
+    assert HANDLING[threads][event] == row
+
+
+@pytest.mark.parametrize(
+    ("threads", "event"),
+    [
+        (Threads.lock, ControllerEvent.BrokerChangeListener),
+        (Threads.queue, ControllerEvent.BrokerChange),
+        (Threads.barrier, ControllerEvent.BrokerChange),
+    ],
+)
+def test_a_broker_change_reads_who_is_alive_and_may_write(threads: Threads, event: ControllerEvent) -> None:
+    """In every generation: in 0.11 too the list that the event carries is not gone by. [KAFKA-5502]"""
+    assert HANDLING[threads][event] == (Do.ReadBrokers, Do.ReadPartitionState, Do.UpdateLeaderAndIsr)
+    assert (Do.ReadBrokers, *LEADER_AND_ISR) == BROKER_CHANGE
+
+
+@every_generation
+def test_a_changed_isr_is_read_and_nothing_written(threads: Threads) -> None:
+    """The leader has written it already."""
+    assert HANDLING[threads][ControllerEvent.IsrChangeNotification] == (Do.ReadStates,)
+
+
+@every_generation
+def test_a_broker_registers_when_it_is_told_to_until_1_0_only(threads: Threads) -> None:
+    """Since then a new session is no event: its row stands with what a start does."""
+    registers = any(Do.RegisterBroker in row for row in HANDLING[threads].values())
+    assert registers is (threads is not Threads.barrier)
+
+
+@every_generation
+def test_every_row_is_an_agenda(threads: Threads) -> None:
+    """And none is empty, or has a request twice."""
+    for row in (*HANDLING[threads].values(), MAYBE_RESIGN, BROKER_CHANGE, LEADER_AND_ISR):
+        assert isinstance(row, Agenda)
+        assert 0 < len(row) == len(set(row))
+
+
+# Names.
+
+
+@pytest.mark.parametrize(
+    ("queued", "shown"),
+    [
+        (Queued(ControllerEvent.Reelect), "Reelect"),
+        (Queued(ControllerEvent.ControllerChange), "ControllerChange"),
+        (Queued(ControllerEvent.ControllerChange, 0), "ControllerChange(0)"),
+        (Queued(ControllerEvent.ControllerChange, -1), "ControllerChange(-1)"),
+    ],
+)
+def test_an_event_shows_what_it_carries(queued: Queued, shown: str) -> None:
+    """Broker 0 is a broker, too."""
+    assert str(queued) == shown
+
+
+def test_events_are_shown_by_kafkas_names() -> None:
+    """Alone and in a row."""
+    assert str(ControllerEvent.Reelect) == "Reelect"
+    assert str([ControllerEvent.BrokerChange]) == "[BrokerChange]"
