@@ -222,6 +222,8 @@ class EventDriver:
         self.design: ControlDesign = partition_state_machine.design
         self.batch = batch
         self.channels: BrokerChannels = NoChannels() if channels is None else channels
+        self.has_channels = False
+        """Whether a failover has opened them since it was made, or resigned."""
         self.put = put
         self.handlers: ChangeHandlers = NoHandlers() if handlers is None else handlers
         self.delete_topic_enable = delete_topic_enable

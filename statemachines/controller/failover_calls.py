@@ -136,7 +136,12 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def _start_channels(self) -> None:
         """Requests to brokers can be sent."""
+        self.has_channels = True
         self.channels.startup(self.all_brokers())
+
+    def _stop_channels(self) -> None:
+        self.has_channels = False
+        self.channels.shutdown()
 
     def _fetch_topic_deletions_in_progress(self) -> Calls:
         """Which topics are to be deleted; those with a replica offline, or being reassigned, have to wait."""
@@ -298,7 +303,7 @@ STOPPED_BY: Final[Mapping[Stage, Callable[[ControllerFailover], object]]] = {
     stages.DROP_BROKERS: lambda its: its.handlers.unregister(BROKER_IDS),
     stages.DROP_PARTITIONS: lambda its: its.handlers.unregister_partition_modifications(),
     stages.DROP_REASSIGNMENT_ISR: lambda its: its.handlers.unregister_isrs(),
-    stages.STOP_CHANNELS: lambda its: its.channels.shutdown(),
+    stages.STOP_CHANNELS: lambda its: its._stop_channels(),
     **dict.fromkeys((stages.RESET_EPOCH, stages.RESET_CONTEXT), lambda its: its._forget_context()),
     **dict.fromkeys(
         (

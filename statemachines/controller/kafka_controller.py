@@ -37,7 +37,15 @@ from statemachines.controller.calls import Call, EventFailure, Processing
 from statemachines.controller.change_handlers import RegisteredHandlers
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign, control_design_of
-from statemachines.controller.design import BROKER_IDS, CONTROLLER, MAYBE_RESIGN, Design, Threads, design_of
+from statemachines.controller.design import (
+    BROKER_IDS,
+    CONTROLLER,
+    MAYBE_RESIGN,
+    NO_BROKER,
+    Design,
+    Threads,
+    design_of,
+)
 from statemachines.controller.election import Answer, ElectingController
 from statemachines.controller.event_driver import BrokerChannels
 from statemachines.controller.event_processor import ControllerEventProcessor, event_processor
@@ -52,12 +60,10 @@ from statemachines.releases import RELEASES
 from statemachines.zookeeper.server import ZooKeeper
 from statemachines.zookeeper.tree import SessionId, ZkVersion
 
-__all__ = ["NOBODY", "KafkaController", "QueuedEvent", "kafka_controller"]
+__all__ = ["KafkaController", "QueuedEvent", "kafka_controller"]
 
 QueuedEvent: TypeAlias = Queued | Call
 """An event about who is controller, or one for who is: the call of its handler."""
-NOBODY: Final = -1
-"""The id of the controller if there is none, as far as it is known."""
 FAILOVER: Final = Agenda((Do.FailOver, Do.Started))
 _Its = ControllerEventProcessor
 BROKER_CHANGES: Final = frozenset({ControllerEvent.BrokerChange, ControllerEvent.BrokerChangeListener})
@@ -99,7 +105,7 @@ class KafkaController(ElectingController):
         """What it is about to do, and what of its life it knows."""
         self.processing: Processing | None = None
         """The event that waits for ZooKeeper, or the failover that does."""
-        self.active_controller_id: BrokerId = NOBODY
+        self.active_controller_id: BrokerId = NO_BROKER
         """The broker that is controller, the last it knew. [activeControllerId]"""
         self.event: Call | None = None
         """That event."""
@@ -292,7 +298,7 @@ class KafkaController(ElectingController):
 
     def has_channels(self, me: ControllerProcess) -> bool:
         """Whether its failover has come to where it opens channels to the brokers."""
-        return bool(self.context.state.live_broker_epochs)
+        return self.events.has_channels
 
     def resign(self, me: ControllerProcess) -> ControllerProcess:
         """It forgets all that it knew as controller. [onControllerResignation]"""
@@ -314,11 +320,11 @@ class KafkaController(ElectingController):
         self.queue.clear()
         self.posted.clear()
         self.processing = self.event = None
-        self.active_controller_id = NOBODY
+        self.active_controller_id = NO_BROKER
 
     def _controller_id(self, me: ControllerProcess) -> BrokerId | None:
         owner = super()._controller_id(me)
-        self.active_controller_id = NOBODY if owner is None else owner
+        self.active_controller_id = NO_BROKER if owner is None else owner
         return owner
 
     def _in_office(self, me: ControllerProcess) -> ControllerProcess:
@@ -334,7 +340,7 @@ class KafkaController(ElectingController):
         return self.context.state.epoch_zk_version
 
     def _to_move(self, me: ControllerProcess, *then: Do) -> ControllerProcess:
-        self.active_controller_id = NOBODY
+        self.active_controller_id = NO_BROKER
         return super()._to_move(me, *then)
 
     # Its session.

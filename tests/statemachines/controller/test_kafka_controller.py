@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from statemachines.controller.calls import Call, EventFailure, call
-from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
-from statemachines.controller.kafka_controller import NOBODY, KafkaController, kafka_controller
+from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, NO_BROKER
+from statemachines.controller.kafka_controller import KafkaController, kafka_controller
 from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.messages.errors import Errors
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -92,6 +92,12 @@ def test_one_of_them_is_elected_and_works(release: str) -> None:
     assert brokers.its[brokers.active[0]].context.state.epoch == brokers.epoch == 1
     assert brokers.leader == 0
     assert {"LeaderAndIsrRequest", "UpdateMetadataRequest"} <= {name for _, name in brokers.sent}
+
+
+@every_generation
+def test_a_broker_that_is_alone_hears_of_its_own_registration(release: str) -> None:
+    """Until 1.0 it is controller before it has registered, and knows of no broker when it begins."""
+    assert Brokers(release, brokers=1).leader == 0
 
 
 @every_generation
@@ -230,5 +236,5 @@ def test_another_broker_may_create_the_epoch_first() -> None:
 def test_at_first_it_knows_nobody() -> None:
     """Nor does one that crashed."""
     controller = kafka_controller(1, ZooKeeper(), lambda broker, request: None)
-    assert controller.active_controller_id == NOBODY
+    assert controller.active_controller_id == NO_BROKER
     assert not controller.has_work
