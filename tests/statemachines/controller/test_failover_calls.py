@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from statemachines.controller.calls import Call, EventFailure, Processing
 from statemachines.controller.context import InMemoryContext
 from statemachines.controller.control_design import ControlDesign, control_design_of
-from statemachines.controller.failover import FAILOVER, failover
+from statemachines.controller.failover import FAILOVER, RESIGNATION, Stage, failover
+from statemachines.controller.failover_calls import STARTED_BY, STOPPED_BY
 from statemachines.controller.kafka_zk_client import Exists, GetChildren, GetData, retry_requests_until_connected
 from statemachines.controller.state_change import Processed, StateChangeFailure
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -295,6 +299,14 @@ def test_what_is_read_and_written_in_order() -> None:
         "GetData /admin/preferred_replica_election",
         "Delete /admin/preferred_replica_election",
     ]
+
+
+@rows("lists, steps", {"failover": (FAILOVER, STARTED_BY), "resignation": (RESIGNATION, STOPPED_BY)})
+def test_each_step_of_a_list_is_something_here(
+    lists: Mapping[str, tuple[Stage, ...]], steps: Mapping[Stage, Any]
+) -> None:
+    """And nothing is here that stands in no list."""
+    assert steps.keys() == {stage for stages in lists.values() for stage in stages}
 
 
 MARKS = {
