@@ -84,7 +84,8 @@ class Cluster:
     >>> cluster.settle()
     >>> cluster.crash(1)
     >>> print(*cluster.steps(), sep="\n")
-    the controller on broker 2 goes on: elect
+    the controller on broker 2 goes on: NodeDeleted /controller
+    the controller on broker 3 goes on: NodeDeleted /controller
     >>> done = len(cluster.history)
     >>> cluster.settle()
     >>> print(*cluster.history[done:][:2], sep="\n")

@@ -100,7 +100,7 @@ def bar(statistics: Statistics | SimulationStatistics) -> str:
     """The share of the states found so far that are expanded, or of the runs: full when there is nothing left to do.
 
     >>> bar(Statistics(depth=9, generated=90, distinct=40, queue=10, seconds=1.0))
-    '############----'
+    '#######---'
     """
     if isinstance(statistics, SimulationStatistics):
         done = statistics.runs / statistics.asked

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import re
 import sys
@@ -24,7 +23,7 @@ from spec.checking import check
 from spec.checking.traces.followed import follow
 from spec.checking.traces.itf import RecordedTrace
 from spec.checking.traces.replay import Replay
-from spec.explorer import Explorer, ExplorerServer, Territory, of_system, of_trace, places, whole_system
+from spec.explorer import Explorer, ExplorerServer, Territory, of_system, of_trace, whole_system
 from spec.language import (
     Cells,
     Grid,
@@ -170,13 +169,6 @@ def test_nothing_in_the_data_ends_the_script() -> None:
     assert "<b>now" not in page
     assert json.loads(data_in(page))["documentation"]["floor"] == "Where it is, <b>now</b>."
     assert re.findall(r"""(?:src|href)=|url\(|https?://""", page) == []
-
-
-def test_examples() -> None:
-    """Values as they are drawn."""
-    found = doctest.testmod(places)
-    assert found.attempted > 0
-    assert found.failed == 0
 
 
 class Drawn(Lifts):

@@ -1,10 +1,7 @@
 """What a system knows of releases is asked for by name."""
 
-import doctest
-
 import pytest
 
-from spec import releases
 from spec.atlas.catalogue import describe
 from spec.atlas.loading import specification, system_named
 from spec.language.errors import UsageError
@@ -60,8 +57,3 @@ def test_what_is_otherwise_than_its_line_is_named_beside_it() -> None:
     assert set(distinct(fixed)) == {"2.0.0", *RELEASES}
     assert list(distinct({"2.0": {}, "draft": {}})) == ["2.0", "draft"]
     assert any(line.startswith("    2.8 to 3.0.0  ") for line in describe(system_named("controller")))
-
-
-def test_examples_run() -> None:
-    """The examples in the docstrings show what happens."""
-    assert doctest.testmod(releases).failed == 0

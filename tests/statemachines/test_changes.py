@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import get_type_hints
 import pytest
 
 from spec.kafka import control_plane, event_plane, settled_plane
-from statemachines.changes import CHANGES, change, control, elections, receiving, truncating
+from statemachines.changes import CHANGES, control, elections, receiving, truncating
 from statemachines.changes.change import (
     Compared,
     KafkaChange,
@@ -97,11 +96,6 @@ def test_since_when_it_has_a_value_for_good() -> None:
     """A value that it had from the beginning is of no release."""
     assert (TWICE.first(True), TWICE.first(False)) == ("3.0.1", "2.8")
     assert (until("2.2.0", "It is").first(True), always("It is").first(True)) == (None, None)
-
-
-def test_the_example_in_the_docstring() -> None:
-    """It is as it says."""
-    assert doctest.testmod(change).failed == 0
 
 
 # The records.

@@ -1,12 +1,10 @@
 """Every release is known, and its line; what is none is refused, wherever it is asked for."""
 
-import doctest
 from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
 
-from statemachines import releases
 from statemachines.controller.design import design_of
 from statemachines.controller.failover import failover, resignation
 from statemachines.drawing.controller_diagram import picture_of
@@ -84,8 +82,3 @@ def test_a_line_is_its_last_release(line: str) -> None:
     assert Release(line) == Release(last)
     assert str(Release(last)) == line
     assert [str(Release(each)) for each in earlier] == earlier
-
-
-def test_examples_run() -> None:
-    """The examples in the docstrings show what happens."""
-    assert doctest.testmod(releases).failed == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib.util
 from collections.abc import Callable
 from enum import IntEnum, StrEnum
@@ -20,7 +19,6 @@ from spec.language import (
     Total,
     action,
     constant,
-    identity,
     initial,
     integers,
     invariant,
@@ -139,11 +137,6 @@ def test_a_value_that_only_equals_one_of_the_domain_is_outside(case: str, order:
     state.take(steps["good"]())
     with pytest.raises(Violation, match="type_ok is broken"):
         state.take(steps["bad"]())
-
-
-def test_examples_run() -> None:
-    """The examples in the docstrings show what happens."""
-    assert doctest.testmod(identity).failed == 0
 
 
 class ById(NamedTuple):

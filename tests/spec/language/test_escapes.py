@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spec.checking.values.text import show
-from spec.language import escapes
 from spec.language.errors import represented, shown, told
 from spec.language.escapes import escaped, escaped_lines
 
@@ -45,7 +42,3 @@ def test_lines_are_printable_and_a_line_stays_one(text: str) -> None:
 @given(ALL.filter(str.isprintable))
 def test_what_is_seen_stays_as_it_is(text: str) -> None:
     assert escaped(text) == text
-
-
-def test_examples() -> None:
-    assert doctest.testmod(escapes) == (0, 2)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import doctest
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statemachines.broker import metadata_cache
 from statemachines.broker.metadata_cache import InMemoryMetadata, MetadataCache
 from statemachines.messages.control_requests import UpdateMetadataPartitionState, UpdateMetadataRequest
 from tests.statemachines.control import T0, T1
@@ -21,11 +18,6 @@ def told(partition: int, leader: int = 1, leader_epoch: int = 0) -> UpdateMetada
 def request(*states: UpdateMetadataPartitionState, live: tuple[int, ...] = (1, 2)) -> UpdateMetadataRequest:
     """A controller's request."""
     return UpdateMetadataRequest(9, 5, 101, states, live)
-
-
-def test_the_example_in_the_docstring() -> None:
-    """It is as it says."""
-    assert doctest.testmod(metadata_cache).failed == 0
 
 
 def test_brokers_are_replaced_and_partitions_join() -> None:

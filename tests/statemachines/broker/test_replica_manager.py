@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statemachines.broker import replica_manager
 from statemachines.broker.hosted_partition import OFFLINE_PARTITION, HostedPartition
 from statemachines.broker.replica_manager import LogFailure
 from statemachines.controller.control_design import ControlDesign, control_design_of
@@ -22,11 +19,6 @@ from tests.statemachines.receiving import BROKER_EPOCH, EPOCH, Broker, told
 
 NONE, STALE, NO_LOG = Errors.NONE, Errors.STALE_CONTROLLER_EPOCH, Errors.NOT_LEADER_OR_FOLLOWER
 UNREAD = {T0: LogFailure.ConfigNotRead}
-
-
-def test_the_example_in_the_docstring() -> None:
-    """It is as it says."""
-    assert doctest.testmod(replica_manager).failed == 0
 
 
 # Leading and following.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from election.brokers import InvalidBrokers
-from statemachines.controller import channel_manager as controller_channel_manager
 from statemachines.controller.channel_manager import (
     ControllerChannelManager,
     Delivery,
@@ -257,11 +255,6 @@ def test_every_request_is_handled_in_order_and_at_least_once(steps: Sequence[tup
         handled = channels.handled.get(broker, [])
         assert handled == sorted(handled), "a request overtakes another, or comes again behind it"
         assert list(dict.fromkeys(handled)) == put[broker]
-
-
-def test_the_example_in_the_docstring() -> None:
-    """It is as it says."""
-    assert doctest.testmod(controller_channel_manager).failed == 0
 
 
 def test_an_answer_becomes_an_event_and_frees_the_thread() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 import pickle
 from random import Random
 
 import pytest
 
 from election.brokers import InvalidBrokers
-from statemachines.controller import context as controller_context
 from statemachines.controller.context import ControllerContext, InMemoryContext
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.messages.replica_assignment import UNASSIGNED, ReplicaAssignment
@@ -33,11 +31,6 @@ def context() -> ControllerContext:
         known = LeaderIsrAndControllerEpoch(LeaderAndIsr(leader, 4, (2,)), 1)
         context.put_partition_leadership_info(partition, known)
     return context
-
-
-def test_the_example_in_the_docstring() -> None:
-    """It is as it says."""
-    assert doctest.testmod(controller_context).failed == 0
 
 
 def test_a_context_begins_with_the_epoch_before_the_first() -> None:

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
-from statemachines.controller import control_design
 from statemachines.controller.control_design import control_design_of
 from statemachines.releases import UnknownRelease
 from statemachines.tables.replica import OfflineReplica, ReplicaDeletionIneligible
-
-
-def test_the_example_in_the_docstring() -> None:
-    """It is as it says."""
-    assert doctest.testmod(control_design).failed == 0
 
 
 def test_the_table_is_that_of_the_release() -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
-import statemachines.controller.failover
 from spec.releases import RELEASES
 from statemachines.controller.agenda import Do
 from statemachines.controller.failover import FAILOVER, RESIGNATION, Stage, failover, fused, requests, resignation
@@ -445,9 +443,3 @@ def test_what_changed_from_release_to_release(
 ) -> None:
     before, after = set(names(of(older))), set(names(of(newer)))
     assert (before - after, after - before) == changed.get(newer, (set(), set()))
-
-
-def test_the_examples_are_as_shown() -> None:
-    tried = doctest.testmod(statemachines.controller.failover)
-    assert tried.attempted > 0
-    assert tried.failed == 0

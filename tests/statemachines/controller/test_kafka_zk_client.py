@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
-from statemachines.controller import kafka_zk_client
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.kafka_zk_client import (
     ControllerMoved,
@@ -30,11 +27,6 @@ def zookeeper() -> ZooKeeper:
     zookeeper.create(None, CONTROLLER_EPOCH, 1)
     zookeeper.create(None, "/a", "old")
     return zookeeper
-
-
-def test_the_example_in_the_docstring() -> None:
-    """It is as it says."""
-    assert doctest.testmod(kafka_zk_client).failed == 0
 
 
 def test_each_request_has_its_answer(zookeeper: ZooKeeper) -> None:

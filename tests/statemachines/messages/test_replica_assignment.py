@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 from itertools import permutations
 
 import pytest
 
 from election.brokers import InvalidBrokers
-from statemachines.messages import replica_assignment
 from statemachines.messages.replica_assignment import ReplicaAssignment
-
-
-def test_the_examples_in_the_docstrings() -> None:
-    """They are as they say."""
-    assert doctest.testmod(replica_assignment).failed == 0
 
 
 def test_a_reassignment_has_both_ends() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -341,13 +339,6 @@ def test_a_mistake_of_the_author_is_told() -> None:
         state_space(OffTheLine())
     with pytest.raises(EvaluationFailed):
         state_space(RaisingProperty()).to_networkx()
-
-
-def test_what_the_module_says_is_so() -> None:
-    """Its example."""
-    found = doctest.testmod(sys.modules[state_space.__module__])  # whose name the function has, too
-    assert found.attempted > 5
-    assert found.failed == 0
 
 
 def test_edges_follow_each_other_in_a_run() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import doctest
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec.checking.states import packed_state
 from spec.checking.states.packed import bytes_of, words_of
 from spec.checking.states.packed_state import BYTES, PackedState
 from spec.language.domains import Domain, integers, optional, sequence_of
@@ -47,9 +45,3 @@ def test_arrays_have_the_same_words(states: list[PackedState]) -> None:
     array = words_of(packed, BYTES * LAYOUT.words)
     assert [tuple(row) for row in array.tolist()] == [state.words for state in states]
     assert bytes_of(array) == packed
-
-
-def test_the_example_is_so() -> None:
-    """The docstring shows a state of two words."""
-    tried = doctest.testmod(packed_state)
-    assert (tried.failed, tried.attempted > 0) == (0, True)

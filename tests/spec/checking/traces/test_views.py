@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 from spec.checking import Engine, Model, Replay, Trace, check, simulate
 from spec.checking.local import LocalEngine
 from spec.checking.reference import ReferenceEngine
-from spec.checking.traces import views
 from spec.checking.traces.views import sentences
 from spec.language import (
     Specification,
@@ -287,8 +285,3 @@ def test_what_is_said_is_all_there_is() -> None:
 
     assert of(Watched(), (0, 1)) == ("", "lamp 1 burns", "one can see")
     assert of(Lamps(), (0, 1)) == ()
-
-
-def test_examples_run() -> None:
-    """The examples in the docstrings show what happens."""
-    assert doctest.testmod(views).failed == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 from enum import Enum
 from typing import Any, NamedTuple, cast
@@ -11,7 +10,6 @@ import pytest
 
 from spec.checking import check
 from spec.checking.traces.itf import RecordedTrace
-from spec.checking.values import text as values
 from spec.checking.values.text import jsonable, show
 from spec.language import (
     ABSENT,
@@ -103,11 +101,6 @@ VALUES: list[tuple[Any, Any]] = [
 def test_a_value_as_json(value: Any, expected: Any) -> None:
     """Whatever a state holds has a form in JSON, what is left out aside."""
     assert json.loads(json.dumps(jsonable(value))) == expected
-
-
-def test_examples_run() -> None:
-    """The examples in the docstrings show what happens."""
-    assert doctest.testmod(values).failed == 0
 
 
 class HeldState(State):

@@ -1,6 +1,5 @@
 """The leader-epoch cache against the log that it speaks for: what it says can be read off the records, slowly."""
 
-import doctest
 import pickle
 from collections.abc import Iterable
 from itertools import pairwise, takewhile
@@ -10,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from statemachines.broker.log import leader_epochs
 from statemachines.broker.log.leader_epochs import (
     UNDEFINED,
     UNDEFINED_EPOCH,
@@ -444,8 +442,3 @@ class Replica(RuleBasedStateMachine):
 
 
 TestReplica = Replica.TestCase
-
-
-def test_examples_run() -> None:
-    """The examples in the docstrings show what happens."""
-    assert doctest.testmod(leader_epochs).failed == 0

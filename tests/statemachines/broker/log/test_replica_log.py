@@ -1,13 +1,11 @@
 """A replica's log as a value: what is appended, cut off and compared, against the records looked at one by one."""
 
-import doctest
 from itertools import groupby
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statemachines.broker.log import replica_log
 from statemachines.broker.log.leader_epochs import LeaderEpochs
 from statemachines.broker.log.replica_log import Record, ReplicaLog
 from tests.rows import rows
@@ -144,10 +142,3 @@ class TestHighWatermark:
 
     def test_of_an_empty_log_is_its_start(self) -> None:
         assert ReplicaLog().with_high_watermark(1) == ReplicaLog()
-
-
-def test_examples_run() -> None:
-    """The examples in the docstrings show what happens."""
-    results = doctest.testmod(replica_log)
-    assert results.attempted > 0
-    assert results.failed == 0

@@ -9,7 +9,6 @@ This is what followers have who are fenced (KIP-320). Without that, more can hap
 `TestScenarios` shows what.
 """
 
-import doctest
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import combinations_with_replacement, pairwise, product
@@ -858,8 +857,3 @@ class TestPublished:
         """That is what KAFKA-7415 put right, for all that fenced followers ask."""
         for pair in pairs(size=3, epochs=5):
             assert truncated(pair)[0].end_offset == published_kip_279(pair.follower, pair.leader)
-
-
-def test_examples_run() -> None:
-    """What examples there are in the docstrings show what happens."""
-    assert doctest.testmod(truncation).failed == 0
