@@ -14,14 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from statemachines import Cluster
+from statemachines.cluster_controller import ClusterController
 from statemachines.cluster_history import Effect, Elected, Failed, Written, unclean_elections
 from statemachines.cluster_steps import ControllerStep, TakeRequest
 from statemachines.controller.replica_leader_election import ElectionType
-from statemachines.controller.state_change import FailedStateChange
+from statemachines.controller.state_change import FailedStateChange, StateChangeFailure
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.messages.zk_data import TopicPartitionState
 from statemachines.releases import RELEASES
+from statemachines.zookeeper.server import Multi
 from tests.rows import rows
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -349,3 +351,33 @@ def test_whatever_happens_in_whatever_order_leaders_are_in_sync(happenings: Any,
     cluster.settle(seed)
     history_is_sound(cluster.history)
     rest_is_sound(cluster)
+
+
+def writes(its: ClusterController) -> bool:
+    """Whether a controller writes next."""
+    return its.processing is not None and any(isinstance(each, Multi) for each in its.events.requests(its.processing))
+
+
+def test_who_is_controller_again_meets_what_it_left_in_a_batch() -> None:
+    """B21: another was elected as it took a dead replica out of ISRs, and its write was refused.
+
+    What it had for brokers stays, and when it is elected again, no replica is told who leads.
+    """
+    cluster = with_topic()
+    cluster.crash(3)
+    its = cluster.controllers[1]
+    batch = its.events.replica_state_machine.batch
+    while not (batch.state.stop_replica and writes(its)):
+        its.go_on()
+    cluster.fail_over()
+    while not cluster.controllers[2].active or cluster.controllers[2].is_busy:
+        cluster.controllers[2].go_on()
+    cluster.settle()
+    assert batch.state.stop_replica
+    cluster.fail_over()
+    cluster.settle()
+    assert cluster.controller == 1
+    assert any(
+        isinstance(each, FailedStateChange) and each.cause is StateChangeFailure.BatchNotEmpty
+        for each in cluster.history
+    )
