@@ -106,6 +106,7 @@ class Cluster:
     Raises:
         InvalidBrokers: a broker is named twice, or has no id of a broker.
         UnknownRelease: there is no such release.
+        ValueError: a broker that is down, or is to be controller, is none of them.
     """
 
     def __init__(
@@ -118,6 +119,9 @@ class Cluster:
         unclean: bool = False,
         logs: Logs | None = None,
     ) -> None:
+        ids = in_order("brokers", tuple(brokers))
+        if strangers := {*down, *(() if controller is None else (controller,))} - {*ids}:
+            raise ValueError(f"there is no broker {min(strangers)}; there are {', '.join(map(str, ids))}")
         self.release, self.design = release, control_design_of(release)
         self.history: list[Effect] = []
         """What brokers wrote and controllers sent, who was elected, and what failed, in order."""
@@ -133,7 +137,7 @@ class Cluster:
         self.controllers: dict[BrokerId, ClusterController] = {}
         """What each broker is as a controller, active or not."""
         self.brokers: dict[BrokerId, Broker] = {}
-        for broker in sorted(in_order("brokers", tuple(brokers))):
+        for broker in sorted(ids):
             self._add(broker, CaughtUp() if logs is None else logs)
         for broker in sorted(set(self.brokers) - set(down)):
             self.brokers[broker].start()
@@ -277,7 +281,7 @@ class Cluster:
         self._something_happens()
 
     def reassign(self, targets: Mapping[P, Sequence[BrokerId] | None]) -> None:
-        """An administrator asks for partitions to be kept by other brokers; None: not to move any more.
+        """An administrator asks for partitions to be kept by other brokers; since 2.4 None: not to move any more.
 
         Since 2.4 the controller is asked; what it refuses is in the history. Until 2.3 it is asked by a node, which
         is left alone if it is there, as `kafka-reassign-partitions.sh` does.
@@ -286,6 +290,8 @@ class Cluster:
             (TopicPartition(*partition), None if target is None else tuple(target))
             for partition, target in targets.items()
         )
+        if not self.design.kip_455 and any(target is None for _, target in asked):
+            raise ValueError("until 2.3 a reassignment cannot be cancelled")
         self._something_happens()
         if self.design.kip_455:
             self._ask(
@@ -524,6 +530,9 @@ class Cluster:
                 responses = stopping.ask_zookeeper(server.requests(step))
                 stopping.shutdown = server.found(step, responses)
             case AskController(_, controller, request):
+                if not self.brokers[controller].is_running:
+                    stopping.shutdown_answered(None)
+                    return
                 stopping.awaits_controller = True
 
                 def answered(answer: Any) -> None:

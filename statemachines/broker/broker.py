@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from election.ids import BrokerEpoch, BrokerId
+from election.ids import BrokerEpoch, BrokerId, LeaderEpoch
 from statemachines.broker.alter_partition_manager import AlterPartitionManager
 from statemachines.broker.hosted_partition import CommittedPartitionState
 from statemachines.broker.kafka_apis import KafkaApis
@@ -180,7 +180,8 @@ class Broker:
         while update is not None:
             responses = self.ask_zookeeper(self.isr_changes.requests(update))
             update = self.isr_changes.answered(update, responses)
-        self._changed((replica,))
+        partition = replica.topic_partition
+        self._changed(partition, (replica.replica,), self.replica_manager.led(partition).leader_epoch)
 
     @property
     def isrs_to_tell(self) -> tuple[TopicPartition, ...]:
@@ -205,11 +206,9 @@ class Broker:
         in_flight = self.isr_changes.state.in_flight
         assert in_flight is not None
         if self.isr_changes.answered(response or AlterPartitionResponse(Errors.NOT_CONTROLLER)):
-            self._changed(
-                PartitionAndReplica(partition, replica)
-                for partition, change in in_flight.proposed
-                for replica in change.sent_leader_and_isr.isr
-            )
+            for partition, change in in_flight.proposed:
+                sent = change.sent_leader_and_isr
+                self._changed(partition, sent.isr, sent.leader_epoch)
 
     def notify_isr_changes(self) -> None:
         """It tells the controller which ISRs it has changed [until 2.6]."""
@@ -224,15 +223,14 @@ class Broker:
         """Something else has happened: what was refused may be asked for again."""
         self._refused.clear()
 
-    def _changed(self, replicas: Iterable[PartitionAndReplica]) -> None:
-        """These were to be in sync: who is not, was refused."""
-        for replica in replicas:
-            self._look_at((replica.topic_partition,))
-            hosted = self.replica_manager.state.all_partitions.get(replica.topic_partition)
-            if hosted is None or not isinstance(hosted.state, CommittedPartitionState):
-                continue
-            if replica.replica not in hosted.state.isr:
-                self._refused.add(replica)
+    def _changed(self, partition: TopicPartition, isr: Iterable[BrokerId], leader_epoch: LeaderEpoch) -> None:
+        """These were to be in sync: who is not was refused, unless the request was of an earlier leader epoch."""
+        self._look_at((partition,))
+        hosted = self.replica_manager.state.all_partitions.get(partition)
+        if hosted is None or not isinstance(hosted.state, CommittedPartitionState):
+            return
+        if hosted.leader_epoch == leader_epoch:
+            self._refused |= {PartitionAndReplica(partition, each) for each in isr if each not in hosted.state.isr}
 
     def _look_at(self, partitions: Iterable[TopicPartition]) -> None:
         """Something may have changed of these partitions."""

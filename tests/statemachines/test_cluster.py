@@ -14,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from statemachines import Cluster
+from statemachines.broker.kafka_server import AskController
 from statemachines.cluster_controller import ClusterController
 from statemachines.cluster_history import Effect, Elected, Failed, Written, unclean_elections
-from statemachines.cluster_steps import ControllerStep, TakeRequest
+from statemachines.cluster_steps import ControllerStep, ShutDownStep, TakeRequest
+from statemachines.controller.design import BROKER_IDS
 from statemachines.controller.replica_leader_election import ElectionType
 from statemachines.controller.state_change import FailedStateChange, StateChangeFailure
 from statemachines.messages.leader_and_isr import NO_LEADER
@@ -381,3 +383,40 @@ def test_who_is_controller_again_meets_what_it_left_in_a_batch() -> None:
         isinstance(each, FailedStateChange) and each.cause is StateChangeFailure.BatchNotEmpty
         for each in cluster.history
     )
+
+
+@rows("release", ["0.10.1", "0.10.2", "0.11", "1.0", "1.1", "3.9"])
+def test_a_session_may_end_between_any_two_steps(release: str) -> None:
+    """The broker registers anew, and there is a controller; until 1.0 what was asked is asked again."""
+    for steps in range(24):
+        cluster = Cluster((1, 2, 3), release)
+        cluster.create_topic("t", {0: (1, 2)})
+        for _ in range(steps):
+            cluster.controllers[1].go_on()
+        cluster.expire_session(1)
+        cluster.settle()
+        assert cluster.zookeeper.children(None, BROKER_IDS)[0] == {"1", "2", "3"}, steps
+        assert cluster.controller is not None, steps
+
+
+def test_a_broker_that_stops_does_not_wait_for_one_that_is_gone() -> None:
+    """It was told who is controller, which has stopped meanwhile: it asks the next one."""
+    cluster = with_topic()
+    cluster.shut_down(2)
+    while not isinstance(cluster.brokers[2].shutdown, AskController):
+        cluster.step(next(step for step in cluster.steps() if isinstance(step, ShutDownStep)))
+    cluster.crash(1)
+    cluster.settle()
+    assert cluster.live == {3}
+
+
+def test_what_cannot_be_is_refused() -> None:
+    """In one line, and nothing has happened."""
+    with pytest.raises(ValueError, match="there is no broker 7; there are 1, 2"):
+        Cluster((1, 2), down=(7,))
+    with pytest.raises(ValueError, match="there is no broker 9"):
+        Cluster((1, 2), controller=9)
+    cluster = with_topic("2.2")
+    with pytest.raises(ValueError, match="cannot be cancelled"):
+        cluster.reassign({T0: None})
+    assert not cluster.steps()
