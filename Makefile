@@ -102,7 +102,7 @@ long-sequences: $(COMPILED)  ## of that only more: 100,000 sequences of commands
 long-large: $(WIDE)  ## of that only more: all large instances on the reference engine and on Spark, not one or two of each system; an hour
 	LARGE_INSTANCES=all $(LONG) tests/spec/atlas/test_instances.py tests/spec/checking/spark/test_instances.py
 
-long-mutation: $(COMPILED)  ## 100 places of election/ and statemachines/ drawn by lot, each changed in one line, and the tests that notice; half an hour (SEED=7: the same again, MUTANTS=20: fewer)
+long-mutation: $(COMPILED)  ## 100 places of election/ and statemachines/ drawn by lot, each changed in one line, and the tests that notice (SEED=7: the same again, MUTANTS=20: fewer)
 	$(BIN)/python -m tests.random_mutants --size $(or $(MUTANTS),100) $(addprefix --seed=,$(SEED))
 
 long-zookeeper:  ## of that, 200,000 operations beside a real ZooKeeper, and kazoo's own tests on the one in memory

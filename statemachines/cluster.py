@@ -36,7 +36,7 @@ from statemachines.broker.kafka_server import (
     Stopped,
 )
 from statemachines.cluster_controller import ClusterController
-from statemachines.cluster_history import Effect, Failed, PartitionStatus, RecordingZooKeeper
+from statemachines.cluster_history import Effect, Elected, Failed, PartitionStatus, RecordingZooKeeper
 from statemachines.cluster_steps import CatchUp, ChangeIsr, ControllerStep, ShutDownStep, Step, TakeRequest
 from statemachines.controller.alter_partition import AlterPartitionResponse
 from statemachines.controller.calls import Call
@@ -156,6 +156,8 @@ class Cluster:
 
     def _note(self, effect: Effect) -> None:
         self.history.append(effect)
+        if isinstance(effect, Elected):
+            self._late = frozenset()
 
     # What is to be seen of it.
 
@@ -415,11 +417,10 @@ class Cluster:
         yield from self._stopping_steps(waiting=True)
 
     def _goes_on(self, controller: ClusterController) -> bool:
-        """Whether a controller has a step: of one that hears late, when there is a controller, or nobody else."""
-        if self.controller is not None:
-            self._late = frozenset()
-        waits = controller.broker in self._late and not (controller.is_busy and controller.active)
-        return controller.has_work and not (waits and self.live - self._late)
+        """Whether a controller has a step. One that hears late has none until another is elected, if others run."""
+        late = controller.broker in self._late and not (controller.is_busy and controller.active)
+        waits = late and self.controller is None and bool(self.live - self._late)
+        return controller.has_work and not waits
 
     def _stopping_steps(self, waiting: bool) -> Iterator[Sequence[ShutDownStep]]:
         """Of brokers that stop, one by one: those that wait for another attempt, or the others."""

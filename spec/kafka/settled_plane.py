@@ -9,9 +9,8 @@
 Commands are those of `spec.kafka.event_plane`, but `handle`, `meanwhile` and `lost` have no meaning: what a command
 leads to is done until nothing is left, on both sides. Until 1.0 Kafka's listeners read what their events carry, one
 request after another (`java/control/from-0.11/.../EventPlane.java`). Ours do so of /controller and /brokers/ids; what
-else an event needs is read when it is handled. So it
-is neither compared which requests ZooKeeper is asked nor which events there are. The requests to a broker are
-compared without their order: Kafka goes through hash maps, one partition after the other.
+else an event needs is read when it is handled. So the events, and the requests to ZooKeeper, are not compared. The
+requests to a broker are compared without their order: Kafka goes through hash maps, one partition after the other.
 """
 
 from __future__ import annotations

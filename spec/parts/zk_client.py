@@ -30,10 +30,10 @@ from statemachines.messages.zk_data import (
 )
 from statemachines.zookeeper.tree import Code, Node, ZkPath
 
-__all__ = ["ReadCluster", "ZkClientReadingVariables", "isr_change_notification_path"]
+__all__ = ["ReadCluster", "ZkClientReadingVariables", "notification_of"]
 
 
-def isr_change_notification_path(partition: TopicPartition) -> ZkPath:
+def notification_of(partition: TopicPartition) -> ZkPath:
     """The notification that the ISR of a partition has changed: here each partition has one of its own."""
     return f"{ISR_CHANGE_NOTIFICATION}/{partition}"
 
@@ -106,7 +106,7 @@ class ZkClientReadingVariables(ControllerZkClient):
 
     def _data(self, path: ZkPath) -> ZkResponse | None:
         for partition in self.assignments:
-            if path == isr_change_notification_path(partition):
+            if path == notification_of(partition):
                 return ZkResponse(Code.OK, (partition,))
         node = self.cluster.zk.nodes.get(path)
         return None if node is None else ZkResponse(Code.OK, node.data)

@@ -1,9 +1,9 @@
 """EventDriver: how a controller processes an event, call by call, and what its handlers have in common.
 
-What is left of an event is a value of `calls`. A controller is given what it works with, as
-Kafka's is: its two state machines, a batch of requests to brokers, and a `zk_client`, through which its handlers ask
-ZooKeeper. The requests of the default client are waited for. Another may answer at once, from a dict or from the
-variables of a specification.
+What is left of an event is a value of `calls`. A controller is given what it works with, as Kafka's is: its two
+state machines, a batch of requests to brokers, and a `zk_client`, through which its handlers ask ZooKeeper. The
+requests of the default client are waited for. Another may answer at once, from a dict or from the variables of a
+specification.
 
 [process in KafkaController.scala, 3.9]
 """

@@ -11,7 +11,7 @@ from typing_extensions import TypeVar
 from election.ids import BrokerId
 from spec.language import Partial, Size, assumption, constant, initial, integers, left_out, say, switches, variable
 from spec.parts.controller_calls import stack_frames_of
-from spec.parts.zk_client import ZkClientReadingVariables, isr_change_notification_path
+from spec.parts.zk_client import ZkClientReadingVariables, notification_of
 from spec.parts.zookeeper import Znodes
 from spec.releases import ByRelease
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
@@ -332,7 +332,7 @@ class ReassignmentVariables(ClusterSpec[R]):
         groups = tuple(self.groups_of_brokers)
         kip_455, of = self.design.kip_455, PartitionReassignment
         triggered = of.triggered(PARTITION) if kip_455 else of.zk_triggered(PARTITION)
-        notified = at_last(call_of(ControllerZkClient.delete, (isr_change_notification_path(PARTITION),)))
+        notified = at_last(call_of(ControllerZkClient.delete, (notification_of(PARTITION),)))
         gone = ((), *((BrokerChanges.going(some),) for some in groups))
         coming = [BrokerChanges.coming(some, topics) for some in groups for topics in ((), (TOPIC,))]
         taking_over = ControllerFailover.GOES_ON
