@@ -15,34 +15,32 @@ permitted, are permitted from the beginning, which is worse.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerId
 from spec.checking import Result, Trace, check
-from spec.checking.traces.trace import TraceStep
-from spec.language import action, require
 from spec.language.errors import SpecificationError, UsageError
 from spec.language.escapes import escaped
 from spec.releases import ByRelease, release_named, valuation
 from spec.systems.cluster import ClusterSpec
-from spec.systems.partitions import Partitions
 from spec.what_if.cluster import KnownCluster
-from spec.what_if.events import ClusterEvent, Reassign
-from spec.what_if.plan import PARTITION, EventPlan, P
+from spec.what_if.events import AnotherController, ClusterEvent, Crash, ElectPreferred, Reassign, Return, Shutdown
+from spec.what_if.events_in_any_order import EventsInAnyOrder
+from spec.what_if.plan import EventPlan
 from spec.what_if.planned_move import PlannedMove
 from spec.what_if.prediction import PartitionHealth
 from spec.what_if.situations import Situation, brokers_by_place, situations
+from spec.what_if.trace_sentences import sentences_of
 from statemachines.controller.control_design import control_design_of
-from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES
 
 __all__ = [
     "AnyOrder",
     "BrokenRule",
-    "EventsInAnyOrder",
     "PlanBounds",
     "WorstCase",
     "in_any_order",
@@ -58,55 +56,7 @@ class BrokenRule(Exception):
     """
 
 
-RULES: Final = (
-    *("leader_in_isr", "isr_within_assigned", "leader_epoch_monotone", "one_leader_per_epoch"),
-    *("presumed_leader_legit", "clean_election", "legal_psm", "legal_rsm", "new_has_no_state"),
-    *("cache_not_ahead", "cache_fresh", "online_has_live_leader", "offline_only_if_stuck", "rsm_domain"),
-    *("told_as_written", "elected_from_what_is_there", "isr_survives_election"),
-    *("zk.version_step", "zk.one_shot", "zk.ephemeral_owned"),
-)
-"""The invariants of `partitions` that hold in every release, where no answer is lost. Not among them are those that a
-bug of a release breaks, like `fenced_writes` before 2.2 and `dead_not_in_isr`: what comes of these bugs is an
-outcome, and told as one."""
-
-
-class EventsInAnyOrder(EventPlan[P], Partitions[P]):
-    """`partitions`, where what happens to brokers is planned, and the order is not."""
-
-    name = "events-in-any-order"
-    leaves_out = "bounced brokers, reassignment, deletion, log directories"
-    rules = RULES
-
-    @action(when=lambda self: self.shutdowns, actor="broker", receiver="controller")
-    def shut_down(self, s: P, broker: BrokerId) -> None:
-        """A broker asks to be shut down: others get what it leads, and it leaves the ISRs. [doControlledShutdown]"""
-        self.happens(s, f"shutdown of {broker}")
-        s.pending |= {f"exit of {broker}"}
-        super().shut_down(s, broker)
-
-    @action(when=lambda self: self.shutdowns, actor="broker")
-    def exit(self, s: P, broker: BrokerId) -> None:
-        """A broker that has asked is gone, with the answer or without one."""
-        require(s.idle)
-        self.happens(s, f"exit of {broker}")
-        self.leave(s, broker)
-
-    @action(when=lambda self: self.preferred_elections, actor="administrator", receiver="controller")
-    def elect_preferred(self, s: P, partition: TopicPartition) -> None:
-        """An administrator asks for the preferred leader, where another leads. [ReplicaLeaderElection]"""
-        self.happens(s, "election")
-        super().elect_preferred(s, partition)
-
-    @action(when=lambda self: self.preferred_elections, actor="administrator")
-    def need_no_election(self, s: P) -> None:
-        """An administrator asks for the preferred leader, which leads, or there is none to choose from."""
-        state = s.state(PARTITION)
-        preferred = self.assignments[PARTITION].replicas[0]
-        require(s.active and s.idle and (state is None or state.leader == preferred))
-        self.happens(s, "election")
-
-
-WORST: Final[Mapping[str, PartitionHealth]] = {
+HEALTH_BY_PROPERTY: Final[Mapping[str, PartitionHealth]] = {
     "keeps_a_leader": PartitionHealth.Offline,
     "keeps_its_records": PartitionHealth.Unclean,
     "keeps_min_isr": PartitionHealth.UnderMinIsr,
@@ -155,8 +105,8 @@ class AnyOrder:
     @property
     def targets(self) -> dict[TopicPartition, tuple[BrokerId, ...]]:
         """Where partitions are to move to."""
-        moves = (each.targets for each in self.events if isinstance(each, Reassign))
-        return {partition: target for targets in moves for partition, target in targets.items()}
+        moves = (each.moves for each in self.events if isinstance(each, Reassign))
+        return dict(chain.from_iterable(moves))
 
     @property
     def exit_code(self) -> int:
@@ -205,85 +155,10 @@ class AnyOrder:
             if each.trace is not None:
                 first = each.partitions[0]
                 brokers = brokers_by_place(self.cluster.partitions[first], self.targets.get(first, ()))
-                told = list(_told(each.trace, brokers, moving=each.situation.is_under_way))
+                told = list(sentences_of(each.trace, brokers, moving=each.situation.is_under_way))
                 yield f"  the shortest way, as {first} has it:" if told else "  so it is from the beginning"
                 for number, line in enumerate(told, 1):
                     yield f"  {number:4}. {line}"
-
-
-SENTENCES: Final = {
-    "become_controller": "the new controller reads what there is",
-    "elect_another_controller": "another broker is elected controller",
-    "die": "broker {broker} dies",
-    "shut_down": "broker {broker} asks to be shut down",
-    "exit": "broker {broker} is gone",
-    "come_back": "broker {broker} starts",
-    "broker_change": "the controller sees which brokers there are",
-    "elect_preferred": "an administrator asks for the preferred leader",
-    "need_no_election": "an administrator asks for the preferred leader, to no avail",
-    "reassign": "an administrator asks for the move to {target}",
-    "write_reassignment": "an administrator asks for the move to {target}",
-    "hear_of_reassignment": "the controller reads where the partition is to move",
-    "expand_isr": "the leader takes broker {broker} into the ISR",
-    "acknowledge": "the leader acknowledges records, which its ISR has, and no other log",
-    "hear_of_isr_changes": "the controller hears of the ISR",
-    "answer_partitions": "the controller writes who leads",
-    "answer_replicas": "the controller writes who is in sync",
-    "answer_alteration": "the controller writes that",
-    "next_change": "the controller goes on",
-}
-"""What each action means; the others are the controller's own business."""
-HAPPENINGS: Final = frozenset(
-    {
-        *("elect_another_controller", "die", "shut_down", "come_back"),
-        *("elect_preferred", "need_no_election", "reassign", "write_reassignment"),
-    }
-)
-"""Those that were planned: what comes before the first is how a cluster at rest begins."""
-BUSINESS: Final = frozenset({"answer_partitions", "answer_replicas", "answer_alteration", "next_change"})
-"""Those that are told for what comes of them, if anything does that is to be seen."""
-
-
-def _told(trace: Trace, brokers: Sequence[BrokerId], *, moving: bool = False) -> Iterator[str]:
-    """The steps of a trace that are to be seen from outside, with the partition's own brokers.
-
-    Args:
-        trace: the steps.
-        brokers: by their places.
-        moving: a move is under way from the beginning. Else it begins with the first event that was planned.
-    """
-    happened = False
-    for each in trace.steps:
-        action, parameters = each.step.action, each.step.parameters
-        happened = happened or action in HAPPENINGS
-        begun = happened or (moving and action != "become_controller")
-        seen = "; ".join(_seen(each, brokers))
-        if not begun or action not in SENTENCES or (action in BUSINESS and not seen):
-            continue
-        named = {name: _named((value,), brokers) for name, value in parameters.items() if name == "broker"}
-        if "target" in parameters:
-            named["target"] = _named(parameters["target"], brokers)
-        yield SENTENCES[action].format(**named) + (f": {seen}" if seen else "")
-
-
-def _seen(step: TraceStep, brokers: Sequence[BrokerId]) -> Iterator[str]:
-    """What a step has written of leader, ISR and replicas in ZooKeeper, and whose log it has deleted."""
-    for place, (_, new) in step.changes.items():
-        if not place.startswith("zk.nodes["):
-            continue
-        if place.endswith(".leader_and_isr.leader"):
-            yield "no broker leads" if new == NO_LEADER else f"broker {brokers[new]} leads"
-        elif place.endswith(".leader_and_isr.isr"):
-            yield f"in sync: {_named(new, brokers)}"
-        elif place.endswith(".data.partitions"):
-            yield f"replicas: {_named(new[0][1].replicas, brokers)}"
-    for number, broker in enumerate(brokers):
-        if f"broker {number} deletes its log" in step.said:
-            yield f"broker {broker} deletes its log"
-
-
-def _named(places: Sequence[int], brokers: Sequence[BrokerId]) -> str:
-    return ", ".join(str(brokers[place]) for place in places) or "none"
 
 
 def _require_few(situation: Situation, partition: TopicPartition) -> None:
@@ -296,7 +171,7 @@ def _require_few(situation: Situation, partition: TopicPartition) -> None:
     new = len(situation.new)
     if situation.moves and not situation.has_state:
         raise UsageError(f"{partition} never had a leader; --any-order explores no reassignment of it")
-    if situation.moves and (kinds["shutdown"] or kinds["election"]):
+    if situation.moves and (kinds[Shutdown] or kinds[ElectPreferred]):
         to_move = "is being reassigned" if situation.is_under_way else "is to move"
         raise UsageError(
             f"{partition} {to_move}; --any-order explores that with --crash, --return, --failover and --unclean, "
@@ -304,14 +179,14 @@ def _require_few(situation: Situation, partition: TopicPartition) -> None:
         )
     for number, what, constant, less in (
         (situation.brokers, "replicas, old and new," if new else "replicas", "brokers", 0),
-        (kinds["crash"] + kinds["shutdown"], "deaths of its brokers", "max_deaths", 0),
+        (kinds[Crash] + kinds[Shutdown], "deaths of its brokers", "max_deaths", 0),
         (
-            kinds["return"] + kinds["shutdown"] + len(situation.new | situation.waiting),
+            kinds[Return] + kinds[Shutdown] + len(situation.new | situation.waiting),
             "returns and new replicas" if new else "returns and shutdowns of its brokers",
             "isr_changes",
             1,
         ),
-        (kinds["failover"], "controller failovers", "moves", 0),
+        (kinds[AnotherController], "controller failovers", "moves", 0),
     ):
         most = (constants[constant].at_most or 0) - less
         if number > most:
@@ -332,10 +207,12 @@ class PlanBounds(NamedTuple):
         """Those to begin with."""
         highest = ClusterSpec.constants()["max_leader_epoch"].at_most or 0
         kinds = situation.kinds
-        changes = kinds["return"] + kinds["shutdown"] + len(situation.new | situation.waiting)
-        epochs = max(2 + len(situation.events), 1 + 2 * kinds["failover"])  # versions of its epoch, too
+        changes = kinds[Return] + kinds[Shutdown] + len(situation.new | situation.waiting)
+        epochs = max(2 + len(situation.events), 1 + 2 * kinds[AnotherController])  # versions of its epoch, too
         if situation.moves:
-            epochs += 2 + situation.replicas + 2 * kinds["failover"]  # who is told, who leaves, and all of that again
+            epochs += (
+                2 + situation.replicas + 2 * kinds[AnotherController]
+            )  # who is told, who leaves, and all of that again
         return cls(min(epochs, highest), changes and changes + 1)
 
     def raised(self) -> PlanBounds | None:
@@ -353,16 +230,16 @@ def system_of(situation: Situation, release: str, bounds: PlanBounds | None = No
     own: dict[str, Any] = {
         "partitions": 1,
         "creation": False,
-        "shutdowns": kinds["shutdown"] > 0,
-        "preferred_elections": kinds["election"] > 0 and situation.replicas > 1,
+        "shutdowns": kinds[Shutdown] > 0,
+        "preferred_elections": kinds[ElectPreferred] > 0 and situation.replicas > 1,
     }
     if situation.moves:
         own = {"requests": 1, "first_replicas": min(situation.replicas, 3)}
     cls: Any = type(of.__name__, (of,), {"situation": situation})
     subject: EventPlan[Any] = cls(
         brokers=situation.brokers,
-        max_deaths=kinds["crash"] + kinds["shutdown"] or min(1, kinds["return"]),  # else no broker comes or goes
-        moves=kinds["failover"],
+        max_deaths=kinds[Crash] + kinds[Shutdown] or min(1, kinds[Return]),  # else no broker comes or goes
+        moves=kinds[AnotherController],
         unclean=situation.unclean,
         **own,
         **(PlanBounds.of(situation) if bounds is None else bounds)._asdict(),
@@ -398,7 +275,7 @@ def in_any_order(
 
     def explored(subject: EventPlan[Any]) -> Result:
         arrives = [ARRIVES] if isinstance(subject, PlannedMove) else []
-        asked = [*WORST, *arrives, *subject.rules, *WITNESSES]
+        asked = [*HEALTH_BY_PROPERTY, *arrives, *subject.rules, *WITNESSES]
         return explore(subject, properties=asked, keep_going=True, max_states=max_states)
 
     cases = [_explored(situation, partitions, line, explored) for situation, partitions in alike.items()]
@@ -429,9 +306,9 @@ def _explored(
     if _verdict(result, "comes_to_rest") == "unwitnessed":
         raise UsageError(f"--any-order: these events cannot all happen to {partitions[0]}, in whatever order")
     broken = {trace.broken: trace for trace in result.counterexamples}
-    outcomes = (*WORST, ARRIVES)
+    outcomes = (*HEALTH_BY_PROPERTY, ARRIVES)
     trace = next((broken[name] for name in outcomes if name in broken), None)
-    health = PartitionHealth.Online if trace is None else WORST.get(trace.broken, PartitionHealth.Online)
+    health = PartitionHealth.Online if trace is None else HEALTH_BY_PROPERTY.get(trace.broken, PartitionHealth.Online)
     explored = bounds is not None and all(
         each.verdict in ("holds", "violated") for each in result.properties if each.name in outcomes
     )
@@ -446,7 +323,7 @@ def _require_sound(result: Result, partition: TopicPartition) -> None:
         BrokenRule: it does.
     """
     for trace in result.counterexamples:
-        if trace.broken not in (*WORST, ARRIVES):
+        if trace.broken not in (*HEALTH_BY_PROPERTY, ARRIVES):
             raise BrokenRule(f"{trace.broken}, in the system that stands for {partition}:\n{trace}")
 
 

@@ -8,46 +8,116 @@
     ElectPreferred()        the preferred replica is elected of every partition
     AnotherController()     another broker becomes controller
 
+An event is a value, and applies itself to a `Subject`: to a `Cluster`, where events happen in one order; in any order
+to the variables of a system that is explored (`plan`). What cannot happen is refused there.
+
 A configuration is an event where the controller acts on it at once: a topic's `unclean.leader.election.enable` since
 2.1 [TopicUncleanLeaderElectionEnable, KAFKA-6835], the dynamic default of all brokers since 2.0
 [UncleanLeaderElectionEnable, KAFKA-6526]. Before, a topic's counts at the next election. A default counts for the
 next controller in 1.1, and before that for a broker that is started with it.
-
-An event applies itself to a `Cluster`; in any order it is `any_order`'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, ClassVar, Final, Protocol, Self
 
 from election.ids import BrokerId
 from spec.language.errors import UsageError
-from spec.what_if.cluster import listed
-from statemachines.cluster import UNCLEAN_AT_ONCE, UNCLEAN_AT_ONCE_OF_TOPIC, Cluster
+from spec.what_if.cluster import KnownCluster, listed
+from statemachines.cluster import UNCLEAN_AT_ONCE, UNCLEAN_AT_ONCE_OF_TOPIC
 from statemachines.messages.topic_partition import TopicName, TopicPartition
-from statemachines.messages.zk_data import topic_path
 from statemachines.releases import Release
 
 __all__ = [
     "AllowUnclean",
+    "AnotherController",
+    "ClusterEvent",
     "Crash",
     "ElectPreferred",
-    "ClusterEvent",
-    "AnotherController",
+    "EventOfBrokers",
     "Reassign",
     "Return",
     "Shutdown",
+    "Subject",
 ]
 
 DYNAMIC: Final = Release("1.1.0")
 """Since then defaults can be changed while brokers run [KIP-226]."""
 
 
-@dataclass(frozen=True, init=False)
-class _OfBrokers:
+class Subject(Protocol):
+    """What events apply themselves to: a `statemachines.Cluster`, or what stands for one."""
+
+    def crash(self, *brokers: BrokerId) -> None:
+        """They die."""
+
+    def restart(self, *brokers: BrokerId) -> None:
+        """They start."""
+
+    def shut_down(self, broker: BrokerId, attempts: int) -> None:
+        """A broker is to stop: it asks the controller, so often."""
+
+    def allow_unclean(self, topic: TopicName | None) -> None:
+        """Replicas that are not in sync may lead, of a topic or of all."""
+
+    def reassign(self, targets: Mapping[TopicPartition, tuple[BrokerId, ...]]) -> None:
+        """Partitions are to be kept by other brokers."""
+
+    def elect(self, partitions: Iterable[TopicPartition]) -> None:
+        """Their preferred replicas are to lead."""
+
+    def fail_over(self) -> None:
+        """Another broker is to be controller."""
+
+    def partitions(self) -> Mapping[TopicPartition, Any]:
+        """Those that there are."""
+
+
+class ClusterEvent:
+    """One of these events; a value."""
+
+    def apply(self, cluster: Subject) -> None:
+        """Let it happen."""
+        raise NotImplementedError
+
+    @property
+    def sentence(self) -> str:
+        """What happens, in a sentence without its full stop."""
+        raise NotImplementedError
+
+    def require_known(self, cluster: KnownCluster, release: str) -> None:
+        """Refuse an event that names what there is not, or about which a controller of the release does nothing.
+
+        Raises:
+            UsageError: it does, with what there is.
+        """
+
+    def one_by_one(self) -> tuple[ClusterEvent, ...]:
+        """The same as events that may happen apart: of one broker each."""
+        return (self,)
+
+    def seen_by(self, partition: TopicPartition, places: Mapping[BrokerId, BrokerId]) -> ClusterEvent | None:
+        """The same as one partition meets it, with other ids for its brokers; None: it does not reach the partition.
+
+        >>> Crash(3).seen_by(TopicPartition("t", 0), {3: 0, 1: 1}), Crash(2).seen_by(TopicPartition("t", 0), {3: 0})
+        (Crash(0), None)
+
+        Args:
+            partition: that which is asked about.
+            places: another id for each of its brokers.
+        """
+        return self
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class EventOfBrokers(ClusterEvent):
+    """An event that happens to some brokers."""
+
     brokers: tuple[BrokerId, ...]
+    does: ClassVar[tuple[str, str]]
+    """What one broker does, and what several do."""
 
     def __init__(self, *brokers: BrokerId) -> None:
         object.__setattr__(self, "brokers", brokers)
@@ -55,50 +125,67 @@ class _OfBrokers:
     def __str__(self) -> str:
         return f"{type(self).__name__.lower()} of {listed(self.brokers)}"
 
-    def _need(self, cluster: Cluster, alive: bool) -> None:
-        """Refuse what cannot happen."""
-        brokers = self.brokers
-        if not brokers:
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(str, self.brokers))})"
+
+    @property
+    def sentence(self) -> str:
+        """Of one broker, or of several."""
+        one = len(self.brokers) == 1
+        return f"broker{'' if one else 's'} {listed(self.brokers)} {self.does[0 if one else 1]}"
+
+    def require_known(self, cluster: KnownCluster, release: str) -> None:
+        """All of its brokers are known, and each is named once."""
+        if not self.brokers:
             raise UsageError(f"{self}: no broker is named")
-        if twice := {broker for broker in brokers if brokers.count(broker) > 1}:
+        if twice := {broker for broker in self.brokers if self.brokers.count(broker) > 1}:
             raise UsageError(f"{self}: {listed(twice)} is named twice")
-        if strangers := {*brokers} - cluster.brokers.keys():
+        if strangers := {*self.brokers} - cluster.brokers:
             raise UsageError(f"{self}: there is no broker {listed(strangers)}; there are {listed(cluster.brokers)}")
-        if others := [broker for broker in brokers if (broker in cluster.live) is not alive]:
-            are = "is" if len(others) == 1 else "are"
-            raise UsageError(f"{self}: {listed(others)} {are} {'not alive' if alive else 'alive'} then")
+
+    def one_by_one(self) -> tuple[Self, ...]:
+        """An event of each broker."""
+        return tuple(type(self)(broker) for broker in self.brokers)
+
+    def seen_by(self, partition: TopicPartition, places: Mapping[BrokerId, BrokerId]) -> Self | None:
+        """Of those of its brokers that keep the partition."""
+        brokers = [places[broker] for broker in self.brokers if broker in places]
+        return type(self)(*brokers) if brokers else None
 
 
-class Crash(_OfBrokers):
+class Crash(EventOfBrokers):
     """Brokers die; the controller hears of all of them at once."""
 
-    def apply(self, cluster: Cluster) -> None:
+    does = "dies", "die"
+
+    def apply(self, cluster: Subject) -> None:
         """They do."""
-        self._need(cluster, alive=True)
         cluster.crash(*self.brokers)
 
 
-class Shutdown(_OfBrokers):
+class Shutdown(EventOfBrokers):
     """Brokers are shut down, one after the other; each is gone when its controller has answered, whatever it says."""
 
-    def apply(self, cluster: Cluster) -> None:
+    does = "asks to be shut down", "ask to be shut down"
+
+    def apply(self, cluster: Subject) -> None:
         """They are."""
-        self._need(cluster, alive=True)
         for broker in self.brokers:
             cluster.shut_down(broker, attempts=1)
 
 
-class Return(_OfBrokers):
+class Return(EventOfBrokers):
     """Brokers start, and all that they keep catches up with its leaders."""
 
-    def apply(self, cluster: Cluster) -> None:
+    does = "starts", "start"
+
+    def apply(self, cluster: Subject) -> None:
         """They do."""
-        self._need(cluster, alive=False)
         cluster.restart(*self.brokers)
 
 
 @dataclass(frozen=True)
-class AllowUnclean:
+class AllowUnclean(ClusterEvent):
     """A replica that is not in sync may be elected, if none is that is."""
 
     topic: TopicName | None = None
@@ -107,71 +194,113 @@ class AllowUnclean:
     def __str__(self) -> str:
         return "unclean elections are permitted" + (f" of {self.topic}" if self.topic else "")
 
-    def apply(self, cluster: Cluster) -> None:
+    @property
+    def sentence(self) -> str:
+        """As it is called."""
+        return str(self)
+
+    def apply(self, cluster: Subject) -> None:
         """It may."""
-        self.require_release(cluster.release)
-        if self.topic is not None and topic_path(self.topic) not in cluster.zookeeper.state.nodes:
-            raise UsageError(f"there is no topic {self.topic} of which unclean elections could be permitted")
         cluster.allow_unclean(self.topic)
 
-    def require_release(self, release: str) -> None:
-        """Refuse it where the controller's release does nothing about it.
-
-        Raises:
-            UsageError: it does not, with what a person would do there.
-        """
+    def require_known(self, cluster: KnownCluster, release: str) -> None:
+        """There is such a topic, and the controller of the release acts on it at once."""
         since = UNCLEAN_AT_ONCE if self.topic is None else UNCLEAN_AT_ONCE_OF_TOPIC
-        if Release(release) >= since:
-            return
-        if self.topic is not None:
-            instead = "reads it at its next election: put it into the topic's Configs, and add --failover"
-        elif Release(release) >= DYNAMIC:
-            instead = "goes by what it was when it was elected: --unclean-default has it so from the beginning"
-        else:
-            instead = "reads it when its broker starts: --unclean-default has it so from the beginning"
-        raise UsageError(f"{self}: it is an event since {since.line}; a controller of {release} {instead}")
+        if Release(release) < since:
+            if self.topic is not None:
+                instead = "reads it at its next election: put it into the topic's Configs, and add --failover"
+            elif Release(release) >= DYNAMIC:
+                instead = "goes by what it was when it was elected: --unclean-default has it so from the beginning"
+            else:
+                instead = "reads it when its broker starts: --unclean-default has it so from the beginning"
+            raise UsageError(f"{self}: it is an event since {since.line}; a controller of {release} {instead}")
+        if self.topic is not None and self.topic not in cluster.topics:
+            raise UsageError(f"{self}: there is no topic {self.topic}; there are {', '.join(cluster.topics)}")
+
+    def seen_by(self, partition: TopicPartition, places: Mapping[BrokerId, BrokerId]) -> Self | None:
+        """Only if it is about the partition's topic."""
+        return self if self.topic in (None, partition.topic) else None
 
 
-@dataclass(frozen=True)
-class Reassign:
+@dataclass(frozen=True, init=False, repr=False)
+class Reassign(ClusterEvent):
     """Partitions are to be kept by these brokers, which copy them and catch up."""
 
-    targets: Mapping[TopicPartition, tuple[BrokerId, ...]]
+    moves: tuple[tuple[TopicPartition, tuple[BrokerId, ...]], ...]
+    """Each partition that is named, with the brokers that are to keep it."""
+
+    def __init__(self, targets: Mapping[TopicPartition, Iterable[BrokerId]]) -> None:
+        moves = tuple((partition, tuple(target)) for partition, target in targets.items())
+        object.__setattr__(self, "moves", moves)
+
+    @property
+    def targets(self) -> dict[TopicPartition, tuple[BrokerId, ...]]:
+        """The same, by partition."""
+        return dict(self.moves)
 
     def __str__(self) -> str:
-        number = len(self.targets)
+        number = len(self.moves)
         return f"reassignment of {number} partition{'' if number == 1 else 's'}"
 
-    def apply(self, cluster: Cluster) -> None:
+    def __repr__(self) -> str:
+        return f"Reassign({self.targets})"
+
+    @property
+    def sentence(self) -> str:
+        """Where each partition is to move, if that is one place."""
+        targets = {target for _, target in self.moves}
+        if len(targets) != 1:
+            return f"an administrator asks for the {self}"
+        return f"an administrator asks for the move to {', '.join(map(str, *targets))}"
+
+    def apply(self, cluster: Subject) -> None:
         """They are to be."""
         cluster.reassign(self.targets)
 
+    def require_known(self, cluster: KnownCluster, release: str) -> None:
+        """All of its partitions and brokers are known."""
+        for partition, target in self.moves:
+            if partition not in cluster.partitions:
+                raise UsageError(f"reassignment of {partition}: there is no such partition")
+            if strangers := {*target} - cluster.brokers:
+                there = f"there is no broker {listed(strangers)}; there are {listed(cluster.brokers)}"
+                raise UsageError(f"reassignment of {partition}: {there}")
+
+    def seen_by(self, partition: TopicPartition, places: Mapping[BrokerId, BrokerId]) -> Self | None:
+        """Only if it moves the partition."""
+        target = self.targets.get(partition)
+        return None if target is None else type(self)({partition: tuple(places[broker] for broker in target)})
+
 
 @dataclass(frozen=True)
-class ElectPreferred:
+class ElectPreferred(ClusterEvent):
     """An administrator asks that every partition be led by its first replica."""
 
     def __str__(self) -> str:
         return "election of preferred leaders"
 
-    def apply(self, cluster: Cluster) -> None:
+    @property
+    def sentence(self) -> str:
+        """By whom it is asked for."""
+        return "an administrator asks for the preferred leader"
+
+    def apply(self, cluster: Subject) -> None:
         """The controller is asked."""
         cluster.elect(cluster.partitions())
 
 
 @dataclass(frozen=True)
-class AnotherController:
+class AnotherController(ClusterEvent):
     """The controller's broker goes on, and another one is controller."""
 
     def __str__(self) -> str:
         return "controller failover"
 
-    def apply(self, cluster: Cluster) -> None:
-        """The broker with the lowest id of the others is."""
-        if not cluster.live - {cluster.controller}:
-            raise UsageError(f"{self}: there is no other broker that could be controller")
+    @property
+    def sentence(self) -> str:
+        """As it comes about."""
+        return "another broker is elected controller"
+
+    def apply(self, cluster: Subject) -> None:
+        """Another broker is."""
         cluster.fail_over()
-
-
-ClusterEvent: TypeAlias = Crash | Shutdown | Return | AllowUnclean | Reassign | ElectPreferred | AnotherController
-"""One of these."""

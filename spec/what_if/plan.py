@@ -1,23 +1,27 @@
 """What is to happen to a partition, and the order is not planned: events in place of the bounds of a system.
 
-`EventPlan` is what is common to the systems of `any_order`, over whatever their controllers do: brokers die, return,
-and another controller takes over, each as often as that was planned; and what may come of it when all has happened.
+`EventPlan` is what is common to the systems of `any_order`, over whatever their controllers do. The events are those
+of `events`, which apply themselves to an `ExploredCluster`: each happens as often as that was planned. And there is
+what may come of it when all has happened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Final
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar
 
 from typing_extensions import TypeVar
 
 from election.ids import BrokerId
-from spec.language import Size, action, initial, invariant, require, sometimes, variable
+from spec.language import Size, Total, action, initial, integers, invariant, require, sometimes, variable
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState
-from spec.what_if.situations import Situation
+from spec.what_if.events import ClusterEvent, Crash, Return, Shutdown
+from spec.what_if.situations import PARTITION, Situation
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
-from statemachines.messages.topic_partition import TopicPartition
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.messages.zk_data import (
     TopicPartitionState,
     topic_partition_path,
@@ -26,22 +30,70 @@ from statemachines.messages.zk_data import (
 )
 from statemachines.zookeeper.tree import Node
 
-__all__ = ["EventPlan", "PlannedCluster"]
+__all__ = ["EventPlan", "ExploredCluster", "PlannedCluster"]
 
-Planned = Annotated[str, "an event that is to happen"]
-"""One of those of a `Situation`, or the exit of a broker that shuts down."""
-PARTITION: Final = TopicPartition(TOPIC, 0)
-"""The partition that is asked about."""
+PlannedEvent = Annotated[ClusterEvent, "an event that is to happen"]
+"""One of those of a `Situation`."""
+Times = Annotated[int, "how often something is to happen"]
+"""A number of times."""
 
 
 class PlannedCluster(ClusterState):
     """A cluster to which something is to happen."""
 
-    pending: frozenset[Planned] = variable("What has not happened yet.")
+    pending: Total[PlannedEvent, Times] = variable("How often each event has yet to happen.")
+    exiting: frozenset[BrokerId] = variable("The brokers that have asked to be shut down, and run yet.")
     unclean_leader: bool = variable("A broker was elected that was not in sync.")
 
 
 P = TypeVar("P", bound=PlannedCluster, default=PlannedCluster)
+
+
+class ExploredCluster:
+    """What events apply themselves to where a system is explored: its variables.
+
+    Args:
+        system: the system.
+        s: a state of it.
+    """
+
+    def __init__(self, system: Any, s: Any) -> None:
+        self.system, self.s = system, s
+
+    def partitions(self) -> Mapping[TopicPartition, ReplicaAssignment]:
+        """Those that there are, as they are assigned at first."""
+        assignments: Mapping[TopicPartition, ReplicaAssignment] = self.system.assignments
+        return assignments
+
+    def crash(self, *brokers: BrokerId) -> None:
+        """They die, and their registrations go."""
+        for broker in brokers:
+            ClusterSpec.die(self.system, self.s, broker)
+
+    def restart(self, *brokers: BrokerId) -> None:
+        """They are started, when the controller knows that they are gone."""
+        for broker in brokers:
+            ClusterSpec.come_back(self.system, self.s, broker)
+
+    def fail_over(self) -> None:
+        """Another controller is elected, which the one here does not know yet."""
+        ClusterSpec.elect_another_controller(self.system, self.s)
+
+    def shut_down(self, broker: BrokerId, attempts: int) -> None:
+        """Not here."""
+        raise NotImplementedError
+
+    def reassign(self, targets: Mapping[TopicPartition, tuple[BrokerId, ...]]) -> None:
+        """Not here."""
+        raise NotImplementedError
+
+    def elect(self, partitions: Iterable[TopicPartition]) -> None:
+        """Not here."""
+        raise NotImplementedError
+
+    def allow_unclean(self, topic: TopicName | None) -> None:
+        """Not here: a situation says whether they are permitted, from the beginning."""
+        raise NotImplementedError
 
 
 class EventPlan(ClusterSpec[P]):
@@ -51,14 +103,21 @@ class EventPlan(ClusterSpec[P]):
     """
 
     situation: ClassVar[Situation]
+    explored: ClassVar[type[ExploredCluster]] = ExploredCluster
+    """What events apply themselves to."""
     rules: ClassVar[tuple[str, ...]] = ()
     """The invariants that hold in every release; what a bug of a release breaks is no rule: what comes of it is an
     outcome, and told as one."""
 
+    @property
+    def planned(self) -> Mapping[ClusterEvent, int]:
+        """How often each event is to happen."""
+        return Counter(self.situation.events)
+
     def sizes(self) -> Mapping[Any, Size]:
         """With what is planned."""
-        exits = tuple(f"exit of {broker}" for broker in self.broker_ids)
-        return {**super().sizes(), Planned: tuple(dict.fromkeys((*self.situation.events, *exits)))}
+        planned = self.planned
+        return {**super().sizes(), PlannedEvent: tuple(planned), Times: integers(0, max(planned.values(), default=0))}
 
     @property
     def type_sizes(self) -> Mapping[Any, Size]:
@@ -68,12 +127,12 @@ class EventPlan(ClusterSpec[P]):
     @property
     def leaving(self) -> frozenset[BrokerId]:
         """The brokers that may leave an ISR: those that die or shut down."""
-        return frozenset(self.broker_ids) - self.situation.live | self.to_which("crash", "shutdown")
+        return frozenset(self.broker_ids) - self.situation.live | self.situation.brokers_with(Crash, Shutdown)
 
     @property
     def joining(self) -> frozenset[BrokerId]:
         """The brokers that may join one: those that return, or shut down and follow yet, or wait for a leader."""
-        return self.to_which("return", "shutdown") | self.situation.waiting
+        return self.situation.brokers_with(Return, Shutdown) | self.situation.waiting
 
     @property
     def isrs(self) -> Sequence[tuple[BrokerId, ...]]:
@@ -89,11 +148,6 @@ class EventPlan(ClusterSpec[P]):
             due += fresh
         return sorted(found)
 
-    def to_which(self, *kinds: str) -> frozenset[BrokerId]:
-        """The brokers to which something of these kinds is to happen."""
-        events = (event.split() for event in self.situation.events)
-        return frozenset(int(words[2]) for words in events if words[0] in kinds)
-
     @initial
     def a_cluster_set_up(self, s: P) -> None:
         """The partition is as it was described; its controller begins by looking at it."""
@@ -108,44 +162,26 @@ class EventPlan(ClusterSpec[P]):
             s.zk.nodes[topic_partition_path(PARTITION)] = Node()
             s.zk.nodes[topic_partition_state_path(PARTITION)] = Node(data=state)
         s.registered = situation.live
-        s.pending = frozenset(situation.events)
-
-    def happens(self, s: P, event: str) -> None:
-        """It was to happen, and once less from now on. The first thing happens to a cluster at rest."""
-        again = (each for each in self.situation.events if each.startswith(f"{event} ("))
-        due = next((each for each in (event, *again) if each in s.pending), None)
-        require(due is not None)
-        require(s.pending != frozenset(self.situation.events) or (s.active and s.idle))
-        s.pending -= {due}
+        for event, times in self.planned.items():
+            s.pending[event] = times
 
     # What happens.
 
-    @action(when=lambda self: self.max_deaths > 0, actor="broker")
-    def die(self, s: P, broker: BrokerId) -> None:
-        """A broker dies, and its registration goes."""
-        self.happens(s, f"crash of {broker}")
-        self.leave(s, broker)
+    die: Any = None
+    come_back: Any = None
+    elect_another_controller: Any = None
+    """These are events."""
+    shrink_isr: Any = None
+    """No replica falls behind that was not planned to."""
 
-    def leave(self, s: P, broker: BrokerId) -> None:
-        """A broker is gone, for one planned reason or another."""
-        super().die(s, broker)
-
-    @action(when=lambda self: self.returns > 0, actor="broker")
-    def come_back(self, s: P, broker: BrokerId) -> None:
-        """A broker is started, when the controller knows that it is gone."""
-        self.happens(s, f"return of {broker}")
-        super().come_back(s, broker)
-
-    @action(when=lambda self: self.moves > 0, actor="another controller", receiver="ZooKeeper")
-    def elect_another_controller(self, s: P) -> None:
-        """Another controller is elected, which the one here does not know yet."""
-        self.happens(s, "failover")
-        super().elect_another_controller(s)
-
-    @action(when=lambda self: False)
-    def shrink_isr(self, s: P, partition: TopicPartition, broker: BrokerId) -> None:
-        """No replica falls behind that was not planned to."""
-        raise AssertionError
+    @action(when=lambda self: self.situation.events)
+    def happen(self, s: P, event: PlannedEvent) -> None:
+        """Something happens that was planned; the first, to a cluster at rest."""
+        require(s.pending[event] > 0)
+        is_first = all(s.pending[each] == times for each, times in self.planned.items())
+        require(not is_first or (s.active and s.idle))
+        s.pending[event] -= 1
+        event.apply(self.explored(self, s))
 
     @action(when=lambda self: self.isr_changes > 0, actor="leader", receiver="{self.isr_receiver}")
     def expand_isr(self, s: P, partition: TopicPartition, broker: BrokerId) -> None:
@@ -153,16 +189,15 @@ class EventPlan(ClusterSpec[P]):
         require(not self.lags(s, broker))
         super().expand_isr(s, partition, broker)
 
-    @property
-    def returns(self) -> int:
-        """How many brokers are to start."""
-        return sum(event.startswith("return") for event in self.situation.events)
-
     def lags(self, s: P, broker: BrokerId) -> bool:
         """A broker was out of sync at first, though a leader ran, and has not been started since."""
-        back, situation = f"return of {broker}", self.situation
+        back, situation = Return(broker), self.situation
         out = broker not in situation.isr and broker not in situation.waiting
-        return out and (back in s.pending or back not in situation.events)
+        return out and (back not in self.planned or s.pending[back] == self.planned[back])
+
+    def nothing_is_to_come(self, s: P) -> bool:
+        """All has happened that was planned."""
+        return not s.exiting and not any(s.pending[event] for event in self.planned)
 
     def answer(self, s: P, change: Any) -> None:
         """With who is elected."""
@@ -176,7 +211,7 @@ class EventPlan(ClusterSpec[P]):
 
     def at_rest(self, s: P) -> bool:
         """All has happened, the controller has nothing to do, and who follows its leader is in sync."""
-        if s.pending or not self.quiet(s):
+        if not self.nothing_is_to_come(s) or not self.quiet(s):
             return False
         state = s.state(PARTITION)
         if state is None or state.leader not in s.registered:

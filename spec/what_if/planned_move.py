@@ -16,11 +16,11 @@ from itertools import chain, combinations
 from typing import Any, Final
 
 from election.ids import BrokerId
-from spec.language import Size, action, constant, initial, invariant, require
+from spec.language import Size, constant, initial, invariant, require
 from spec.systems.cluster import TOPIC_PATH
-from spec.systems.reassignment import PARTITION, Brokers, ReassignedCluster, Reassignment, by_api, by_node
-from spec.what_if.plan import EventPlan, PlannedCluster
-from spec.what_if.situations import MOVE
+from spec.systems.reassignment import PARTITION, ReassignedCluster, Reassignment, by_node
+from spec.what_if.events import Crash, Return
+from spec.what_if.plan import EventPlan, ExploredCluster, PlannedCluster
 from statemachines.controller.calls import Processing
 from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.state_change import ElectionOutcome, Handled, Processed, StateChangeFailure
@@ -50,13 +50,30 @@ class MovingCluster(PlannedCluster, ReassignedCluster):
     """A cluster with a partition that is to move."""
 
 
+class ExploredMove(ExploredCluster):
+    """Where a partition moves."""
+
+    def reassign(self, targets: Mapping[TopicPartition, tuple[BrokerId, ...]]) -> None:
+        """An administrator has the partition move. [AlterPartitionReassignments; until 2.3 by a node]"""
+        system, s = self.system, self.s
+        if by_node(system):
+            system.zk.servers(s.zk).create(None, REASSIGN_PARTITIONS, tuple(targets.items()))
+            return
+        require(s.active and s.idle and s.context.epoch == s.epoch)
+        system.begin(s, ControllerEventProcessor.process_api_partition_reassignment, tuple(targets.items()))
+
+
 class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
     """`reassignment`, where what happens is planned, the move among it, and the order is not."""
 
     name = "planned-move"
     leaves_out = "bounced brokers, controlled shutdown, elections that are asked for, deletion of topics"
 
+    explored = ExploredMove
     rules = RULES
+    reassign: Any = None
+    write_reassignment: Any = None
+    """That is an event."""
 
     brokers: int = constant(3, "Brokers that keep the partition, or are to.", at_least=1, at_most=6)
 
@@ -82,7 +99,7 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
     @property
     def groups_of_brokers(self) -> Iterator[tuple[BrokerId, ...]]:
         """Those that may come or go together: to which something happens."""
-        some = sorted(self.to_which("crash", "return"))
+        some = sorted(self.situation.brokers_with(Crash, Return))
         return chain.from_iterable(combinations(some, length) for length in range(len(some) + 1))
 
     @property
@@ -118,21 +135,6 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
             data=TopicAssignment.encode(self.assignments), children=frozenset({"partitions"})
         )
         s.complete = frozenset(self.situation.isr)
-
-    # What happens.
-
-    @action(when=by_api, actor="administrator", receiver="controller")
-    def reassign(self, s: MovingCluster, target: Brokers) -> None:
-        """An administrator has the partition move to these brokers. [AlterPartitionReassignments]"""
-        require(s.active and s.idle and s.context.epoch == s.epoch)
-        self.happens(s, MOVE)
-        self.begin(s, ControllerEventProcessor.process_api_partition_reassignment, ((PARTITION, target),))
-
-    @action(when=by_node, actor="administrator", receiver="ZooKeeper")
-    def write_reassignment(self, s: MovingCluster, target: Brokers) -> None:
-        """An administrator asks for it by /admin/reassign_partitions."""
-        self.happens(s, MOVE)
-        self.zk.servers(s.zk).create(None, REASSIGN_PARTITIONS, ((PARTITION, target),))
 
     # What the controller and brokers do about it.
 

@@ -233,9 +233,11 @@ def what_if(
         release: of its controller, like "2.8".
 
     Raises:
-        UsageError: an event cannot happen then.
+        UsageError: an event names what there is not, or cannot happen then.
     """
     line = release_named(release, ByRelease(control_design_of))
+    for event in events:
+        event.require_known(cluster, line)
     running = RunningCluster(cluster, line)
     steps_at_first, at_first = tuple(running.history), running.partitions()
     before = {partition: _seen(status, cluster.live) for partition, status in cluster.partitions.items()}

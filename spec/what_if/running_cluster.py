@@ -8,14 +8,14 @@ slow, is `any_order`'s.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from election.ids import BrokerId
 from spec.language.errors import UsageError
-from spec.what_if.cluster import KnownCluster, PartitionStatus, listed
+from spec.what_if.cluster import KnownCluster, PartitionStatus
 from spec.what_if.events import ClusterEvent
-from statemachines.cluster import Cluster, P
+from statemachines.cluster import Cluster
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
@@ -70,7 +70,6 @@ class RunningCluster(Cluster):
             unclean=cluster.permits_unclean(release),
             logs=self._logs,
         )
-        self._described = cluster.partitions.keys()
         self._logs.lagging = {
             PartitionAndReplica(partition, broker)
             for partition, status in cluster.partitions.items()
@@ -87,28 +86,16 @@ class RunningCluster(Cluster):
         Raises:
             UsageError: it cannot happen now; nothing has changed.
         """
-        event.apply(self)
+        try:
+            event.apply(self)
+        except ValueError as refused:
+            raise UsageError(f"{event}: {refused}") from None
         self.settle()
 
     def restart(self, *brokers: BrokerId) -> None:
         """Brokers start, and all that they keep catches up."""
         super().restart(*brokers)
         self._logs.catch_up(brokers)
-
-    def reassign(self, targets: Mapping[P, Sequence[BrokerId] | None]) -> None:
-        """Partitions that were described are to be kept by other brokers that are known.
-
-        Raises:
-            UsageError: some are not; nothing has changed.
-        """
-        for partition, target in targets.items():
-            named = TopicPartition(*partition)
-            if named not in self._described:
-                raise UsageError(f"reassignment of {named}: there is no such partition")
-            if strangers := {*(target or ())} - self.brokers.keys():
-                there = f"there is no broker {listed(strangers)}; there are {listed(self.brokers)}"
-                raise UsageError(f"reassignment of {named}: {there}")
-        super().reassign(targets)
 
     # How it is laid out.
 

@@ -12,20 +12,20 @@ longer for that, and ends alike.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from election.ids import BrokerId
 from spec.language.errors import UsageError
+from spec.systems.cluster import TOPIC
 from spec.what_if.cluster import KnownCluster, PartitionStatus, listed
 from spec.what_if.events import (
     AllowUnclean,
     AnotherController,
     ClusterEvent,
     Crash,
-    ElectPreferred,
+    EventOfBrokers,
     Reassign,
-    Return,
     Shutdown,
 )
 from statemachines.controller.control_design import control_design_of
@@ -34,10 +34,10 @@ from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import REASSIGN_PARTITIONS
 from statemachines.releases import RELEASES
 
-__all__ = ["MOVE", "Situation", "brokers_by_place", "situations"]
+__all__ = ["PARTITION", "Situation", "brokers_by_place", "situations"]
 
-MOVE: Final = "reassignment"
-"""The event that a partition is asked to move."""
+PARTITION: Final = TopicPartition(TOPIC, 0)
+"""What a partition is called that is looked at alone."""
 
 
 class Situation(NamedTuple):
@@ -47,8 +47,8 @@ class Situation(NamedTuple):
     leader: BrokerId | None
     isr: tuple[BrokerId, ...]
     live: frozenset[BrokerId]
-    events: tuple[str, ...]
-    """Sorted; like "crash of 0", where 0 is the first replica's broker, and "crash of 0 (2)": it crashes again."""
+    events: tuple[ClusterEvent, ...]
+    """Of one broker each, or of all; what happens twice is there twice. By how they are called."""
     min_isr: int
     unclean: bool
     target: tuple[BrokerId, ...] = ()
@@ -92,9 +92,13 @@ class Situation(NamedTuple):
         return max((self.replicas, *(1 + broker for broker in self.target)))
 
     @property
-    def kinds(self) -> Counter[str]:
+    def kinds(self) -> Counter[type[ClusterEvent]]:
         """How many events there are of each kind."""
-        return Counter(event.split()[0] for event in self.events)
+        return Counter(map(type, self.events))
+
+    def brokers_with(self, *kinds: type[EventOfBrokers]) -> frozenset[BrokerId]:
+        """The brokers to which something of these kinds is to happen."""
+        return frozenset(broker for event in self.events if isinstance(event, kinds) for broker in event.brokers)
 
 
 def situations(
@@ -106,8 +110,7 @@ def situations(
         UsageError: an event cannot be explored, or a partition is to move twice, or moves as it does in no release.
     """
     for event in events:
-        if isinstance(event, AllowUnclean):
-            event.require_release(release)
+        event.require_known(cluster, release)
     by_default = cluster.permits_unclean(release) or AllowUnclean() in events
     of_topics = {event.topic for event in events if isinstance(event, AllowUnclean)}
     planned, targets = tuple(_planned(cluster, events)), _targets(cluster, events)
@@ -128,9 +131,10 @@ def situations(
                 raise UsageError(f"{partition} is being reassigned; --any-order explores no other move of it")
             target = status.assignment.target_replicas
         place = {broker: number for number, broker in enumerate(brokers_by_place(status, target))}
+        asked = (Reassign({PARTITION: target}),) if partition in targets else ()
         isr = [place[broker] for broker in status.isr]
         permitted = cluster.unclean.get(partition.topic, by_default) or partition.topic in of_topics
-        happens = (each.at(place) for each in planned if each.broker is None or each.broker in place)
+        reach_it = (each.seen_by(PARTITION, place) for each in (*planned, *asked))
         moving, adding, removing = (
             tuple(place[broker] for broker in brokers)
             for brokers in (target, status.assignment.adding_replicas, status.assignment.removing_replicas)
@@ -140,7 +144,7 @@ def situations(
             None if status.leader is None else place[status.leader],
             tuple(sorted(isr) if target else isr),
             frozenset(place[broker] for broker in place if broker in cluster.live),
-            tuple(sorted((*happens, *([MOVE] if partition in targets else ())))),
+            tuple(sorted((each for each in reach_it if each is not None), key=str)),
             cluster.min_isr[partition.topic],
             permitted,
             moving,
@@ -175,15 +179,10 @@ def _targets(cluster: KnownCluster, events: Sequence[ClusterEvent]) -> dict[Topi
     """Where partitions are to move to; a plan also names those that stay, which have moved at once."""
     found: dict[TopicPartition, tuple[BrokerId, ...]] = {}
     for event in events:
-        for partition, target in event.targets.items() if isinstance(event, Reassign) else ():
-            if partition not in cluster.partitions:
-                raise UsageError(f"reassignment of {partition}: there is no such partition")
-            if strangers := set(target) - cluster.brokers:
-                there = f"there is no broker {listed(strangers)}; there are {listed(cluster.brokers)}"
-                raise UsageError(f"reassignment of {partition}: {there}")
+        for partition, target in event.moves if isinstance(event, Reassign) else ():
             if partition in found:
                 raise UsageError(f"{partition} is to move twice; --any-order explores one move of a partition")
-            found[partition] = tuple(target)
+            found[partition] = target
     return {
         partition: target
         for partition, target in found.items()
@@ -191,42 +190,13 @@ def _targets(cluster: KnownCluster, events: Sequence[ClusterEvent]) -> dict[Topi
     }
 
 
-class _Once(NamedTuple):
-    """Something that is to happen to a broker, or to all."""
-
-    kind: str
-    broker: BrokerId | None
-    time: int
-    """For the first time, the second, ..."""
-
-    def at(self, place: Mapping[BrokerId, int]) -> str:
-        """As it is planned for a partition whose brokers have these places."""
-        whom = "" if self.broker is None else f" of {place[self.broker]}"
-        return f"{self.kind}{whom}" + (f" ({self.time})" if self.time > 1 else "")
-
-
-def _planned(cluster: KnownCluster, events: Sequence[ClusterEvent]) -> Iterator[_Once]:
-    """What happens, thing by thing."""
-    times: Counter[tuple[str, BrokerId | None]] = Counter()
+def _planned(cluster: KnownCluster, events: Sequence[ClusterEvent]) -> Iterator[ClusterEvent]:
+    """What happens to brokers, one by one; where that of the controller goes first, another is controller."""
+    stays = True
     for event in events:
-        one_by_one: list[tuple[str, BrokerId | None]] = []
-        match event:
-            case Crash(brokers) | Shutdown(brokers) | Return(brokers):
-                if strangers := set(brokers) - cluster.brokers:
-                    there = listed(cluster.brokers)
-                    raise UsageError(f"{event}: there is no broker {listed(strangers)}; there are {there}")
-                one_by_one = [(type(event).__name__.lower(), broker) for broker in brokers]
-                leaves = not isinstance(event, Return) and cluster.controller in brokers
-                if leaves and not times["crash", cluster.controller] + times["shutdown", cluster.controller]:
-                    one_by_one.append(("failover", None))
-            case ElectPreferred():
-                one_by_one = [("election", None)]
-            case AnotherController():
-                one_by_one = [("failover", None)]
-            case AllowUnclean(topic):
-                if topic is not None and topic not in cluster.topics:
-                    there = ", ".join(cluster.topics)
-                    raise UsageError(f"{event}: there is no topic {topic}; there are {there}")
-        for kind, broker in one_by_one:
-            times[kind, broker] += 1
-            yield _Once(kind, broker, times[kind, broker])
+        if isinstance(event, AllowUnclean | Reassign):  # from the beginning, and of each partition by itself
+            continue
+        yield from event.one_by_one()
+        if stays and isinstance(event, Crash | Shutdown) and cluster.controller in event.brokers:
+            stays = False
+            yield AnotherController()

@@ -5,6 +5,7 @@ the theory, what has to hold, and how it is seen. Each is a class over the one b
 `spec.systems.cluster`.
 """
 
+from spec.systems.reassignment.actions import log_deleted
 from spec.systems.reassignment.reassignment import Reassignment
 from spec.systems.reassignment.state import (
     PARTITION,
@@ -15,4 +16,13 @@ from spec.systems.reassignment.state import (
     by_node,
 )
 
-__all__ = ["Reassignment", "PARTITION", "Brokers", "ReassignedCluster", "ReassigningZkClient", "by_api", "by_node"]
+__all__ = [
+    "PARTITION",
+    "Brokers",
+    "ReassignedCluster",
+    "ReassigningZkClient",
+    "Reassignment",
+    "by_api",
+    "by_node",
+    "log_deleted",
+]

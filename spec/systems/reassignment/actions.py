@@ -25,6 +25,11 @@ from statemachines.messages.topic_partition import PartitionAndReplica, TopicPar
 from statemachines.messages.zk_data import REASSIGN_PARTITIONS
 
 
+def log_deleted(broker: BrokerId) -> str:
+    """What is said of a step in which a broker deletes its log."""
+    return f"broker {broker} deletes its log"
+
+
 class ReassignmentActions(ReassignmentVariables[R]):
     """What happens to a partition that moves."""
 
@@ -68,7 +73,7 @@ class ReassignmentActions(ReassignmentVariables[R]):
         if not isinstance(request, StopReplicaRequest) or broker not in s.registered:
             return
         if any(each.deletePartition or request.deletePartitions for each in request.partitionStates):
-            say(f"broker {broker} deletes its log")
+            say(log_deleted(broker))
             if broker in s.complete:
                 s.complete -= {broker}
 

@@ -18,11 +18,9 @@ from spec.releases import valuation
 from spec.systems.cluster import TOPIC, Role
 from spec.what_if.any_order import (
     ARRIVES,
-    RULES,
-    WORST,
+    HEALTH_BY_PROPERTY,
     AnyOrder,
     BrokenRule,
-    EventsInAnyOrder,
     PlanBounds,
     in_any_order,
     system_of,
@@ -38,10 +36,11 @@ from spec.what_if.events import (
     Return,
     Shutdown,
 )
+from spec.what_if.events_in_any_order import RULES, EventsInAnyOrder
 from spec.what_if.plan import EventPlan, PlannedCluster
 from spec.what_if.planned_move import MovingCluster, PlannedMove
 from spec.what_if.prediction import PartitionHealth, what_if
-from spec.what_if.situations import MOVE, Situation, brokers_by_place, situations
+from spec.what_if.situations import PARTITION, Situation, brokers_by_place, situations
 from statemachines.controller.control_design import control_design_of
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr
@@ -112,7 +111,7 @@ def test_the_preferred_leader_is_elected_some_time() -> None:
 
 def test_the_controllers_broker_dies_which_is_a_failover_for_all() -> None:
     found = situations(cluster(status(1, 2), status(3, 4), controller=1), [Crash(1)])
-    assert {situation.events for situation in found} == {("crash of 0", "failover"), ("failover",)}
+    assert {situation.events for situation in found} == {(AnotherController(), Crash(0)), (AnotherController(),)}
 
 
 @pytest.mark.parametrize(("release", "by_default"), [("0.10.2", True), ("0.11", False), ("3.9", False)])
@@ -130,7 +129,7 @@ def test_unclean_elections_are_permitted_as_by_default_in_a_release(release: str
 def test_partitions_that_are_alike() -> None:
     found = situations(cluster(status(1, 2), status(3, 1), status(1, 4), status(4, 2)), [Crash(1)])
     numbers = {situation.events: [each.partition for each in partitions] for situation, partitions in found.items()}
-    assert numbers == {("crash of 0",): [0, 2], ("crash of 1",): [1], (): [3]}
+    assert numbers == {(Crash(0),): [0, 2], (Crash(1),): [1], (): [3]}
 
 
 @pytest.mark.parametrize(
@@ -161,7 +160,7 @@ class Apart(EventsInAnyOrder):
 
 def in_full(subject: EventPlan[Any], *more: str) -> dict[str, str]:
     """What is found of each outcome; and that there is an end, and no bound cuts off what comes before it."""
-    result = check(subject, properties=[*WORST, *more, "comes_to_rest", "at_a_bound"], keep_going=True)
+    result = check(subject, properties=[*HEALTH_BY_PROPERTY, *more, "comes_to_rest", "at_a_bound"], keep_going=True)
     verdicts = {each.name: each.verdict for each in result.properties}
     assert (verdicts.pop("comes_to_rest"), verdicts.pop("at_a_bound")) == ("witnessed", "unwitnessed")
     assert verdicts.pop("type_ok") == "holds"
@@ -182,8 +181,7 @@ def renamed(
         isr=tuple(sorted(isr) if situation.target else isr),
         live=frozenset(order[each] for each in situation.live),
         events=tuple(
-            f"{kind} of {order[int(broker)]}" if broker else kind
-            for kind, _, broker in (event.partition(" of ") for event in situation.events)
+            seen for each in situation.events if (seen := each.seen_by(PARTITION, dict(enumerate(order)))) is not None
         ),
         target=tuple(order[each] for each in situation.target),
     )
@@ -195,23 +193,23 @@ def renamed(
 @pytest.mark.parametrize(
     ("order", "events", "release", "unclean"),
     [
-        ((1, 0), ("crash of 0", "return of 0", "crash of 1", "failover"), "3.9", False),
-        ((1, 0), ("shutdown of 0", "return of 0", "crash of 1"), "2.2", True),
+        ((1, 0), (Crash(0), Return(0), Crash(1), AnotherController()), "3.9", False),
+        ((1, 0), (Shutdown(0), Return(0), Crash(1)), "2.2", True),
         pytest.param(
-            (1, 0), ("crash of 0", "return of 0", "election", "failover"), "3.9", False, marks=pytest.mark.long
+            (1, 0), (Crash(0), Return(0), ElectPreferred(), AnotherController()), "3.9", False, marks=pytest.mark.long
         ),
         *(
             pytest.param((2, 0, 1), *row, marks=pytest.mark.long)
             for row in (
-                (("crash of 0", "return of 0", "crash of 1", "failover"), "3.9", False),
-                (("shutdown of 0", "return of 0", "crash of 1", "crash of 2"), "3.9", True),
-                (("crash of 0", "return of 0", "election", "crash of 1"), "2.2", False),
+                ((Crash(0), Return(0), Crash(1), AnotherController()), "3.9", False),
+                ((Shutdown(0), Return(0), Crash(1), Crash(2)), "3.9", True),
+                ((Crash(0), Return(0), ElectPreferred(), Crash(1)), "2.2", False),
             )
         ),
     ],
 )
 def test_what_brokers_are_called_decides_nothing_but_what_is_done_first(
-    order: tuple[int, ...], events: tuple[str, ...], release: str, unclean: bool
+    order: tuple[int, ...], events: tuple[ClusterEvent, ...], release: str, unclean: bool
 ) -> None:
     """Replicas of several dead brokers go offline in the order of ids: a way may be a step longer, its end is not."""
     everyone = tuple(range(len(order)))
@@ -253,24 +251,18 @@ class Whole(EventsInAnyOrder):
 @pytest.mark.parametrize(
     ("others", "events"),
     [
-        pytest.param(
-            (), ("crash of 0", "return of 0", "crash of 1", "crash of 2"), id="a broker", marks=pytest.mark.long
-        ),
-        pytest.param((), ("shutdown of 0", "shutdown of 2", "return of 2"), id="a broker that shuts down"),
-        pytest.param(
-            ((1, 2),), ("crash of 0", "return of 0", "crash of 2"), id="a partition", marks=pytest.mark.long
-        ),
-        pytest.param(
-            ((2, 0),), ("crash of 0", "crash of 2", "return of 2"), id="another partition", marks=pytest.mark.long
-        ),
+        pytest.param((), (Crash(0), Return(0), Crash(1), Crash(2)), id="a broker", marks=pytest.mark.long),
+        pytest.param((), (Shutdown(0), Shutdown(2), Return(2)), id="a broker that shuts down"),
+        pytest.param(((1, 2),), (Crash(0), Return(0), Crash(2)), id="a partition", marks=pytest.mark.long),
+        pytest.param(((2, 0),), (Crash(0), Crash(2), Return(2)), id="another partition", marks=pytest.mark.long),
     ],
 )
 @pytest.mark.parametrize("release", ["3.9", pytest.param("2.2", marks=pytest.mark.long)])
 def test_what_else_there_is_in_a_cluster_decides_nothing(
-    others: tuple[tuple[int, ...], ...], events: tuple[str, ...], release: str
+    others: tuple[tuple[int, ...], ...], events: tuple[ClusterEvent, ...], release: str
 ) -> None:
     """A partition on brokers 0 and 1 is explored alone; and with broker 2 beside it, and what happens to that one."""
-    own = tuple(event for event in events if not event.endswith("2"))
+    own = tuple(event for event in events if event.seen_by(PARTITION, {0: 0, 1: 1}) is not None)
     alone = Situation(2, 0, (0, 1), frozenset({0, 1}), own, 2, False)
     beside = alone._replace(live=frozenset({0, 1, 2}), events=events)
     within = system_of(beside._replace(replicas=3), release, WIDE)
@@ -315,8 +307,8 @@ def test_a_broker_dies_returns_and_dies_again() -> None:
     assert worst(found) is PartitionHealth.Offline
     [case] = found.cases
     assert case.trace is not None
-    happened = [each.step.action for each in case.trace.steps]
-    assert (happened.count("die"), happened.count("come_back")) == (3, 2)
+    happened = [each.step.parameters.get("event") for each in case.trace.steps]
+    assert [happened.count(each) for each in (Crash(0), Return(0), Crash(1))] == [2, 2, 1]
     with pytest.raises(UsageError, match="these events cannot all happen"):
         in_any_order(cluster(status(1, 2)), Crash(1), Crash(1))
 
@@ -353,15 +345,35 @@ def test_an_election_that_is_not_needed_happens_too() -> None:
     assert worst(in_any_order(cluster(status(1, 2), min_isr=3), ElectPreferred())) is PartitionHealth.UnderMinIsr
 
 
+@pytest.mark.parametrize("release", ["2.3", "3.9"])
+def test_the_preferred_leader_of_a_single_replica(release: str) -> None:
+    """It leads already, or is gone; an election that is asked for happens, and brings nothing."""
+    assert worst(in_any_order(cluster(status(1)), ElectPreferred(), release=release)) is PartitionHealth.Online
+    assert worst(in_any_order(cluster(status(1)), ElectPreferred(), Crash(1))) is PartitionHealth.Offline
+
+
+def test_the_way_to_the_worst_is_told_with_the_clusters_own_brokers() -> None:
+    found = str(in_any_order(cluster(status(4, 2)), Crash(4), Return(4), Crash(2)))
+    way = [line.partition(". ")[2] for line in found.splitlines() if line.startswith("     ")]
+    assert way == [
+        "broker 2 dies",
+        "broker 4 dies",
+        "the controller sees which brokers there are",
+        "the controller writes who is in sync: no broker leads; in sync: 2",
+        "broker 4 starts",
+        "the controller sees which brokers there are",
+    ]
+
+
 def test_the_first_thing_happens_to_a_cluster_at_rest() -> None:
     [case] = in_any_order(cluster(status(1, 2)), Crash(1, 2)).cases
     assert case.trace is not None
     steps = [each.step.action for each in case.trace.steps]
-    assert steps.index("become_controller") < steps.index("die")
+    assert steps.index("become_controller") < steps.index("happen")
 
 
 def test_a_bound_that_cuts_something_off_is_seen() -> None:
-    situation = Situation(2, 0, (0, 1), frozenset({0, 1}), ("crash of 0", "crash of 1"), 1, False)
+    situation = Situation(2, 0, (0, 1), frozenset({0, 1}), (Crash(0), Crash(1)), 1, False)
     cut = check(system_of(situation, "3.9", PlanBounds(1, 0)), properties=["at_a_bound"], engine="reference")
     assert cut.verdict == "holds"
     wide = check(system_of(situation, "3.9", PlanBounds(9, 0)), properties=["at_a_bound"], engine="reference")
@@ -453,7 +465,7 @@ def test_a_rule_that_breaks_is_a_fault_of_the_program_and_no_outcome(
 
 
 def test_each_invariant_is_an_outcome_or_a_rule_or_breaks_in_some_release() -> None:
-    situation = Situation(2, 0, (0, 1), frozenset({0, 1}), ("crash of 0",), 1, False)
+    situation = Situation(2, 0, (0, 1), frozenset({0, 1}), (Crash(0),), 1, False)
     invariants = {each.name for each in system_of(situation, "3.9").properties if each.kind != "sometimes"}
     broken = {
         name
@@ -461,7 +473,7 @@ def test_each_invariant_is_an_outcome_or_a_rule_or_breaks_in_some_release() -> N
         if instance.system == "partitions" and instance.release and not instance.constants.get("lost_replies")
         for name in instance.broken
     }
-    assert invariants == {*WORST, *RULES} | broken
+    assert invariants == {*HEALTH_BY_PROPERTY, *RULES} | broken
     assert not broken & {*RULES}
 
 
@@ -539,7 +551,8 @@ def test_a_slow_queue_brings_nothing_else(
     system = system_of(situation, release, PlanBounds(9, 3))
     cls: Any = type("WithSlowQueues", (WithSlowQueues,), {"situation": situation})
     at_once, later = (
-        check(each, properties=list(WORST), keep_going=True) for each in (system, cls(**system.valuation))
+        check(each, properties=list(HEALTH_BY_PROPERTY), keep_going=True)
+        for each in (system, cls(**system.valuation))
     )
     assert later.distinct_states > at_once.distinct_states
     verdicts = [[(each.name, each.verdict) for each in result.properties] for result in (at_once, later)]
@@ -685,15 +698,15 @@ class MoveApart(PlannedMove):
 @pytest.mark.parametrize(
     ("order", "events", "release"),
     [
-        ((2, 0, 1), ("crash of 0", MOVE), "3.9"),
+        ((2, 0, 1), (Crash(0), Reassign({PARTITION: (1, 2)})), "3.9"),
         *(
-            pytest.param((2, 0, 1), ("crash of 0", "crash of 2", MOVE), each, marks=pytest.mark.long)
+            pytest.param((2, 0, 1), (Crash(0), Crash(2), Reassign({PARTITION: (1, 2)})), each, marks=pytest.mark.long)
             for each in ("2.3", "3.9")
         ),
     ],
 )
 def test_what_brokers_are_called_decides_nothing_of_a_move(
-    order: tuple[int, ...], events: tuple[str, ...], release: str
+    order: tuple[int, ...], events: tuple[ClusterEvent, ...], release: str
 ) -> None:
     situation = Situation(2, 0, (0, 1), frozenset(order), events, 2, False, (1, 2))
     one, other = (in_full(each, ARRIVES) for each in renamed(situation, release, order, MoveApart))
@@ -819,13 +832,13 @@ def test_what_holds_of_moves_in_every_release() -> None:
     invariants: set[str] = set()
     for release in {str(valuation(PlannedMove.releases, each)): each for each in RELEASES}.values():
         for replicas, target, unclean, events in (
-            (1, (1,), True, ("crash of 0", "crash of 1", "failover", "return of 0")),
-            (2, (2,), False, ("crash of 1", "failover", "failover (2)")),
-            (2, (1, 0), False, ("crash of 1", "failover", "return of 1")),
-            (2, (1, 2), False, ("crash of 0", "failover", "return of 0")),
+            (1, (1,), True, (Crash(0), Crash(1), AnotherController(), Return(0))),
+            (2, (2,), False, (Crash(1), AnotherController(), AnotherController())),
+            (2, (1, 0), False, (Crash(1), AnotherController(), Return(1))),
+            (2, (1, 2), False, (Crash(0), AnotherController(), Return(0))),
         ):
             live = frozenset(range(3 if 2 in target else 2))
-            planned = tuple(sorted((*events, MOVE)))
+            planned = (*events, Reassign({PARTITION: target}))
             situation = Situation(replicas, 0, tuple(range(replicas)), live, planned, 2, unclean, target)
             system = system_of(situation, release)
             invariants = {each.name for each in system.properties if each.kind != "sometimes"}

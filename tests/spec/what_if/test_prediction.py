@@ -315,7 +315,7 @@ def test_as_json() -> None:
         (Crash(), "no broker is named"),
         (Crash(1, 1), "1 is named twice"),
         (Crash(9), "there is no broker 9; there are 1, 2, 3, 4"),
-        (Return(1), "1 is alive then"),
+        (Return(1), "broker 1 runs already"),
         (Shutdown(7, 8), "there is no broker 7, 8"),
         (Reassign({TopicPartition("u", 0): (1,)}), "there is no such partition"),
     ],
@@ -326,7 +326,7 @@ def test_what_cannot_happen_is_refused(event: ClusterEvent, says: str) -> None:
 
 
 def test_a_dead_broker_does_not_die_again() -> None:
-    with pytest.raises(UsageError, match="crash of 1: 1 is not alive then"):
+    with pytest.raises(UsageError, match="crash of 1: broker 1 does not run"):
         what_if(cluster(status(1, 2)), Crash(1), Crash(1))
 
 

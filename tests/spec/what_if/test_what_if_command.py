@@ -83,7 +83,7 @@ def test_an_older_controller(asked: Asked) -> None:
         ("--crash one", 2, "Error: --crash takes brokers, like 1,3, not 'one'"),
         ("--crash 1,,3", 2, "Error: --crash takes brokers"),
         ("--crash 9", 2, "Error: crash of 9: there is no broker 9; there are 1, 2, 3"),
-        ("--return 1", 2, "Error: return of 1: 1 is alive then"),
+        ("--return 1", 2, "Error: return of 1: broker 1 runs already"),
         ("--return 1 --any-order", 2, "Error: --any-order: these events cannot all happen to t-0"),
         ("--reassign {plan} --crash 2 --any-order", 0, "in any order, Kafka 3.9: reassignment of 1 partition; crash"),
         (

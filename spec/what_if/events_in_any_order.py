@@ -1,0 +1,61 @@
+"""Brokers die, return and shut down, leaders are elected: the system `partitions` with a plan in place of bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from election.ids import BrokerId
+from spec.language import action, require
+from spec.systems.partitions import Partitions
+from spec.what_if.plan import EventPlan, ExploredCluster, P
+from statemachines.messages.topic_partition import TopicPartition
+
+__all__ = ["RULES", "EventsInAnyOrder"]
+
+RULES: Final = (
+    *("leader_in_isr", "isr_within_assigned", "leader_epoch_monotone", "one_leader_per_epoch"),
+    *("presumed_leader_legit", "clean_election", "legal_psm", "legal_rsm", "new_has_no_state"),
+    *("cache_not_ahead", "cache_fresh", "online_has_live_leader", "offline_only_if_stuck", "rsm_domain"),
+    *("told_as_written", "elected_from_what_is_there", "isr_survives_election"),
+    *("zk.version_step", "zk.one_shot", "zk.ephemeral_owned"),
+)
+"""The invariants of `partitions` that hold in every release, where no answer is lost. Not among them are those that a
+bug of a release breaks, like `fenced_writes` before 2.2 and `dead_not_in_isr`: what comes of these bugs is an
+outcome, and told as one."""
+
+
+class ExploredPartitions(ExploredCluster):
+    """Where brokers may be shut down, and an administrator asks for elections."""
+
+    def shut_down(self, broker: BrokerId, attempts: int) -> None:
+        """A broker asks once; it is gone some time after."""
+        self.s.exiting |= {broker}
+        Partitions.shut_down(self.system, self.s, broker)
+
+    def elect(self, partitions: Iterable[TopicPartition]) -> None:
+        """Nothing comes of it where the controller knows that the preferred replica leads, or of no leader yet."""
+        require(self.s.active and self.s.idle)
+        for partition in partitions:
+            known = self.system.context.of(self.s.context).leadership_of(partition)
+            if known is not None and known.leader_and_isr.leader != self.system.assignments[partition].replicas[0]:
+                Partitions.elect_preferred(self.system, self.s, partition)
+
+
+class EventsInAnyOrder(EventPlan[P], Partitions[P]):
+    """`partitions`, where what happens to brokers is planned, and the order is not."""
+
+    name = "events-in-any-order"
+    leaves_out = "bounced brokers, reassignment, deletion, log directories"
+    explored = ExploredPartitions
+    rules = RULES
+    shut_down: Any = None
+    elect_preferred: Any = None
+    """These are events."""
+
+    @action(when=lambda self: self.shutdowns, actor="broker")
+    def exit(self, s: P, broker: BrokerId) -> None:
+        """A broker that has asked is gone, with the answer or without one."""
+        require(s.idle and broker in s.exiting)
+        s.exiting -= {broker}
+        self.explored(self, s).crash(broker)
