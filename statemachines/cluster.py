@@ -102,6 +102,8 @@ class Cluster:
         unclean: whether replicas that are not in sync may be elected where a topic does not say
             [unclean.leader.election.enable].
         logs: the logs of replicas; else a replica that can catch up does.
+        auto_leader_rebalance: whether controllers look by themselves, when `rebalance` says that it is time, whether
+            preferred replicas lead [auto.leader.rebalance.enable].
 
     Raises:
         InvalidBrokers: a broker is named twice, or has no id of a broker.
@@ -118,6 +120,7 @@ class Cluster:
         controller: BrokerId | None = None,
         unclean: bool = False,
         logs: Logs | None = None,
+        auto_leader_rebalance: bool = True,
     ) -> None:
         ids = in_order("brokers", tuple(brokers))
         if strangers := {*down, *(() if controller is None else (controller,))} - {*ids}:
@@ -131,7 +134,7 @@ class Cluster:
         self.zookeeper.create(None, CONTROLLER_EPOCH, 0)
         self._late: frozenset[BrokerId] = frozenset()
         """The brokers that hear only later that there is no controller, as long as others run."""
-        self._unclean = unclean
+        self._unclean, self._auto_leader_rebalance = unclean, auto_leader_rebalance
         self._stopping: dict[BrokerId, int] = {}
         """The brokers that have been told to stop, in this order, with how often each asks the controller."""
         self.controllers: dict[BrokerId, ClusterController] = {}
@@ -146,7 +149,14 @@ class Cluster:
             self._late = self.live - {controller}
 
     def _add(self, broker: BrokerId, logs: Logs) -> None:
-        controller = ClusterController(broker, self.zookeeper, self.release, self._note, lambda: self._unclean)
+        controller = ClusterController(
+            broker,
+            self.zookeeper,
+            self.release,
+            self._note,
+            lambda: self._unclean,
+            self._auto_leader_rebalance,
+        )
 
         def ask_zookeeper(requests: tuple[ZkRequest, ...]) -> tuple[ZkResponse, ...]:
             return retry_requests_until_connected(self.zookeeper, controller.me.session, requests)
@@ -324,6 +334,22 @@ class Cluster:
                 ),
             )
         )
+
+    def rebalance(self) -> None:
+        """It is time: the controller looks whether preferred replicas lead.
+
+        Time does not pass in a cluster in memory. In Kafka that is 5 seconds after a failover, and every 300 seconds
+        from then on [leader.imbalance.check.interval.seconds]. Where others lead more than a tenth of the partitions
+        that prefer a broker, it is elected for those that it can lead.
+
+        Raises:
+            ValueError: there is no controller, or it is not going to look; nothing has happened.
+        """
+        controller = self.controller
+        if controller is None or not self.controllers[controller].rebalance_timer.due_in:
+            raise ValueError("no controller is going to look whether preferred replicas lead")
+        self._something_happens()
+        self.controllers[controller].rebalance()
 
     def allow_unclean(self, topic: TopicName | None = None) -> None:
         """An administrator permits that replicas lead that are not in sync.

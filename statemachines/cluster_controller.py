@@ -43,6 +43,7 @@ class ClusterController(KafkaController):
         release: whose rules it goes by.
         note: what becomes of what it does.
         unclean: asked, when it is elected, whether unclean elections are permitted where a topic does not say.
+        auto_leader_rebalance: whether it looks by itself whether preferred replicas lead.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class ClusterController(KafkaController):
         release: str,
         note: Callable[[Effect], object],
         unclean: Callable[[], bool],
+        auto_leader_rebalance: bool,
     ) -> None:
         design, context = control_design_of(release), ControllerContext()
         self.channels = ControllerChannelManager(context, design=design)
@@ -60,7 +62,14 @@ class ClusterController(KafkaController):
         """What waits, or is in process, for somebody who asked."""
         channels = ReleaseChannels(self.channels, design)
         events = event_processor(broker, self._send, context, design, channels, log=note)
-        super().__init__(design_of(release), zookeeper, broker, events, answer=self._reply)
+        super().__init__(
+            design_of(release),
+            zookeeper,
+            broker,
+            events,
+            answer=self._reply,
+            auto_leader_rebalance=auto_leader_rebalance,
+        )
 
     # Who asks.
 

@@ -312,5 +312,6 @@ WHOLE: Final[Mapping[str, Callable[[Any], Any]]] = {
     "being_reassigned": lambda told: frozenset(map(parsed, told)),
     "queue": lambda told: list(map(decoded_event, told)),
     "active": tuple,
+    "checks": list,
 }
 """What is to be seen of a whole controller."""

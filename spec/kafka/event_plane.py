@@ -304,6 +304,7 @@ class EventPlane(World):
                 if path.startswith(SEEN)
             },
             "queue": list(map(event_name, self.queue)),
+            "checks": sorted(self.controller.rebalance_timer.due_in),
             "left_in_batches": [
                 (
                     batch.state.leader_and_isr,
@@ -382,6 +383,11 @@ class EventPlane(World):
     def rebalance(self) -> None:
         """It is time to rebalance."""
         self.controller.put(call(self.processor.process_auto_preferred_replica_leader_election))
+
+    def check_is_due(self) -> None:
+        """The time has come at which it looks by itself whether preferred replicas lead, if there is such a time."""
+        if self.controller.rebalance_timer.due_in:
+            self.controller.rebalance()
 
     def permit_unclean(self, topic: TopicName | None) -> None:
         """Unclean elections are permitted, of a topic or by default."""

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Concatenate, ParamSpec
 
 from election.ids import BrokerId
-from spec.language import Size, Step, action, constant, initial, invariant, require, sometimes, switches
+from spec.language import (
+    Size,
+    Step,
+    action,
+    constant,
+    initial,
+    invariant,
+    require,
+    sometimes,
+    switches,
+    transition_invariant,
+)
 from spec.parts.controller_calls import stack_frames_of
 from spec.releases import ByRelease
 from spec.systems.cluster import ANSWERS, TOPIC, TOPIC_PATH, C, ClusterSpec, isr_may_change, leaders_wait
 from statemachines.controller.broker_changes import BrokerChanges
-from statemachines.controller.calls import Call, Frame, StackFrames
+from statemachines.controller.calls import Call, Calls, Frame, StackFrames
 from statemachines.controller.control_design import ControlDesign, control_design_of
 from statemachines.controller.controlled_shutdown import ControlledShutdown
 from statemachines.controller.design import CONTROLLER_EPOCH
@@ -33,6 +44,8 @@ from statemachines.messages.topic_partition import PartitionAndReplica, TopicPar
 from statemachines.tables.partition import NewPartition, OfflinePartition, OnlinePartition
 from statemachines.tables.replica import NewReplica, OfflineReplica, OnlineReplica, ReplicaDeletionIneligible
 from statemachines.zookeeper.tree import Node
+
+P = ParamSpec("P")
 
 
 def may_be_offline_though_led(self: Partitions[Any]) -> bool:
@@ -82,6 +95,16 @@ class Partitions(ClusterSpec[C]):
     shutdowns: bool = constant(True, "Brokers ask for a controlled shutdown.")
     preferred_elections: bool = constant(True, "An administrator asks for preferred leaders.")
     unclean_elections: bool = constant(False, "An administrator asks for unclean elections, as since 2.4.")
+    rebalances: bool = constant(
+        False, "The controller looks by itself whether preferred replicas lead [auto.leader.rebalance.enable]."
+    )
+    imbalance_percentage: int = constant(
+        10,
+        "Up to which share of the partitions that prefer a broker others may lead, before it looks after that "
+        "[leader.imbalance.per.broker.percentage].",
+        at_least=0,
+        at_most=100,
+    )
     lost_replies: bool = constant(
         False, "The connection may be lost after ZooKeeper has done what a change asks for, any number of times."
     )
@@ -99,6 +122,7 @@ class Partitions(ClusterSpec[C]):
                 "retry_alone",
             ),
             *("leader_recovery", "clear_batch", "broker_epoch", "elect_if_created"),
+            *("rebalance_together", "rebalance_electable"),
             *("alter_partition", "check_alter_epochs", "live_isr_check", "read_back_alteration"),
         ],
     )
@@ -133,7 +157,16 @@ class Partitions(ClusterSpec[C]):
     @property
     def stack_frames(self) -> StackFrames:
         """The calls that may be left of an event while a change waits, or is over."""
-        return stack_frames_of(ControllerFailover, TopicChanges, BrokerChanges, ControlledShutdown)
+        frames = stack_frames_of(ControllerFailover, TopicChanges, BrokerChanges, ControlledShutdown)
+        return (*frames, *ReplicaLeaderElection.rebalancing(self.preferring)) if self.rebalances else frames
+
+    @property
+    def preferring(self) -> Mapping[BrokerId, Sequence[TopicPartition]]:
+        """Of each broker, the partitions whose preferred replica it keeps."""
+        found: dict[BrokerId, list[TopicPartition]] = {}
+        for partition, assignment in self.assignments.items():
+            found.setdefault(assignment.replicas[0], []).append(partition)
+        return found
 
     @property
     def resume_frames(self) -> tuple[Frame | Call, ...]:
@@ -198,6 +231,70 @@ class Partitions(ClusterSpec[C]):
         require(known is not None and not context.is_live_broker(known.leader_and_isr.leader))
         by_admin = (ElectionType.UNCLEAN, ElectionTrigger.AdminClientTriggered)
         self.begin(s, ControllerEventProcessor.process_replica_leader_election, (partition,), *by_admin)
+
+    @action(when=lambda self: self.rebalances and self.brokers > 1, actor="controller")
+    def check_imbalance(self, s: C) -> None:
+        """It is time to look whether preferred replicas lead. [AutoPreferredReplicaLeaderElection]"""
+        require(s.active and s.idle)
+        self.begin(s, ControllerEventProcessor.process_auto_preferred_replica_leader_election)
+
+    def controller(self, s: C) -> ControllerEventProcessor:
+        """With what is configured."""
+        controller = super().controller(s)
+        controller.leader_imbalance_per_broker_percentage = self.imbalance_percentage
+        return controller
+
+    def begin(self, s: C, handler: Callable[Concatenate[Any, P], Calls], *given: P.args, **named: P.kwargs) -> None:
+        """With what the event is about, where that is asked for."""
+        if self.rebalances:
+            s.rebalanced = handler is ControllerEventProcessor.process_auto_preferred_replica_leader_election
+        super().begin(s, handler, *given, **named)
+
+    def astray(self, s: C, broker: BrokerId) -> Sequence[TopicPartition]:
+        """The partitions that prefer a broker, and are led by others or by none any more."""
+        found = []
+        for partition in self.preferring.get(broker, ()):
+            state = s.state(partition)
+            if state is not None and state.leader != broker:
+                found.append(partition)
+        return found
+
+    def leads_too_little(self, s: C, broker: BrokerId) -> bool:
+        """Whether too many of the partitions that prefer a broker are astray."""
+        preferring = self.preferring.get(broker, ())
+        return 100 * len(self.astray(s, broker)) > self.imbalance_percentage * len(preferring)
+
+    @invariant(where=ClusterSpec.quiet, when=lambda self: self.rebalances)
+    def balanced(self, s: C, broker: BrokerId) -> bool:
+        """P18: when all is quiet after a check, each broker leads enough of what prefers it, or can lead no more."""
+        if not s.rebalanced or not self.leads_too_little(s, broker):
+            return True
+        if broker not in s.registered or broker in s.context.shutting_down_broker_ids:
+            return True
+        states = map(s.state, self.astray(s, broker))
+        return all(state is None or broker not in state.isr for state in states)
+
+    @transition_invariant(when=lambda self: self.rebalances, of="check_imbalance")
+    def lets_a_few_astray(self, before: C, after: C) -> bool:
+        """P18: a check elects nobody where no broker leads too little, as far as the controller knows."""
+        knows = all(self.knows(before, partition) for partition in self.assignments)
+        return not knows or after.idle or any(self.leads_too_little(before, broker) for broker in self.broker_ids)
+
+    def knows(self, s: C, partition: TopicPartition) -> bool:
+        """Whether the controller knows who leads a partition."""
+        known, state = s.context.partition_leadership_info.get(partition), s.state(partition)
+        return state is None or (known is not None and known.leader_and_isr.leader == state.leader)
+
+    @sometimes(when=lambda self: self.rebalances and self.brokers > 1, of="answer_partitions")
+    def leads_again(self, before: C, after: C) -> bool:
+        """A check has the preferred replica of a partition lead, where another did."""
+        if not after.rebalanced:
+            return False
+        for partition, assignment in self.assignments.items():
+            old, new = before.state(partition), after.state(partition)
+            if old is not None and new is not None and old.leader != new.leader == assignment.replicas[0]:
+                return True
+        return False
 
     @invariant(where=ClusterSpec.quiet, when=lambda self: not self.creation)
     def online_replica_is_live(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:

@@ -25,6 +25,7 @@ from spec.what_if.events import (
     Crash,
     ElectPreferred,
     Reassign,
+    Rebalance,
     Return,
     Shutdown,
 )
@@ -41,6 +42,7 @@ OF_BROKERS: Final[Mapping[str, type[Crash] | type[Shutdown] | type[Return]]] = {
 OF_ALL: Final[Mapping[str, ClusterEvent]] = {
     "unclean": AllowUnclean(),
     "prefer": ElectPreferred(),
+    "rebalance": Rebalance(),
     "failover": AnotherController(),
 }
 

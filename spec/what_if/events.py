@@ -6,6 +6,7 @@
     AllowUnclean("t")       unclean elections are permitted, of a topic (since 2.1), or by default (since 2.0)
     Reassign({...})         partitions are to be kept by other brokers, which copy them
     ElectPreferred()        the preferred replica is elected of every partition
+    Rebalance()             the controller looks by itself whether preferred replicas lead
     AnotherController()     another broker becomes controller
 
 An event is a value, and applies itself to a `Subject`: to a `Cluster`, where events happen in one order; in any order
@@ -38,6 +39,7 @@ __all__ = [
     "ElectPreferred",
     "EventOfBrokers",
     "Reassign",
+    "Rebalance",
     "Return",
     "Shutdown",
     "Subject",
@@ -67,6 +69,9 @@ class Subject(Protocol):
 
     def elect(self, partitions: Iterable[TopicPartition]) -> None:
         """Their preferred replicas are to lead."""
+
+    def rebalance(self) -> None:
+        """It is time to look whether preferred replicas lead."""
 
     def fail_over(self) -> None:
         """Another broker is to be controller."""
@@ -287,6 +292,27 @@ class ElectPreferred(ClusterEvent):
     def apply(self, cluster: Subject) -> None:
         """The controller is asked."""
         cluster.elect(cluster.partitions())
+
+
+@dataclass(frozen=True)
+class Rebalance(ClusterEvent):
+    """The controller looks whether preferred replicas lead, as it does every 300 s [auto.leader.rebalance.enable].
+
+    Where others lead more than a tenth of the partitions that prefer a broker, it is elected for those that it can
+    lead.
+    """
+
+    def __str__(self) -> str:
+        return "check of preferred leaders"
+
+    @property
+    def sentence(self) -> str:
+        """Whose doing it is."""
+        return "the controller looks whether preferred replicas lead"
+
+    def apply(self, cluster: Subject) -> None:
+        """The time has come."""
+        cluster.rebalance()
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,10 @@ class ExploredCluster:
         """Not here."""
         raise NotImplementedError
 
+    def rebalance(self) -> None:
+        """Not here: it depends on partitions that are not explored with this one."""
+        raise NotImplementedError
+
     def allow_unclean(self, topic: TopicName | None) -> None:
         """Not here: a situation says whether they are permitted, from the beginning."""
         raise NotImplementedError

@@ -74,6 +74,8 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
     reassign: Any = None
     write_reassignment: Any = None
     """That is an event."""
+    only_administrators_ask: Any = None
+    """It knows them by `write_reassignment`."""
 
     brokers: int = constant(3, "Brokers that keep the partition, or are to.", at_least=1, at_most=6)
 

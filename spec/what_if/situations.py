@@ -26,6 +26,7 @@ from spec.what_if.events import (
     Crash,
     EventOfBrokers,
     Reassign,
+    Rebalance,
     Shutdown,
 )
 from statemachines.controller.control_design import control_design_of
@@ -111,6 +112,11 @@ def situations(
     """
     for event in events:
         event.require_known(cluster, release)
+        if isinstance(event, Rebalance):
+            raise UsageError(
+                f"{event}: how many partitions it is about is that of the whole cluster; "
+                "--any-order explores elections with --prefer"
+            )
     by_default = cluster.permits_unclean(release) or AllowUnclean() in events
     of_topics = {event.topic for event in events if isinstance(event, AllowUnclean)}
     planned, targets = tuple(_planned(cluster, events)), _targets(cluster, events)

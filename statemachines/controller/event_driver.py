@@ -42,6 +42,7 @@ from statemachines.controller.partition_state_machine import (
     PartitionStateChange,
     PartitionStateMachine,
 )
+from statemachines.controller.rebalance_timer import RebalanceTimer
 from statemachines.controller.replica_state_machine import ReplicaStateChange, ReplicaStateMachine
 from statemachines.controller.request_batch import BatchNotEmpty, ControllerBrokerRequestBatch, RequestsNotSent
 from statemachines.controller.state_change import Handled, Processed, StateMachine
@@ -232,6 +233,8 @@ class EventDriver:
         )
         self.zk_client = ControllerZkClient(self.context) if zk_client is None else zk_client
         self.change_by_change = change_by_change
+        self.rebalance_timer = RebalanceTimer(enabled=False)
+        """When it looks by itself whether preferred replicas lead."""
 
     STACK_FRAMES: ClassVar[StackFrames] = ()
     """What may be left of the events of this part of a controller, where a change waits, or is over."""

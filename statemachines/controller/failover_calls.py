@@ -283,7 +283,7 @@ STARTED_BY: Final[Mapping[Stage, Step]] = {
     **dict.fromkeys(
         (
             *(stages.FEATURES, stages.TOPIC_IDS, stages.HANDLE_BROKER_DATA, stages.TOKENS),  # not modelled
-            *(stages.REBALANCE, stages.SCHEDULER, stages.SCHEDULER_LAST),  # no clock runs here
+            *(stages.REBALANCE, stages.SCHEDULER, stages.SCHEDULER_LAST),  # when all is done, see `kafka_controller`
             *(stages.HANDLE_PARTITIONS, stages.LISTEN_PARTITIONS),  # there is a handler for each topic that is known
             *(stages.PREFERRED_0_10, stages.PREFERRED_1_1),  # read when they are held
             *(stages.NEW_DELETION_MANAGER, stages.INIT_DELETION_MANAGER),  # with the read of deletions
@@ -303,11 +303,12 @@ STOPPED_BY: Final[Mapping[Stage, Callable[[ControllerFailover], object]]] = {
     stages.DROP_BROKERS: lambda its: its.handlers.unregister(BROKER_IDS),
     stages.DROP_PARTITIONS: lambda its: its.handlers.unregister_partition_modifications(),
     stages.DROP_REASSIGNMENT_ISR: lambda its: its.handlers.unregister_isrs(),
+    **dict.fromkeys((stages.STOP_REBALANCE, stages.STOP_SCHEDULER), lambda its: its.rebalance_timer.stop()),
     stages.STOP_CHANNELS: lambda its: its._stop_channels(),
     **dict.fromkeys((stages.RESET_EPOCH, stages.RESET_CONTEXT), lambda its: its._forget_context()),
     **dict.fromkeys(
         (
-            *(stages.STOP_DELETE_THREAD, stages.STOP_REBALANCE, stages.STOP_SCHEDULER, stages.STOP_TOKENS),
+            *(stages.STOP_DELETE_THREAD, stages.STOP_TOKENS),
             *(stages.RESET_DELETIONS, stages.STOP_PSM, stages.STOP_RSM),  # what they know is in the context
             stages.DROP_BROKER_DATA,
         ),

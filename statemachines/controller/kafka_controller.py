@@ -33,7 +33,7 @@ from typing import Any, Final, TypeAlias
 from election.ids import BrokerId
 from statemachines.controller.agenda import Agenda, Do
 from statemachines.controller.alter_partition import AlterPartitionResponse
-from statemachines.controller.calls import Call, EventFailure, Processing
+from statemachines.controller.calls import Call, EventFailure, Processing, call
 from statemachines.controller.change_handlers import RegisteredHandlers
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign, control_design_of
@@ -51,6 +51,7 @@ from statemachines.controller.event_driver import BrokerChannels
 from statemachines.controller.event_processor import ControllerEventProcessor, event_processor
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.controller.process import ControllerProcess
+from statemachines.controller.rebalance_timer import RebalanceTimer
 from statemachines.controller.state_change import FailedStateChange, Processed, log_failed_state_change
 from statemachines.controller.threads import TOLD, ControllerEvent, Queued
 from statemachines.messages.control_requests import ControlRequest
@@ -76,10 +77,13 @@ class KafkaController(ElectingController):
         design: how it is elected and told, that of its release.
         zookeeper: the servers, or what asks them.
         broker: its id.
-        events: what it does while it is controller. Its `put` and `handlers` are this controller's from now on.
+        events: what it does while it is controller. Its `put`, `handlers` and `rebalance_timer` are this
+            controller's from now on.
         ask: makes a batch of requests. The default asks the servers.
         answer: called with an event and what is answered to who asked for it, or None if that is nothing. An event
             that is answered before it is over is so once more, with None, when it is.
+        auto_leader_rebalance: whether it looks by itself, while it is controller, whether preferred replicas lead
+            [auto.leader.rebalance.enable].
     """
 
     def __init__(
@@ -90,13 +94,15 @@ class KafkaController(ElectingController):
         events: ControllerEventProcessor,
         ask: Callable[[Sequence[ZkRequest]], Sequence[ZkResponse]] | None = None,
         answer: Callable[[Call, Any], object] = lambda event, answer: None,
+        auto_leader_rebalance: bool = True,
     ) -> None:
         increments = tuple(do for do in design.failover if do in (Do.ReadEpoch, Do.IncrementEpoch))
         super().__init__(design._replace(failover=Agenda((*increments, *FAILOVER))), zookeeper, broker)
         self.events = events
         self.context: ControllerContext = events.context
         self.handlers = RegisteredHandlers(self.context, design.threads)
-        events.handlers, events.put = self.handlers, self.put
+        self.rebalance_timer = RebalanceTimer(auto_leader_rebalance, repeats=design.threads is Threads.lock)
+        events.handlers, events.put, events.rebalance_timer = self.handlers, self.put, self.rebalance_timer
         self.queue: deque[QueuedEvent] = deque()
         """What it has been told, oldest first."""
         self.posted: deque[Queued] = deque()
@@ -157,6 +163,15 @@ class KafkaController(ElectingController):
     def put(self, event: QueuedEvent) -> None:
         """Put an event into its queue. [eventManager.put]"""
         self.queue.append(event)
+
+    def rebalance(self) -> None:
+        """The time has come at which it looks whether preferred replicas lead: an event, like any other.
+
+        Raises:
+            ValueError: it is not going to look, as it is not controller, or is configured not to.
+        """
+        self.rebalance_timer.fire()
+        self.put(call(self.events.process_auto_preferred_replica_leader_election))
 
     def hear_now(self) -> None:
         """What its watches have told becomes events."""
@@ -261,6 +276,8 @@ class KafkaController(ElectingController):
         event, self.processing, self.event = self.event, None, None
         assert event is not None
         self._answer(event, None)
+        if event.method == _Its.process_auto_preferred_replica_leader_election.__name__:
+            self.rebalance_timer.schedule()
         if self.me.about_to(Do.FailOver):
             self._failed_over(step)
         else:
@@ -281,6 +298,7 @@ class KafkaController(ElectingController):
         elif processed.failure is not None:
             self.me = self.me.to(*MAYBE_RESIGN)
         else:
+            self.rebalance_timer.start()
             self.me = self.me.to()._replace(started=True)
 
     def _fail(self, then: Sequence[Do]) -> None:

@@ -15,14 +15,15 @@ of topics that are to be deleted. Where one of the partitions never had a leader
 
 Until 2.5 the rebalance asked for partitions as well whose preferred replica was not in sync, which failed. Until 2.3
 an administrator was answered NONE where the preferred replica led already; until 2.1 there was only the node; until
-2.0 the rebalance held an election for each partition, one after the other. Left out: when the next rebalance is due,
-which is scheduled whatever came of this one.
+2.0 the rebalance held an election for each partition, one after the other. When the next rebalance is due is told by
+`rebalance_timer`.
 
 [processReplicaLeaderElection, onReplicaElection, checkAndTriggerAutoLeaderRebalance in KafkaController.scala, 3.9]
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import chain, combinations
 from typing import ClassVar, TypeAlias
 
 from election.ids import BrokerId
@@ -36,6 +37,7 @@ from statemachines.controller.calls import (
     Frame,
     at_last,
     call,
+    call_of,
     then,
 )
 from statemachines.controller.event_driver import EventDriver
@@ -288,6 +290,28 @@ class ReplicaLeaderElection(EventDriver):
         leader = known.leader_and_isr.leader
         return Partition(replicas, None if leader == NO_LEADER else leader, known.leader_and_isr.isr)
 
+    @classmethod
+    def rebalancing(cls, preferring: Mapping[BrokerId, Sequence[TopicPartition]]) -> Iterator[tuple[Call, ...]]:
+        """What may be left of a check for imbalance while one of its elections waits.
+
+        Args:
+            preferring: of each broker, the partitions whose preferred replica it keeps.
+        """
+        brokers = sorted(preferring)
+        for number, broker in enumerate(brokers, start=1):
+            others = tuple(call_of(cls._rebalance, each, tuple(preferring[each])) for each in brokers[number:])
+            for some in subsequences(preferring[broker]):
+                removed = at_last(call_of(cls._remove_partitions, some, ElectionTrigger.AutoTriggered))
+                yield (removed, *others)
+            for first, *rest in filter(None, subsequences(preferring[broker])):
+                removed = at_last(call_of(cls._remove_partitions, (first,), ElectionTrigger.AutoTriggered))
+                yield (removed, *(call_of(cls._rebalance_one, broker, each) for each in rest), *others)
+
     ANSWERED: ClassVar[Frame] = Frame(_answer_election, takes_answer=True)
     """An administrator is answered."""
     RESUME_FRAMES: ClassVar[tuple[Frame, ...]] = (ANSWERED,)
+
+
+def subsequences(partitions: Sequence[TopicPartition]) -> Iterator[tuple[TopicPartition, ...]]:
+    """Every choice of some of them, in their order."""
+    return chain.from_iterable(combinations(partitions, length) for length in range(len(partitions) + 1))

@@ -256,7 +256,7 @@ class EventDrawing:
             case 2 if self._since("2.4"):
                 return {"do": "elect", "partitions": partitions, "type": "UNCLEAN"}
             case 4:
-                return {"do": "rebalance"}
+                return {"do": self._one(("rebalance", "check_is_due"))}
         return {"do": "elect_by_node", "partitions": partitions}
 
     def _permit(self) -> ControlCommand:

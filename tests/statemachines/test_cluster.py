@@ -162,6 +162,32 @@ def test_the_preferred_leads_when_that_is_asked_for(seed: int | None) -> None:
 
 
 @rows("release", RELEASES)
+def test_the_preferred_leads_again_when_the_controller_looks_by_itself(release: str) -> None:
+    """The first time five seconds after its failover, and again whenever it is time."""
+    cluster = with_topic(release)
+    for _ in range(2):
+        cluster.crash(2)
+        cluster.settle()
+        cluster.restart(2)
+        cluster.settle()
+        assert leader(cluster, T1) == 3
+        cluster.rebalance()
+        cluster.settle()
+        assert leader(cluster, T1) == 2
+
+
+def test_who_is_not_to_look_or_is_no_controller_does_not() -> None:
+    assert with_topic().controllers[1].rebalance_timer.due_in == (5,)
+    assert with_topic().controllers[2].rebalance_timer.due_in == ()
+    with pytest.raises(ValueError, match="no controller is going to look"):
+        with_topic(auto_leader_rebalance=False).rebalance()
+    cluster = with_topic()
+    cluster.crash(1, 2, 3)
+    with pytest.raises(ValueError, match="no controller is going to look"):
+        cluster.rebalance()
+
+
+@rows("release", RELEASES)
 @rows("seed", SEEDS)
 def test_a_broker_that_shuts_down_hands_over_what_it_leads(release: str, seed: int | None) -> None:
     cluster = with_topic(release)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from statemachines.controller.agenda import Do
-from statemachines.controller.calls import EventFailure
+from statemachines.controller.calls import EventFailure, Processing
 from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH
 from statemachines.controller.election import Answer
 from statemachines.controller.kafka_controller import KafkaController
@@ -82,6 +82,20 @@ def has_another_elected_when_its_failover_fails(controller: Controller) -> None:
     assert brokers.epoch == 3
 
 
+def looks_again_and_again(controller: Controller) -> None:
+    """Five seconds after its failover, and then every 300, until it resigns."""
+    brokers = Brokers(controller=controller)
+    its = brokers.its[brokers.active[0]]
+    assert its.rebalance_timer.due_in == (5,)
+    for _ in range(2):
+        its.rebalance()
+        brokers.settle()
+        assert its.rebalance_timer.due_in == (300,)
+    brokers.zookeeper.set(None, CONTROLLER, 7)
+    brokers.settle()
+    assert not its.rebalance_timer.due_in
+
+
 # The mutants
 
 
@@ -124,12 +138,34 @@ class StaysWhenItsFailoverFails(KafkaController):
         self.me = self.me.to()._replace(started=True)
 
 
+class LooksOnce(KafkaController):
+    """The next check is not scheduled."""
+
+    def _went_on(self, step: Processing | Processed) -> None:
+        due = self.rebalance_timer.due_in
+        super()._went_on(step)
+        if due != self.rebalance_timer.due_in and isinstance(step, Processed) and self.active:
+            self.rebalance_timer.due_in = tuple(each for each in self.rebalance_timer.due_in if each == 5)
+
+
+class LooksOnInRetirement(KafkaController):
+    """It is controller no longer, and its scheduler goes on."""
+
+    def resign(self, me: ControllerProcess) -> ControllerProcess:
+        due = self.rebalance_timer.due_in
+        resigned = super().resign(me)
+        self.rebalance_timer.due_in = due
+        return resigned
+
+
 MUTANTS: Sequence[tuple[Controller, Callable[[Controller], None]]] = [
     (ReelectsUnderTheSameEpoch, counts_the_epoch_up),
     (RemembersItsTerm, forgets_its_term),
     (TakesItsOwnForAnothers, refuses_no_election_that_is_its_own),
     (TakesNoNotice, asks_who_is_controller_when_it_is_refused),
     (StaysWhenItsFailoverFails, has_another_elected_when_its_failover_fails),
+    (LooksOnce, looks_again_and_again),
+    (LooksOnInRetirement, looks_again_and_again),
 ]
 
 

@@ -100,6 +100,11 @@ class ClusterState(PartitionStates):
         "The partitions whose leaders have changed their ISRs, and told the controller, which has not read them yet."
     )
 
+    rebalanced: bool = variable(
+        "The last event that the controller began with was a check whether preferred replicas lead.",
+        when=lambda self: self.rebalances,
+    )
+
     @property
     def broker_epochs(self) -> Mapping[BrokerId, BrokerEpoch]:
         """All brokers have the same epoch, as long as none is bounced."""
@@ -167,6 +172,11 @@ class ClusterVariables(Specification[C]):
     @property
     def asks_for_isr(self) -> bool:
         """Whether a leader asks the controller to change an ISR. [AlterPartition]"""
+        return False
+
+    @property
+    def rebalances(self) -> bool:
+        """Whether the controller looks by itself whether preferred replicas lead. [auto.leader.rebalance.enable]"""
         return False
 
     @property

@@ -20,6 +20,8 @@ from spec.parts.request_batch import RequestsWithoutMetadata
 from spec.releases import RELEASES
 from spec.systems.cluster import ClusterState
 from spec.systems.partitions import Partitions
+from statemachines.controller.calls import Calls
+from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_zk_client import ZkBatch, ZkRequest
 from statemachines.controller.partition_state_machine import PREFERRED, REASSIGN, PartitionStateMachine, PartitionStep
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
@@ -33,6 +35,10 @@ from statemachines.zookeeper.tree import ANY_VERSION, Code
 
 PROPOSED: Mapping[str, Any] = {"clear_batch": True, "elect_if_created": True, "read_back_alteration": True}
 """What is open in 3.9, mended."""
+
+
+CHECKED: Mapping[str, Any] = {"rebalances": True, "creation": False, "shutdowns": False, "moves": 0}
+"""The controller looks by itself whether preferred replicas lead; and little else happens."""
 
 
 def told(result: Result) -> list[str]:
@@ -306,6 +312,21 @@ class TellsOfTheOther(RequestsWithoutMetadata):
         super().add_leader_and_isr_request_for_brokers(brokers, partition, known, assignment, is_new)
 
 
+class LooksAfterNobody(ControllerEventProcessor):
+    """The time has come, and it elects nobody."""
+
+    def process_auto_preferred_replica_leader_election(self) -> Calls:
+        return ()
+
+
+class LooksAfterEverybody(ControllerEventProcessor):
+    """It elects whoever is preferred, however few partitions are astray."""
+
+    def _rebalance(self, broker: BrokerId, preferring: tuple[TopicPartition, ...]) -> Calls:
+        self.leader_imbalance_per_broker_percentage = 0
+        return super()._rebalance(broker, preferring)
+
+
 def mutant(kind: type[Any], system: type[Specification] = Partitions, **constants: Any) -> Specification:
     """The system with this state machine, or batch, in place of its own."""
     place = next(
@@ -314,6 +335,7 @@ def mutant(kind: type[Any], system: type[Specification] = Partitions, **constant
             ("partition_state_machine", PartitionStateMachine),
             ("replica_state_machine", ReplicaStateMachine),
             ("request_batch", RequestsWithoutMetadata),
+            ("event_processor", ControllerEventProcessor),
         )
         if issubclass(kind, base)
     )
@@ -348,6 +370,8 @@ MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
     (LeavesOffline, {}, "offline_replica_is_dead"),
     (ForgetsTheOffline, {}, "rsm_domain"),
     (None, {"elect_if_created": False, "lost_replies": True}, "new_is_not_led"),
+    (LooksAfterNobody, {**CHECKED}, "balanced"),
+    (LooksAfterEverybody, {**CHECKED, "imbalance_percentage": 100}, "lets_a_few_astray"),
 ]
 
 
@@ -371,7 +395,7 @@ def test_every_property_is_broken_by_some_mutant() -> None:
     sought = {
         each.name
         for creation in (True, False)
-        for each in Partitions(creation=creation, lost_replies=True).properties
+        for each in Partitions(creation=creation, lost_replies=True, rebalances=True).properties
         if each.kind != "sometimes" and not each.name.startswith("zk.")
     }
     assert {name for _, _, name in MUTANTS} == sought

@@ -33,6 +33,7 @@ from spec.what_if.events import (
     Crash,
     ElectPreferred,
     Reassign,
+    Rebalance,
     Return,
     Shutdown,
 )
@@ -284,6 +285,7 @@ def test_what_else_there_is_in_a_cluster_decides_nothing(
         ((Crash(1), Return(1)) * 10, "t-0 has 10 deaths of its brokers; --any-order explores up to 9"),
         ((Crash(8),), "there is no broker 8"),
         ((AllowUnclean("u"), Crash(1)), "there is no topic u; there are t"),
+        ((Rebalance(), Crash(1)), "--any-order explores elections with --prefer"),
     ],
 )
 def test_what_is_not_explored_is_refused(events: tuple[ClusterEvent, ...], says: str) -> None:

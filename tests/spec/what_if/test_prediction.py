@@ -14,6 +14,7 @@ from spec.what_if.events import (
     Crash,
     ElectPreferred,
     Reassign,
+    Rebalance,
     Return,
     Shutdown,
 )
@@ -307,6 +308,14 @@ def test_as_json() -> None:
         "isr": [2, 3],
     }
     assert "steps" not in what_if(cluster(status(1)), Crash(2)).to_json()["events"][0]
+
+
+@pytest.mark.parametrize(("partitions", "leads"), [(9, 1), (10, 2)])
+def test_the_controller_gives_leadership_back_by_itself_where_much_is_astray(partitions: int, leads: int) -> None:
+    """One of nine that prefer broker 1 is more than a tenth of them; one of ten is not."""
+    begun = cluster(status(1, 2, leader=2), *[status(1, 2)] * (partitions - 1))
+    assert after(what_if(begun, Rebalance()))[0] == leads
+    assert after(what_if(begun, ElectPreferred()))[0] == 1
 
 
 @rows(

@@ -3,6 +3,7 @@ package kafkaspec.control;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Map;
 import kafka.server.KafkaConfig;
 import kafkaspec.Configuration;
 import kafkaspec.Json;
@@ -15,7 +16,8 @@ final class EventPlane implements AutoCloseable {
     private static final int CONTROLLER = 9;
     private static final String FEATURES = "/feature";
     private static final double A_SECOND = 1e9;
-    private static final KafkaConfig CONFIG = Configuration.of(CONTROLLER);
+    private static final KafkaConfig CONFIG =
+        Configuration.of(CONTROLLER, Map.of("auto.leader.rebalance.enable", "true"));
 
     private final Ensemble ensemble = new Ensemble();
     private final World world = new World(ensemble);
@@ -23,6 +25,7 @@ final class EventPlane implements AutoCloseable {
     private final Observation observation = new Observation();
     private final WholeController controller;
     private final Asking asking;
+    private final ScheduledChecks checks;
     private ArrayNode answers = Json.array();
 
     EventPlane() {
@@ -31,6 +34,7 @@ final class EventPlane implements AutoCloseable {
         controller = new WholeController(CONFIG, meanwhile);
         controller.start();
         world.isRegistered(CONTROLLER);
+        checks = new ScheduledChecks(controller.asked());
         asking = new Asking(controller.asked(), ensemble, answer -> answers.add(answer));
     }
 
@@ -66,6 +70,7 @@ final class EventPlane implements AutoCloseable {
             }
             handled.add(event);
             meanwhile.deliver();
+            checks.take();
         }
         seen.put("seconds", (System.nanoTime() - began) / A_SECOND);
         if (command.path("quiet").asBoolean()) {
@@ -76,6 +81,7 @@ final class EventPlane implements AutoCloseable {
         observation.put("znodes", world.observe());
         observation.put("registered", world.registered());
         controller.observe(observation);
+        observation.put("checks", checks.observe());
         seen.set("asked", meanwhile.asked());
         seen.set("sent", controller.sent().take());
         seen.set("answers", answers);
@@ -84,10 +90,11 @@ final class EventPlane implements AutoCloseable {
     }
 
     private void perform(String what, JsonNode command) {
-        if (what.equals("answer")) {
-            controller.sent().answer(Json.field(command, "broker").asInt(), Json.field(command, "errors"));
-        } else {
-            asking.perform(what, command);
+        switch (what) {
+            case "answer" ->
+                controller.sent().answer(Json.field(command, "broker").asInt(), Json.field(command, "errors"));
+            case "check_is_due" -> checks.makeFirst();
+            default -> asking.perform(what, command);
         }
     }
 }

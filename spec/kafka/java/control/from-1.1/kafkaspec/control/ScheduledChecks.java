@@ -1,0 +1,63 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.Delayed;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import kafka.controller.KafkaController;
+import kafkaspec.Fields;
+import kafkaspec.Json;
+
+/**
+ * The checks for imbalance that a controller has scheduled. They are taken from its scheduler, so that one is made
+ * when that is asked for, and no sooner.
+ */
+final class ScheduledChecks {
+    /** The first is so many seconds after a failover; the next are minutes later. */
+    private static final long FIRST = 5;
+    private static final long NEXT = 300;
+
+    private final KafkaController controller;
+    private final List<Check> checks = new ArrayList<>();
+    private ScheduledThreadPoolExecutor executor;
+
+    ScheduledChecks(KafkaController controller) {
+        this.controller = controller;
+    }
+
+    private record Check(long seconds, Runnable task) { }
+
+    /** Takes what has been scheduled; what a scheduler had to do that was shut down is forgotten. */
+    void take() {
+        ScheduledThreadPoolExecutor now =
+            (ScheduledThreadPoolExecutor) Fields.get(controller.kafkaScheduler(), "executor");
+        if (now != executor || now == null || now.isShutdown()) {
+            checks.clear();
+            executor = now;
+        }
+        if (now == null) {
+            return;
+        }
+        for (Runnable each : now.getQueue()) {
+            checks.add(new Check(((Delayed) each).getDelay(TimeUnit.SECONDS) < FIRST ? FIRST : NEXT, each));
+        }
+        now.getQueue().clear();
+    }
+
+    /** Makes the one that is due first, if there is one: it becomes an event. */
+    void makeFirst() {
+        checks.stream().min(Comparator.comparing(Check::seconds)).ifPresent(first -> {
+            checks.remove(first);
+            first.task().run();
+        });
+    }
+
+    ArrayNode observe() {
+        ArrayNode seconds = Json.array();
+        checks.stream().map(Check::seconds).sorted().forEach(seconds::add);
+        return seconds;
+    }
+}
