@@ -32,5 +32,6 @@ def __getattr__(name: str) -> Any:
     if name == "Cluster":
         from statemachines.cluster import Cluster
 
+        globals()[name] = Cluster
         return Cluster
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -36,7 +36,10 @@ def names() -> Iterator[str]:
 
 def documented(name: str) -> doc.Module:
     """A module with its public words, each with its docstring."""
-    module = doc.Module(importlib.import_module(name))
+    imported = importlib.import_module(name)
+    for word in getattr(imported, "__all__", ()):
+        getattr(imported, word)  # what comes only when it is asked for
+    module = doc.Module(imported)
     with _unresolved_as_written():
         for member in module.members.values():
             if isinstance(member, doc.Variable) and not member.docstring:
