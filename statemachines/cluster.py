@@ -453,6 +453,8 @@ class Cluster:
         for broker in tuple(self._stopping):
             due, awaits = self.brokers[broker].shutdown, self.brokers[broker].awaits_controller
             waits = isinstance(due, Backoff) and due.remaining_retries > 0
+            ends = isinstance(due, Stopped) and not self.controllers[broker].is_running
+            awaits = awaits or (ends and self.controllers[broker].is_busy)
             if waits is waiting and not awaits:
                 yield [ShutDownStep(broker, "Begin" if due is None else type(due).__name__)]
 
@@ -571,6 +573,11 @@ class Cluster:
             case Backoff() as step:
                 stopping.shutdown = server.waited(step)
             case Stopped():
+                its = self.controllers[broker]
+                if its.is_running:
+                    its.shutdown()
+                if its.is_busy:  # that goes to its end first
+                    return
                 if stopping.remaining:
                     led = ", ".join(map(str, stopping.remaining))
                     self._note(Failed(f"broker {broker} goes, though it still leads {led}"))

@@ -239,7 +239,7 @@ class EventPlane(World):
             self.perform(command)
             self.hear()
             for _ in range(command.get("handle", 0)):
-                if not self.queue:
+                if not self.queue or not self.controller.is_running:
                     break
                 self._handle()
             if self._number != len(self._asked):
@@ -361,6 +361,10 @@ class EventPlane(World):
         known = UNKNOWN_BROKER_EPOCH if there is None else there.czxid
         epochs = {"unknown": UNKNOWN_BROKER_EPOCH, "old": 0}
         self.controller.put(call(self.processor.process_controlled_shutdown, broker, epochs.get(epoch, known)))
+
+    def stop(self) -> None:
+        """Its own broker stops in order."""
+        self.controller.shutdown()
 
     def elect(self, partitions: Sequence[str], type: str) -> None:
         """An administrator asks for leaders."""

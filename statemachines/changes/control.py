@@ -17,6 +17,7 @@ from statemachines.changes.change import (
 )
 
 __all__ = [
+    "ANSWER_DROPPED",
     "ASSIGN_FIRST",
     "CHANGE_TOGETHER",
     "CHECK_ALTER_EPOCHS",
@@ -443,6 +444,11 @@ SAY_NOT_NEEDED: Final = since(
     "2.4.0",
     "An administrator is told where no election was needed; before, as where one was held, by no error",
     "KIP-460",
+    provenance=Provenance(CONTROLLER),
+)
+ANSWER_DROPPED: Final = since(
+    "2.2.0",
+    "Who asked for an event that is dropped from the queue is answered; before, never",
     provenance=Provenance(CONTROLLER),
 )
 LEAVE_REASSIGNMENT: Final = since(

@@ -290,6 +290,7 @@ STOP_RSM = Stage("replicaStateMachine.shutdown")  # forgets its states, but not 
 STOP_CHANNELS = Stage("controllerChannelManager.shutdown")  # what is queued goes; in 0.10 isActive ends here
 # and its version; topics, leaders and brokers stay until the next failover
 RESET_EPOCH = Stage("controllerContext.epoch := 0")
+AS_BROKER = Stage("brokerState.newState(RunningAsBroker)")  # what its metrics say of the process
 RESET_CONTEXT = Stage("controllerContext.resetContext")  # the epoch, topics, leaders and live brokers are forgotten
 
 # fmt: off
@@ -298,7 +299,7 @@ RESIGNATION: Final[Mapping[str, tuple[Stage, ...]]] = {
         DROP_ISR, DROP_REASSIGNMENT, DROP_PREFERRED,
         STOP_DELETE_THREAD, STOP_REBALANCE, DROP_REASSIGNMENT_ISR,
         STOP_PSM, DROP_TOPICS, DROP_PARTITIONS, DROP_DELETIONS, STOP_RSM, DROP_BROKERS,
-        STOP_CHANNELS, RESET_EPOCH,
+        STOP_CHANNELS, RESET_EPOCH, AS_BROKER,
     ),
     "0.11": (
         DROP_ISR, DROP_REASSIGNMENT, DROP_PREFERRED,

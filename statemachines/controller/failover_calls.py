@@ -310,7 +310,7 @@ STOPPED_BY: Final[Mapping[Stage, Callable[[ControllerFailover], object]]] = {
         (
             *(stages.STOP_DELETE_THREAD, stages.STOP_TOKENS),
             *(stages.RESET_DELETIONS, stages.STOP_PSM, stages.STOP_RSM),  # what they know is in the context
-            stages.DROP_BROKER_DATA,
+            *(stages.DROP_BROKER_DATA, stages.AS_BROKER),
         ),
         lambda its: None,
     ),

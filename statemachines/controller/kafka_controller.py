@@ -115,7 +115,7 @@ class KafkaController(ElectingController):
         """The broker that is controller, the last it knew. [activeControllerId]"""
         self.event: Call | None = None
         """That event."""
-        self._answered = False
+        self._answered = self._shuts_down = self._is_to_resign = False
         self._ask, self._answer = self._ask_servers if ask is None else ask, answer
         self._sessions = 0
 
@@ -129,11 +129,21 @@ class KafkaController(ElectingController):
     @property
     def has_work(self) -> bool:
         """Whether there is something that it does by itself; a process that is not running does nothing."""
-        if not self.me.is_running:
+        if not self.me.is_running or self._is_closed:
             return False
         if self.processing is not None or self.me.doing or self.me.listening or self.posted or self.queue:
             return True
         return self.has_lost_session or bool(self.zookeeper.state.events[self.me.session])
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has been started, and neither died nor been shut down. [isRunning, 0.10]"""
+        return self.me.is_running and not self._shuts_down
+
+    @property
+    def _is_closed(self) -> bool:
+        """Whether its thread has ended. Until 0.10.2 it has none of its own; ZkEventThread ends with the session."""
+        return self._shuts_down and not self.is_busy and self.design.threads is not Threads.lock
 
     @property
     def is_busy(self) -> bool:
@@ -150,15 +160,43 @@ class KafkaController(ElectingController):
 
     def startup(self) -> None:
         """Its broker's process is started."""
+        self._shuts_down = False
         me = self.start()
         self._post(me, *me.queue, *me.posted)
         self.me = me._replace(queue=(), posted=())
 
     def crash(self) -> None:
         """Its broker's process dies, with all that it knew; its session lives until the servers end it."""
+        self._is_to_resign = False
         self._forget()
         self.events.forget_all()
         self.me = self.stop(self.me)
+
+    def shutdown(self) -> None:
+        """Its broker stops in order: what waits is dropped, what is under way is done, and then it resigns.
+
+        Its session lives until the broker closes it. As long as that lasts, /controller names this broker, if it was
+        controller. Until 0.10.2 it may even be elected then: its listeners are called as before, but it does not fail
+        over. [KafkaController.shutdown, ControllerEventManager.close]
+        """
+        self._shuts_down = self._is_to_resign = True
+        if self.design.threads is not Threads.lock:
+            self._drop_queue()
+        self._resign_if_done()
+
+    def _drop_queue(self) -> None:
+        """What waits will not be processed; a leader that asks for an ISR is not told so. [clearAndPut, preempt]"""
+        dropped = [event for event in self.queue if isinstance(event, Call)]
+        self.queue.clear()
+        self.posted.clear()
+        for event in dropped if self.events.design.answer_dropped else ():
+            if event.method != _Its.process_alter_partition.__name__:
+                self._refuse(event)
+
+    def _resign_if_done(self) -> None:
+        if self._is_to_resign and not self.is_busy:
+            self._is_to_resign = False
+            self.events.on_controller_resignation()
 
     def put(self, event: QueuedEvent) -> None:
         """Put an event into its queue. [eventManager.put]"""
@@ -179,9 +217,11 @@ class KafkaController(ElectingController):
 
     def go_on(self) -> None:
         """Do the next step, if there is one: a request to ZooKeeper, a batch of them, or to turn to an event."""
-        me = self.me
-        if not me.is_running:
-            return
+        if self.me.is_running and not self._is_closed:
+            self._go_on(self.me)
+            self._resign_if_done()
+
+    def _go_on(self, me: ControllerProcess) -> None:
         if self.has_lost_session and self._begins_another_at_once:
             self.me = self.renew(me, self._new_session())
         elif self.processing is not None:
@@ -190,6 +230,8 @@ class KafkaController(ElectingController):
             self._take(self.step(me.listening[0])(me))
         elif me.about_to(Do.Connect):
             self.me = self.connect(me, self._new_session())
+        elif self._shuts_down and me.about_to(Do.ReadEpoch):
+            self.me = me.to()  # "Controller has been shut down, aborting startup/failover"
         elif me.about_to(Do.FailOver):
             self._begin(Call(_Its.on_controller_failover.__name__))
         elif me.doing:
@@ -332,6 +374,7 @@ class KafkaController(ElectingController):
 
     def expire(self, me: ControllerProcess) -> ControllerProcess:
         """Its session has ended: it resigns, and forgets what waits."""
+        self._drop_queue()
         self._forget()
         self.events.on_controller_resignation()
         return super().expire(me)

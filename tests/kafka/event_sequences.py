@@ -69,7 +69,8 @@ class EventDrawing:
         while len(commands) < length:
             goes_on = self._to_come and self._pick(4)
             commands.append(self._handled(self._to_come.pop(0) if goes_on else self._command()))
-        return commands[:length]
+        end = [self._handled({"do": "stop"})] if self._pick(4) == 3 else []
+        return [*commands[: length - len(end)], *end]
 
     # Choices.
 

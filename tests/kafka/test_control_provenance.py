@@ -62,12 +62,18 @@ REBALANCED: list[ControlCommand] = [
     {"do": "rebalance"},
 ]
 """Two partitions go back to one broker at once: that comes about in none of hundreds of sequences."""
+DROPPED: list[ControlCommand] = [
+    {"do": "wait", "handle": ALL_EVENTS},
+    {"do": "shut_down", "broker": 2, "epoch": "now", "handle": 0},
+    {"do": "stop"},
+]
 CASES: Mapping[Compared, list[list[ControlCommand]]] = {
     Compared.StateMachines: [TRIGGERED_AGAIN],
     Compared.WholeController: [
         [{**command, "handle": ALL_EVENTS} for command in REBALANCED],
         MOVED_AND_GONE,
         WITHOUT_CHANNELS,
+        DROPPED,
     ],
     Compared.SettledController: [ADDED, AS_ASKED, TO_BE_DELETED, LEADERLESS, LEFT_BEHIND],
 }

@@ -14,6 +14,7 @@ from statemachines.controller.election import Answer
 from statemachines.controller.kafka_controller import KafkaController
 from statemachines.controller.process import ControllerProcess
 from statemachines.controller.state_change import Processed
+from statemachines.controller.threads import ControllerEvent, Queued
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.zk_data import TopicAssignment, topic_path
 from statemachines.zookeeper.server import Operation
@@ -96,6 +97,22 @@ def looks_again_and_again(controller: Controller) -> None:
     assert not its.rebalance_timer.due_in
 
 
+def ends_in_order(controller: Controller) -> None:
+    """What is under way is done, what waits is not, it resigns, and its session names it until that is closed."""
+    brokers = Brokers(controller=controller)
+    its = brokers.its[brokers.active[0]]
+    brokers.zookeeper.create(None, topic_path("u"), TopicAssignment(((0, ReplicaAssignment((0,))),)))
+    while its.processing is None:
+        its.go_on()
+    its.put(Queued(ControllerEvent.Reelect))
+    its.shutdown()
+    brokers.settle()
+    assert brokers.zookeeper.exists(None, f"{topic_path('u')}/partitions/0/state") is not None
+    assert (its.is_running, its.has_work, list(its.queue)) == (False, False, [])
+    assert not its.context.state.all_topics
+    assert brokers.named == its.broker
+
+
 # The mutants
 
 
@@ -158,12 +175,29 @@ class LooksOnInRetirement(KafkaController):
         return resigned
 
 
+class EndsAtOnce(KafkaController):
+    """It does not finish what it is doing."""
+
+    def shutdown(self) -> None:
+        self.processing = None
+        super().shutdown()
+
+
+class KnowsToTheEnd(KafkaController):
+    """It does not resign."""
+
+    def _resign_if_done(self) -> None:
+        """Nothing."""
+
+
 MUTANTS: Sequence[tuple[Controller, Callable[[Controller], None]]] = [
     (ReelectsUnderTheSameEpoch, counts_the_epoch_up),
     (RemembersItsTerm, forgets_its_term),
     (TakesItsOwnForAnothers, refuses_no_election_that_is_its_own),
     (TakesNoNotice, asks_who_is_controller_when_it_is_refused),
     (StaysWhenItsFailoverFails, has_another_elected_when_its_failover_fails),
+    (EndsAtOnce, ends_in_order),
+    (KnowsToTheEnd, ends_in_order),
     (LooksOnce, looks_again_and_again),
     (LooksOnInRetirement, looks_again_and_again),
 ]

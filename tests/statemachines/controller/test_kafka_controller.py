@@ -238,3 +238,28 @@ def test_at_first_it_knows_nobody() -> None:
     controller = kafka_controller(1, ZooKeeper(), lambda broker, request: None)
     assert controller.active_controller_id == NO_BROKER
     assert not controller.has_work
+
+
+def test_one_that_has_been_shut_down_may_be_elected_but_does_not_fail_over_until_its_session_is_closed() -> None:
+    """Until 0.10.2, whose ZkEventThread goes on. [isRunning]"""
+    brokers = Brokers("0.10.2")
+    its = brokers.its[0]
+    its.shutdown()
+    brokers.its[1].crash()
+    brokers.zookeeper.delete(None, CONTROLLER)
+    while its.has_work:
+        its.go_on()
+    assert (brokers.named, brokers.epoch, its.active) == (0, 1, False)
+
+
+@every_generation
+def test_who_is_started_again_after_an_orderly_stop_is_controller_again(release: str) -> None:
+    brokers = Brokers(release, brokers=1)
+    its = brokers.its[0]
+    session = its.me.session
+    its.shutdown()
+    its.crash()
+    brokers.zookeeper.expire(session)
+    its.startup()
+    brokers.settle()
+    assert (brokers.active, brokers.epoch) == ([0], 2)

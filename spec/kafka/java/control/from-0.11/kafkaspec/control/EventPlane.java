@@ -36,10 +36,12 @@ final class EventPlane implements AutoCloseable {
     private final CapturedBatch.Controller controller;
     private final ZkEventThread listeners;
     private final ControllerEventManager.ControllerEventThread thread;
+    private final ScheduledChecks checks;
     private ArrayNode answers = Json.array();
+    private boolean isStopped;
 
     EventPlane() {
-        KafkaConfig config = Configuration.of(CONTROLLER, Map.of("delete.topic.enable", "true"));
+        KafkaConfig config = Configuration.of(CONTROLLER, Map.of("delete.topic.enable", "true", "auto.leader.rebalance.enable", "true"));
         client = BatchedClient.connect(config, meanwhile);
         listeners = ZkEventThread.of(config.zkConnect());
         controller = new CapturedBatch.Controller(config, client);
@@ -53,6 +55,7 @@ final class EventPlane implements AutoCloseable {
         };
         Fields.set(events, "thread", thread);
         world.perform(Json.object().put("do", "register").set("brokers", Json.array().add(CONTROLLER)));
+        checks = new ScheduledChecks(controller);
         controller.startup();
     }
 
@@ -91,7 +94,12 @@ final class EventPlane implements AutoCloseable {
             }
             if (listeners.waiting().isEmpty()) {
                 events++;
+                if (isStopped) {
+                    queue.poll();
+                    continue;
+                }
                 thread.doWork();
+                checks.take();
                 controller.sent().forget(controller.controllerContext());
             } else {
                 tell();
@@ -122,6 +130,12 @@ final class EventPlane implements AutoCloseable {
                         return BoxedUnit.UNIT;
                     }
                 });
+            case "check_is_due" -> checks.makeFirst();
+            case "stop" -> {
+                isStopped = true;
+                controller.shutdown();
+                checks.take();
+            }
             case "rebalance" -> controller.eventManager().put(controller.AutoPreferredReplicaLeaderElection());
             default -> throw new Json.Malformed("no command " + what);
         }
@@ -140,6 +154,7 @@ final class EventPlane implements AutoCloseable {
         ControllerContext context = controller.controllerContext();
         Machines.observe(observation, controller, BrokerEpochs.live(context));
         observation.put("being_reassigned", Observation.texts(context.partitionsBeingReassigned().keySet()));
+        observation.put("checks", checks.observe());
         observation.put("active", Json.array()
             .add(controller.isActive())
             .add((Integer) Fields.get(controller, "activeControllerId")));

@@ -27,6 +27,7 @@ final class EventPlane implements AutoCloseable {
     private final Asking asking;
     private final ScheduledChecks checks;
     private ArrayNode answers = Json.array();
+    private boolean isStopped;
 
     EventPlane() {
         ZooKeeper.ownedBy(connectString -> meanwhile);
@@ -64,7 +65,7 @@ final class EventPlane implements AutoCloseable {
         ArrayNode handled = seen.putArray("handled");
         long began = System.nanoTime();
         for (int left = command.path("handle").asInt(); left > 0; left--) {
-            JsonNode event = controller.handleOldest();
+            JsonNode event = isStopped ? null : controller.handleOldest();
             if (event == null) {
                 break;
             }
@@ -94,6 +95,11 @@ final class EventPlane implements AutoCloseable {
             case "answer" ->
                 controller.sent().answer(Json.field(command, "broker").asInt(), Json.field(command, "errors"));
             case "check_is_due" -> checks.makeFirst();
+            case "stop" -> {
+                isStopped = true;
+                controller.asked().shutdown();
+                checks.take();
+            }
             default -> asking.perform(what, command);
         }
     }

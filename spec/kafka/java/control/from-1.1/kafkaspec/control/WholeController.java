@@ -18,6 +18,9 @@ import scala.Product;
 
 /** A whole KafkaController, whose events are processed when that is asked for. */
 final class WholeController extends BrokerProcess {
+    /** By it its thread is told to end. */
+    private static final String END = "ShutdownEventThread";
+
     private final Meanwhile meanwhile;
     private final SentRequests sent = new SentRequests();
 
@@ -100,7 +103,11 @@ final class WholeController extends BrokerProcess {
     void observe(Observation seen) {
         ContextObservation.put(seen, controller());
         ArrayNode queue = Json.array();
-        queued().forEach(each -> queue.add(event(each)));
+        for (Object each : queued()) {
+            if (!event(each).get(0).asText().equals(END)) {
+                queue.add(event(each));
+            }
+        }
         seen.put("queue", queue);
         seen.put("active", Json.array().add(isActive()).add(activeControllerId()));
         ObjectNode left = Json.object();
