@@ -245,6 +245,11 @@ class ClusterProperties(ClusterActions[C]):
         return not self.context.of(s.context).is_live_broker(broker)
 
     @invariant(where=quiet)
+    def psm_domain(self, s: C, partition: TopicPartition) -> bool:
+        """P15: when all is quiet, a partition of which ZooKeeper has a state has one to the controller, too."""
+        return s.written(partition) is None or partition in s.context.partition_states
+
+    @invariant(where=quiet)
     def rsm_domain(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
         """P15: when all is quiet, those replicas have states that are assigned."""
         assigned = broker in self.context.of(s.context).partition_replica_assignment(partition)

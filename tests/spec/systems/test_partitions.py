@@ -179,6 +179,13 @@ class PermitsUnclean(PartitionStateMachine):
         return dict.fromkeys(super().unclean_of(change, responses), True)
 
 
+class StartsWithoutPartitions(PartitionStateMachine):
+    """Of what a controller finds when it takes over no partition has a state."""
+
+    def startup(self) -> PartitionStep:
+        return Handled()
+
+
 class DropsWhatIsOffline(PartitionStateMachine):
     """A partition that is to be offline does not exist any more."""
 
@@ -368,6 +375,7 @@ MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
     (KeepsTheDeadFollower, {}, "dead_not_in_isr"),
     (LeavesReplicasOnline, {"creation": False}, "online_replica_is_live"),
     (LeavesOffline, {}, "offline_replica_is_dead"),
+    (StartsWithoutPartitions, {}, "psm_domain"),
     (ForgetsTheOffline, {}, "rsm_domain"),
     (None, {"elect_if_created": False, "lost_replies": True}, "new_is_not_led"),
     (LooksAfterNobody, {**CHECKED}, "balanced"),
