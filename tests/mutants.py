@@ -42,6 +42,17 @@ def mutant_tests(
     return passes, is_caught
 
 
+def put_in_place(mutant: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a mutant has otherwise is put into the right class, for those that make their parts themselves.
+
+    So such a mutant asks the right class for the rest, and not `super()`.
+    """
+    right = mutant.__mro__[1]
+    for name, wrong in vars(mutant).items():
+        if not name.startswith("__"):
+            monkeypatch.setattr(right, name, wrong)
+
+
 def mutated(mutant: Any) -> str:
     """The name of the class that is wrong: of a tuple of classes, the one that is not there by default."""
     if isinstance(mutant, type):

@@ -85,6 +85,10 @@ class Partitions(ClusterSpec[C]):
     what a leader does until it is answered, metadata, nodes of notifications, reassignment, deletion, log
     directories. So these rows of the tables are never taken: of partitions New -> Offline and Offline -> NonExistent,
     of replicas New -> Offline and all from and to the states of a deletion but those at the start of a controller.
+
+    So of the steps of a failover, and of a resignation, those make no difference that register handlers or take them
+    away, start channels or stop them, or tell brokers of each other (which `control-requests` has come first).
+    Whether replicas or partitions start first changes leader epochs alone, and no property says how many there are.
     """
 
     name = "partitions"

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import pytest
-
 from election.ids import BrokerId
 from statemachines import Cluster
 from statemachines.broker.alter_partition_manager import AlterPartitionManager
@@ -17,22 +15,33 @@ from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.zk_alter_partition_manager import ZkAlterPartitionManager
 from statemachines.cluster_controller import ClusterController
-from statemachines.cluster_history import Failed, unclean_elections
+from statemachines.cluster_history import Elected, Failed, unclean_elections
 from statemachines.cluster_steps import ShutDownStep
+from statemachines.controller import failover as stages
 from statemachines.controller.alter_partition import AlterPartitionProcessor
-from statemachines.controller.calls import Calls, call
-from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.election import ElectingController
+from statemachines.controller.failover import Stage
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.controller.process import ControllerProcess
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica
-from tests.mutants import mutant_tests
+from statemachines.zookeeper.tree import Operation, SetData
+from tests.mutants import mutant_tests, put_in_place
 from tests.statemachines.test_cluster import T0, Behind, in_sync, leader, with_topic
 
 Kind = type[Any]
 
 
 # The battery
+
+
+def each_election_has_an_epoch_of_its_own(_: Kind) -> None:
+    cluster = with_topic()
+    cluster.fail_over()
+    cluster.settle()
+    assert [each.epoch for each in cluster.history if isinstance(each, Elected)] == [1, 2]
 
 
 def one_broker_is_controller(_: Kind) -> None:
@@ -78,6 +87,17 @@ def the_leader_knows_the_isr_that_was_written(_: Kind) -> None:
         cluster.restart(3)
         cluster.settle()
         assert {*cluster.brokers[1].replica_manager.state.all_partitions[T0].state.isr} == {1, 2, 3}
+
+
+def the_controller_knows_the_isr_that_was_written(_: Kind) -> None:
+    cluster = with_topic()
+    cluster.crash(3)
+    cluster.settle()
+    cluster.restart(3)
+    cluster.settle()
+    known = cluster.controllers[1].context.leadership_of(T0)
+    assert known is not None
+    assert {*known.leader_and_isr.isr} == {1, 2, 3}
 
 
 def behind(release: str = "3.9") -> tuple[Cluster, Behind]:
@@ -136,30 +156,49 @@ def a_request_for_an_earlier_registration_is_refused(_: Kind) -> None:
 # The mutants
 
 
+class ElectsUnderTheEpochOfBefore(ElectingController):
+    def _increment(self, me: ControllerProcess) -> Operation:
+        return SetData(CONTROLLER_EPOCH, me.epoch, me.context.epoch_zk_version)
+
+
 class DoesNotResign(ClusterController):
     def resign(self, me: ControllerProcess) -> ControllerProcess:
         return me
 
 
-class DoesNotElectAtFirst(ControllerEventProcessor):
-    def _start_partition_state_machine(self) -> Calls:
-        return ()
+FAILOVER, RESIGNATION = stages.failover("3.9"), stages.resignation("3.9")
 
 
-class ElectsBeforeTheDeadLeave(ControllerEventProcessor):
-    def on_controller_failover(self) -> Calls:
-        replicas, partitions = call(self._start_replica_state_machine), call(self._start_partition_state_machine)
-        other = {replicas: partitions, partitions: replicas}
-        return tuple(other.get(each, each) if each in other else each for each in FAILOVER(self))
+def without(steps: Iterable[Stage], step: Stage) -> tuple[Stage, ...]:
+    return tuple(each for each in steps if each != step)
 
 
-class TellsOfBrokersLast(ControllerEventProcessor):
-    def on_controller_failover(self) -> Calls:
-        tell = call(self._tell_all)
-        return (*(each for each in FAILOVER(self) if each != tell), tell)
+def exchanged(steps: Iterable[Stage], step: Stage, other: Stage) -> tuple[Stage, ...]:
+    return tuple({step: other, other: step}.get(each, each) for each in steps)
 
 
-FAILOVER = ControllerEventProcessor.on_controller_failover
+class DoesNotElectAtFirst(ControlDesign):
+    failover_steps = without(FAILOVER, stages.PSM)
+
+
+class ReadsAssignmentsBeforeTopics(ControlDesign):
+    """Of no topic, for it knows of none."""
+
+    failover_steps = exchanged(FAILOVER, stages.TOPICS_1_1, stages.ASSIGNED_2_8)
+
+
+class ElectsBeforeTheDeadLeave(ControlDesign):
+    failover_steps = exchanged(FAILOVER, stages.RSM_2_3, stages.PSM)
+
+
+class TellsOfBrokersAfterLeaders(ControlDesign):
+    failover_steps = exchanged(FAILOVER, stages.METADATA_2_2, stages.RSM_2_3)
+
+
+class KeepsItsContext(ControlDesign):
+    resignation = without(RESIGNATION, stages.RESET_CONTEXT)
+
+
 ELECTED = PartitionStateMachine._elected
 
 
@@ -176,6 +215,11 @@ class TakesNoReplicaInByZooKeeper(ZkAlterPartitionManager):
 class DoesNotLearnItsIsr(HostedPartition):
     def with_committed(self, leader_and_isr: LeaderAndIsr) -> HostedPartition:
         return self
+
+
+class ForgetsTheIsrThatItWrote(AlterPartitionProcessor):
+    def _read(self, change: Any, responses: Any) -> Any:
+        return self._answer(change)
 
 
 class FindsEveryReplicaEligible(AlterPartitionProcessor):
@@ -199,13 +243,17 @@ class TakesWhatIsForAnother(KafkaApis):
 
 
 MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
+    (ElectsUnderTheEpochOfBefore, each_election_has_an_epoch_of_its_own),
     (DoesNotResign, one_broker_is_controller),
+    (KeepsItsContext, one_broker_is_controller),
     (DoesNotElectAtFirst, a_new_controller_elects_for_the_dead),
+    (ReadsAssignmentsBeforeTopics, a_new_controller_elects_for_the_dead),
     (ElectsBeforeTheDeadLeave, a_new_controller_elects_for_the_dead),
-    (TellsOfBrokersLast, followers_fetch_from_leaders_that_they_have_heard_of),
+    (TellsOfBrokersAfterLeaders, followers_fetch_from_leaders_that_they_have_heard_of),
     (TakesNoReplicaIn, who_catches_up_joins_the_isr),
     (TakesNoReplicaInByZooKeeper, who_catches_up_joins_the_isr),
     (DoesNotLearnItsIsr, the_leader_knows_the_isr_that_was_written),
+    (ForgetsTheIsrThatItWrote, the_controller_knows_the_isr_that_was_written),
     (FindsEveryReplicaEligible, no_replica_joins_a_leader_that_goes),
     (ElectsUncleanly, who_is_behind_is_not_elected),
     (ElectsWhoGoes, who_is_in_sync_is_elected),
@@ -213,12 +261,4 @@ MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
 ]
 
 
-def mutate(mutant: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cluster makes its parts itself: what a mutant does otherwise is put into the class that it is made of."""
-    right = mutant.__mro__[1]
-    for name, method in vars(mutant).items():
-        if callable(method):
-            monkeypatch.setattr(right, name, method)
-
-
-test_the_cluster_passes, test_each_mutant_is_caught = mutant_tests(Cluster, MUTANTS, mutate)
+test_the_cluster_passes, test_each_mutant_is_caught = mutant_tests(Cluster, MUTANTS, put_in_place)

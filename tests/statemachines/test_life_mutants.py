@@ -17,22 +17,12 @@ from statemachines.controller.state_change import Processed
 from statemachines.controller.threads import ControllerEvent, Queued
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.zk_data import TopicAssignment, topic_path
-from statemachines.zookeeper.server import Operation
-from statemachines.zookeeper.tree import SetData
 from tests.mutants import mutant_tests
 from tests.statemachines.controller.test_kafka_controller import Brokers
 
 Controller = type[KafkaController]
 
 # The battery
-
-
-def counts_the_epoch_up(controller: Controller) -> None:
-    """Each election has an epoch of its own."""
-    brokers = Brokers(controller=controller)
-    brokers.zookeeper.delete(None, CONTROLLER)
-    brokers.settle()
-    assert brokers.epoch == 2
 
 
 def forgets_its_term(controller: Controller) -> None:
@@ -116,16 +106,6 @@ def ends_in_order(controller: Controller) -> None:
 # The mutants
 
 
-class ReelectsUnderTheSameEpoch(KafkaController):
-    """It writes the epoch that it has read."""
-
-    def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
-        asked = super().asks(me)
-        if not me.about_to(Do.RegisterController):
-            return asked
-        return (asked[0], SetData(CONTROLLER_EPOCH, me.epoch, me.context.epoch_zk_version))
-
-
 class RemembersItsTerm(KafkaController):
     """It is not active any more, and that is all."""
 
@@ -191,7 +171,6 @@ class KnowsToTheEnd(KafkaController):
 
 
 MUTANTS: Sequence[tuple[Controller, Callable[[Controller], None]]] = [
-    (ReelectsUnderTheSameEpoch, counts_the_epoch_up),
     (RemembersItsTerm, forgets_its_term),
     (TakesItsOwnForAnothers, refuses_no_election_that_is_its_own),
     (TakesNoNotice, asks_who_is_controller_when_it_is_refused),

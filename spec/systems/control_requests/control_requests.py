@@ -57,7 +57,7 @@ class ControlRequests(ControlRequestsProperties):
 
     Left out: disks that fail, leaders that shrink ISRs, reassignments of other kinds, deletion of topics, other
     topics; a broker that dies between two registrations; a batch that a change has left half full (H3), for no change
-    is cut short here.
+    is cut short here; of a resignation all but that the channels close.
     """
 
     name = "control-requests"

@@ -1,0 +1,124 @@
+"""Controllers that are wrong in one point: a system breaks, Kafka contradicts, and a `Cluster` shows it.
+
+How controllers and leaders are elected, in which order a failover goes, what a resignation takes down, and which ISRs
+a controller accepts: each is guarded three times. The mutants, and the scenario of a `Cluster` that tells each, are
+those of `tests.statemachines.test_cluster_mutants`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pytest
+
+from spec.checking import check
+from spec.kafka.control_plane import KafkaControlPlane
+from spec.kafka.world import ControlCommand
+from spec.language import Specification
+from spec.systems.control_requests import ControlRequests
+from spec.systems.controller_election import ControllerElection
+from spec.systems.partitions import Partitions
+from spec.systems.topic_deletion import TopicDeletion
+from tests.kafka.test_whole_controller import Seen, and_all, asked, compare
+from tests.mutants import put_in_place
+from tests.statemachines.test_cluster_mutants import (
+    MUTANTS,
+    DoesNotElectAtFirst,
+    ElectsUncleanly,
+    ElectsUnderTheEpochOfBefore,
+    FindsEveryReplicaEligible,
+    ForgetsTheIsrThatItWrote,
+    KeepsItsContext,
+    ReadsAssignmentsBeforeTopics,
+    TellsOfBrokersAfterLeaders,
+)
+
+MENDED: Final = {"clear_batch": True, "elect_if_created": True, "preferred_elections": False}
+"""What is open in 3.9 would break as well."""
+DEATHS: Final = Partitions(**MENDED, max_deaths=1, moves=0, shutdowns=False)
+FAILOVERS: Final = Partitions(**MENDED, max_deaths=0, isr_changes=0, shutdowns=False)
+ISR_CHANGES: Final = Partitions(**MENDED, max_deaths=0, moves=0)
+DELETIONS: Final = TopicDeletion(clear_batch=True, brokers=1, max_deaths=0)
+REQUESTS: Final = ControlRequests(max_deaths=0, moves=0, lost_replies=False)
+
+TABLE: Final[Sequence[tuple[type[Any], Specification, str]]] = [
+    # election
+    (ElectsUnderTheEpochOfBefore, ControllerElection(brokers=1, crashes=False), "epoch_unique"),
+    (ElectsUncleanly, DEATHS, "clean_election"),
+    # failover
+    (ReadsAssignmentsBeforeTopics, FAILOVERS, "psm_domain"),
+    (DoesNotElectAtFirst, FAILOVERS, "psm_domain"),
+    (TellsOfBrokersAfterLeaders, REQUESTS, "replicas_follow"),
+    # resignation
+    (KeepsItsContext, DELETIONS, "waits_for_something"),
+    # ISRs
+    (ForgetsTheIsrThatItWrote, ISR_CHANGES, "cache_fresh"),
+    (FindsEveryReplicaEligible, ISR_CHANGES, "not_eligible"),
+]
+"""A mutant, a system that tells it, and the property that breaks there, or the witness that is not met any more."""
+
+BOTH_IN_SYNC: Final[ControlCommand] = and_all(
+    {
+        "do": "alter_partition",
+        "broker": 1,
+        "isrs": {"a-0": [1, 2]},
+        **dict.fromkeys(("epoch_off", "leader_epoch_off", "partition_epoch_off", "recovery"), 0),
+    }
+)
+STORY: Final[Sequence[ControlCommand]] = [
+    and_all({"do": "wait"}),
+    and_all({"do": "register", "brokers": [1, 2]}),
+    and_all({"do": "create_topic", "topic": "a", "partitions": {"0": [1, 2]}}),
+    and_all({"do": "die", "brokers": [2]}),
+    BOTH_IN_SYNC,  # which is refused: broker 2 is dead
+    and_all({"do": "register", "brokers": [2]}),
+    BOTH_IN_SYNC,
+    and_all({"do": "depose"}),
+    and_all({"do": "vacate"}),
+    and_all({"do": "die", "brokers": [2]}),
+    and_all({"do": "register", "brokers": [2]}),
+    and_all({"do": "die", "brokers": [1]}),  # and nobody else is in sync
+]
+"""Enough for Kafka to contradict every mutant."""
+
+
+def told(system: Specification) -> set[str]:
+    """The properties that break, and the witnesses that are not met."""
+    found = check(system, keep_going=True).properties
+    return {each.name for each in found if each.verdict in ("violated", "unwitnessed")}
+
+
+each_mutant = pytest.mark.parametrize(("mutant", "system", "name"), TABLE, ids=[row[0].__name__ for row in TABLE])
+
+
+@each_mutant
+def test_a_system_tells_it(
+    mutant: type[Any], system: Specification, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By what holds, or happens, where nothing is wrong."""
+    assert told(system) == set()
+    put_in_place(mutant, monkeypatch)
+    assert name in told(system)
+
+
+@pytest.fixture(scope="module")
+def seen(control_plane: KafkaControlPlane) -> Sequence[Seen]:
+    """What Kafka makes of the story."""
+    return asked(control_plane, *STORY)[1]
+
+
+@each_mutant
+def test_kafka_contradicts_it(
+    mutant: type[Any], system: Specification, name: str, seen: Sequence[Seen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it confirms what is right."""
+    compare(STORY, seen)
+    put_in_place(mutant, monkeypatch)
+    with pytest.raises(AssertionError):
+        compare(STORY, seen)
+
+
+def test_a_cluster_shows_each() -> None:
+    """By the scenario that is tried on it there."""
+    assert {mutant for mutant, _, _ in TABLE} <= {mutant for mutant, _ in MUTANTS}
