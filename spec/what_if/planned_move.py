@@ -38,7 +38,7 @@ ELECTED: Final = LeaderAndIsr(NO_LEADER, 0, ())
 
 RULES: Final = (
     *("leader_in_isr", "leader_epoch_monotone", "one_leader_per_epoch", "presumed_leader_legit", "clean_election"),
-    *("legal_psm", "legal_rsm", "new_has_no_state", "cache_not_ahead"),
+    *("legal_psm", "legal_rsm", "new_has_no_state", "cache_not_ahead", "psm_domain"),
     *("elected_from_what_is_there", "isr_survives_election"),
     *("assignment_shape", "assignment_known", "moves_what_is_asked_for", "ends_once_in_sync"),
     *("zk.version_step", "zk.one_shot", "zk.ephemeral_owned"),
