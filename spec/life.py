@@ -24,9 +24,8 @@ from spec.checking.graph.abstraction import Abstraction, Edge, edges
 from spec.language import Step
 from spec.releases import RELEASES, valuation
 from spec.systems.controller import ControllerLife
-from statemachines.controller.agenda import IDLE, METHODS, STOPPED, Agenda
+from statemachines.controller.agenda import IDLE, METHODS, REGISTERS, STOPPED, Agenda
 from statemachines.controller.design import NO_BROKER, Threads, agendas, listening
-from statemachines.controller.election import REGISTERS
 from statemachines.controller.process import ControllerProcess
 from statemachines.drawing.controller_diagram import At, Move
 

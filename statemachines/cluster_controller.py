@@ -17,11 +17,10 @@ from statemachines.controller.channel_manager import ControllerChannelManager
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import control_design_of
 from statemachines.controller.design import design_of
-from statemachines.controller.election import Answer
 from statemachines.controller.event_driver import ReleaseChannels
 from statemachines.controller.event_processor import event_processor
 from statemachines.controller.kafka_controller import KafkaController, QueuedEvent
-from statemachines.controller.process import ControllerProcess
+from statemachines.controller.process import Answer, ControllerProcess
 from statemachines.controller.state_change import Processed
 from statemachines.controller.threads import BEGIN
 from statemachines.messages.control_requests import ControlRequest

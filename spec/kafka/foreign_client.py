@@ -21,8 +21,7 @@ from spec.language import Domain, Size, action, bound, constant, integers, left_
 from spec.parts.zookeeper import Znodes, ZooKeeperPart
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller.agenda import Do
-from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, Design, registration
-from statemachines.controller.election import requests_of
+from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, Design, registration, requests_of
 from statemachines.controller.process import OnePartitionContext
 from statemachines.zookeeper.tree import ZkPath, ZkVersion
 

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from spec.language import each
-from statemachines.controller.agenda import METHODS, Do
+from statemachines.controller.agenda import METHODS, REGISTERS, Do
 from statemachines.controller.design import Threads
-from statemachines.controller.election import REGISTERS
 from statemachines.controller.one_partition import OnePartitionController
 
 __all__ = ["THE_CONTROLLER", "ZK_EVENT_THREAD", "each_request"]

@@ -35,7 +35,7 @@ from spec.parts.receiver import Receiver, ReceiverPart
 from spec.parts.zookeeper import ZooKeeperPart
 from spec.releases import ByRelease
 from spec.systems.controller_election import Cluster, ControllerElection, is_contested
-from statemachines.controller.agenda import IDLE, WRITES, Do
+from statemachines.controller.agenda import CHECKS, IDLE, WRITES, Do
 from statemachines.controller.design import (
     BROKER_IDS,
     CONTROLLER,
@@ -46,11 +46,11 @@ from statemachines.controller.design import (
     Threads,
     design_of,
     failover_of,
+    is_repeated,
     registration,
 )
-from statemachines.controller.election import CHECKS, NEW_SESSION, Answer, is_repeated, of_thread
-from statemachines.controller.process import ControllerProcess, LiveBroker, OnePartitionContext
-from statemachines.controller.threads import EVENTS, HANDLING, LISTENERS, ControllerEvent, Queued
+from statemachines.controller.process import Answer, ControllerProcess, LiveBroker, OnePartitionContext, of_thread
+from statemachines.controller.threads import EVENTS, HANDLING, LISTENERS, NEW_SESSION, ControllerEvent, Queued
 from statemachines.zookeeper.tree import name_of
 
 LOSABLE = WRITES - {Do.DeleteRegistration}

@@ -52,10 +52,17 @@ from statemachines.controller.design import (
     design_of,
     least_failover,
     registration,
+    requests_of,
 )
-from statemachines.controller.election import Answer, Failover, of_thread, requests_of
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.process import ControllerProcess, OnePartitionContext, values_of
+from statemachines.controller.process import (
+    Answer,
+    ControllerProcess,
+    Failover,
+    OnePartitionContext,
+    of_thread,
+    values_of,
+)
 from statemachines.controller.threads import ControllerEvent
 from statemachines.zookeeper.tree import Node, SessionId, ZkVersion
 

@@ -7,7 +7,7 @@ import re
 from enum import Enum
 from typing import Final
 
-__all__ = ["IDLE", "METHODS", "NO_REQUESTS", "STOPPED", "WRITES", "Agenda", "Do"]
+__all__ = ["CHECKS", "CREATES", "IDLE", "METHODS", "NO_REQUESTS", "REGISTERS", "STOPPED", "WRITES", "Agenda", "Do"]
 
 
 class Do(Enum):
@@ -74,5 +74,11 @@ WRITES: Final = frozenset(
 """The requests that change something: the answer to one may be lost after it had its effect."""
 NO_REQUESTS: Final = frozenset({Do.Start, Do.Connect, Do.FailOver, Do.Started, Do.Serve})
 """What a process does that asks ZooKeeper for nothing: no step makes it."""
+CREATES: Final = frozenset({Do.CreateController, Do.CheckController})
+REGISTERS: Final = frozenset({Do.RegisterBroker, Do.CheckRegistration})
+"""What is not repeated in another session, until 1.0: to create an ephemeral, and to look whose it is. The second is
+what ZkEventThread does, where that is another thread than the controller's. [ZKCheckedEphemeral; KafkaHealthcheck]"""
+CHECKS: Final = frozenset({Do.CheckController, Do.CheckRegistration})
+"""Of these, what follows a create that was sent: it has a session to stay with."""
 METHODS: Final = {do: re.sub("(?<!^)([A-Z])", r"_\1", do.name).lower() for do in Do}
 """The name of the method that does it: `register_broker` for `RegisterBroker`."""

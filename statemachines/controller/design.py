@@ -3,7 +3,7 @@
 What a broker is told to do is a row of requests, which it makes in order if nothing comes between: `STARTUP`,
 `EXPIRED`, `ELECTION`, what events lead to (`threads`), a failover (`failover`).
 What is left of a row is the agenda of a `process`. The steps are
-`election`: every answer either goes on with what is left, or puts another row in its place.
+in `registration` and `election`: every answer either goes on with what is left, or puts another row in its place.
 Between two requests anything may happen elsewhere: that is where the bugs live.
 
 What elects a controller is an ephemeral node, /controller, and what fences an old one is a counter beside it,
@@ -23,7 +23,7 @@ from election.ids import BrokerId, ControllerEpoch
 from statemachines.changes import elections
 from statemachines.changes.change import values_at
 from statemachines.changes.elections import Election
-from statemachines.controller.agenda import IDLE, STOPPED, Agenda, Do
+from statemachines.controller.agenda import CREATES, IDLE, NO_REQUESTS, REGISTERS, STOPPED, Agenda, Do
 from statemachines.controller.failover import failover, requests
 from statemachines.controller.threads import (
     HANDLING,
@@ -59,9 +59,11 @@ __all__ = [
     "agendas",
     "design_of",
     "failover_of",
+    "is_repeated",
     "least_failover",
     "listening",
     "registration",
+    "requests_of",
 ]
 
 CONTROLLER: Final = "/controller"
@@ -214,6 +216,17 @@ def _registrations(design: Design) -> list[Iterable[Do]]:
 def _suffixes(rows: Iterable[Iterable[Do]]) -> tuple[Agenda, ...]:
     whole = [tuple(row) for row in rows]
     return tuple(dict.fromkeys(Agenda(row[at:]) for row in whole for at in range(len(row) + 1)))
+
+
+def is_repeated(design: Design, do: Do) -> bool:
+    """Whether a request that finds its session ended is made once more in the next one. [ZkClient, until 1.0]"""
+    return design.threads is not Threads.barrier and do not in CREATES | REGISTERS
+
+
+def requests_of(design: Design, told: Iterable[ControllerEvent]) -> list[Do]:
+    """The requests that brokers make: those on the agendas of their threads, in the order of `Do`."""
+    made = {do for agenda in (*agendas(design, told), *listening(design)) for do in agenda}
+    return [do for do in Do if do in made - NO_REQUESTS]
 
 
 def accepts(known: ControllerEpoch, epoch: ControllerEpoch) -> bool:

@@ -1,9 +1,8 @@
-"""How a broker registers, becomes controller and ceases to be it: steps of one ZooKeeper request each.
+"""How a broker becomes controller and ceases to be it: steps of one ZooKeeper request each.
 
-The steps are `ElectingController`'s. What a controller does in its office is its subclasses': everything in
-`kafka_controller`, and in `one_partition` as little as the systems `controller` and
-`controller-election` need to see who may do it. A step gets what the broker knows (`ControllerProcess`), and gives
-what it knows then.
+The steps are `ElectingController`'s; how its process registers and hears of events stands in `registration`. What a
+controller does in its office is its subclasses': everything in `kafka_controller`, and in `one_partition` as little
+as the systems `controller` and `controller-election` need to see who may do it.
 
 What happens where an answer does not let the row go on:
 
@@ -16,118 +15,53 @@ What happens where an answer does not let the row go on:
                         the fence fails          ControllerMoved: maybeResign
     DeletePreferredElection  the fence fails     ControllerMoved: maybeResign
     any of an election  /controller_epoch gone   its failover fails; UpdateLeaderAndIsr elects no leader, and goes on
-    any                 SESSIONEXPIRED           it resigns, and begins anew with another session, but for a process
-                                                 that registers for the first time, which ends; until 1.0 the
-                                                 request is repeated in another session, and only creates fail
 
 Each read of /controller arms the watch as well: until 1.0 because there is a listener, since then because there is a
 handler. [ZkClient.readData; ZooKeeperClient.shouldWatch, 1.1] Only ZKCheckedEphemeral, until 1.0, reads without.
 
 [elect, maybeResign, onControllerFailover, triggerControllerMove in KafkaController.scala; ZookeeperLeaderElector in
-0.10; KafkaZkClient.scala; ZkClient 0.10]
+0.10; KafkaZkClient.scala]
 
 Only a client that is no broker deletes /controller_epoch, or writes bytes that mean nothing, which are None here.
 
-Left out: the controllerLock, that is, what other threads than ZkEventThread do under it; that until 1.0 the main
-thread registers the broker, beside ZkEventThread (here that does it, before anything else); that until 1.0 a state
-that is found as it was to be written counts as written (here it is written once more); and JSON in /controller that
-names no broker, which ends the event that reads it.
+Left out: the controllerLock, that is, what other threads than ZkEventThread do under it; that until 1.0 a state that
+is found as it was to be written counts as written (here it is written once more); and JSON in /controller that names
+no broker, which ends the event that reads it.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import wraps
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Iterator
+from typing import Final
 
 from election.ids import BrokerId, ControllerEpoch
-from statemachines.controller.agenda import METHODS, NO_REQUESTS, Agenda, Do
+from statemachines.controller.agenda import CREATES, Do
 from statemachines.controller.design import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
     ELECTION,
-    EXPIRED,
     MAYBE_RESIGN,
     NO_BROKER,
-    STARTUP,
-    Design,
     Election,
     Threads,
-    agendas,
-    listening,
-    registration,
 )
-from statemachines.controller.process import ControllerProcess
-from statemachines.controller.threads import HANDLING, TOLD, ControllerEvent, Queued
+from statemachines.controller.process import Answer, ControllerProcess, Failover
+from statemachines.controller.registration import EventEnds, RegisteringBroker, request
+from statemachines.controller.threads import HANDLING, ControllerEvent, Queued
 from statemachines.zookeeper.server import (
     ANY_VERSION,
     Check,
-    Code,
     Create,
-    Created,
     Delete,
     NodeExists,
     NoNode,
     Operation,
     SessionExpired,
-    SessionId,
     SetData,
     Stat,
-    ZooKeeper,
 )
 from statemachines.zookeeper.tree import ZkVersion
 
-__all__ = [
-    "CHECKS",
-    "CREATES",
-    "FIRST_EPOCH",
-    "FIRST_EPOCH_ZK_VERSION",
-    "HEALTHCHECK",
-    "INITIAL_EPOCH",
-    "NEW_SESSION",
-    "REGISTERS",
-    "Answer",
-    "Failover",
-    "ElectingController",
-    "Request",
-    "is_repeated",
-    "of_thread",
-    "requests_of",
-]
-
-
-class NamesNoBroker(Exception):
-    """/controller holds nothing that names a broker: until 1.0 that cannot be read [KafkaException]."""
-
-
-class Failover(NamedTuple):
-    """A failover that went through: the broker that became controller, and the epoch it ran under."""
-
-    broker: BrokerId
-    epoch: ControllerEpoch
-
-
-class Answer(NamedTuple):
-    """What a request came to."""
-
-    controller: ControllerProcess
-    said: str
-    """What ZooKeeper answered, and what Kafka makes of it."""
-    failover: Failover | None = None
-    """That has its epoch, and goes on."""
-    sends: bool = False
-    """Requests with its epoch go out to the brokers: UpdateMetadata, LeaderAndIsr."""
-
-
-class Refused(NamedTuple):
-    """An operation that failed."""
-
-    operation: Operation
-    code: Code
-
-    @property
-    def epoch_is_gone(self) -> bool:
-        """/controller_epoch is not there, to be checked or incremented: that is no sign of another controller."""
-        return self.operation.path == CONTROLLER_EPOCH and self.code is Code.NONODE
+__all__ = ["FIRST_EPOCH", "FIRST_EPOCH_ZK_VERSION", "INITIAL_EPOCH", "ElectingController"]
 
 
 def named(owner: BrokerId | None) -> str:
@@ -137,42 +71,6 @@ def named(owner: BrokerId | None) -> str:
     return "there is none" if owner is None else f"it is broker {owner}"
 
 
-C = TypeVar("C", bound="ElectingController")
-Request: TypeAlias = Callable[[C, ControllerProcess], Answer]
-
-
-def request(do: Do) -> Callable[[Request[C]], Request[C]]:
-    """The step that makes this request, which is the method of its name (`METHODS`).
-
-    What holds for each: no answer overtakes an event, so that what comes with it meets the handlers that there were
-    before; and a session that has ended is heard of.
-    """
-
-    def made_by(step: Request[C]) -> Request[C]:
-        @wraps(step)
-        def with_session(self: C, me: ControllerProcess) -> Answer:
-            try:
-                answer = step(self, me)
-            except NamesNoBroker:
-                answer = Answer(me.to(), "it names no broker: an exception, which ends the event")
-            except SessionExpired:
-                return self.session_expired(me)
-            return answer._replace(controller=self.hear(answer.controller, listens=me.listens))
-
-        if step.__name__ != METHODS[do]:
-            raise TypeError(f"{step.__name__} makes the request {do}: it is to be named {METHODS[do]}")
-        return with_session
-
-    return made_by
-
-
-CREATES: Final = frozenset({Do.CreateController, Do.CheckController})
-REGISTERS: Final = frozenset({Do.RegisterBroker, Do.CheckRegistration})
-"""What is not repeated in another session, until 1.0: to create an ephemeral, and to look whose it is. The second is
-what ZkEventThread does, where that is another thread than the controller's. [ZKCheckedEphemeral; KafkaHealthcheck]"""
-CHECKS: Final = frozenset({Do.CheckController, Do.CheckRegistration})
-"""Of these, what follows a create that was sent: it has a session to stay with."""
-
 INITIAL_EPOCH: Final = 0
 """What /controller_epoch is created as, since 2.1. [InitialControllerEpoch]"""
 FIRST_EPOCH: Final = 1
@@ -181,17 +79,6 @@ FIRST_EPOCH_ZK_VERSION: Final = 1
 """What that controller takes the version of the node for, which is 0. [InitialControllerEpochZkVersion]"""
 EPOCH_IS_GONE: Final = "NONODE of the epoch"
 
-HEALTHCHECK = Queued(ControllerEvent.Healthcheck)
-NEW_SESSION = tuple(
-    Queued(event)
-    for event in (
-        ControllerEvent.SessionExpirationListener,
-        ControllerEvent.SessionExpireListener,
-        ControllerEvent.BrokerChangeListener,
-        ControllerEvent.LeaderChangeListener,
-    )
-)
-"""What a new session brings, in this order. [ZkClient.fireNewSessionEvents, fireAllEvents, until 1.0]"""
 OF_A_CONTROLLER = {
     ControllerEvent.BrokerChange,
     ControllerEvent.BrokerChangeListener,
@@ -200,134 +87,16 @@ OF_A_CONTROLLER = {
 """What only a controller handles."""
 
 
-def of_thread(design: Design, do: Do, me: ControllerProcess) -> ControllerProcess:
-    """What the thread knows that makes this request: in 0.11 and 1.0, ZkEventThread registers the broker."""
-    return me.beside() if design.threads is Threads.queue and do in REGISTERS else me
-
-
-def is_repeated(design: Design, do: Do) -> bool:
-    """Whether a request that finds its session ended is made once more in the next one. [ZkClient, until 1.0]"""
-    return design.threads is not Threads.barrier and do not in CREATES | REGISTERS
-
-
-def requests_of(design: Design, told: Iterable[ControllerEvent]) -> list[Do]:
-    """The requests that brokers make: those on the agendas of their threads, in the order of `Do`."""
-    made = {do for agenda in (*agendas(design, told), *listening(design)) for do in agenda}
-    return [do for do in Do if do in made - NO_REQUESTS]
-
-
-class ElectingController:
-    """The controller of one broker: what it knows comes in, and what it knows after a step goes out.
-
-    Args:
-        design: that of its release.
-        zookeeper: the servers, over whatever holds their state.
-        broker: its id.
-    """
-
-    def __init__(self, design: Design, zookeeper: ZooKeeper, broker: BrokerId) -> None:
-        self.design, self.zookeeper, self.broker = design, zookeeper, broker
-
-    def step(self, do: Do) -> Callable[[ControllerProcess], Answer]:
-        """The step that makes this request, as this controller makes it, and the thread whose request it is."""
-        step: Callable[[ControllerProcess], Answer] = getattr(self, METHODS[do])
-
-        def of_its_thread(me: ControllerProcess) -> Answer:
-            before = of_thread(self.design, do, me)
-            answer = step(before)
-            after = answer.controller
-            return answer if before is me or after.session is None else answer._replace(controller=after.beside())
-
-        return of_its_thread
-
-    # The process and its session.
-
-    def start(self) -> ControllerProcess:
-        """A process is started."""
-        me = ControllerProcess(STARTUP[self.design.threads])
-        match self.design.threads:
-            case Threads.lock:
-                return me._replace(queue=(HEALTHCHECK,))
-            case Threads.queue:
-                return me._replace(posted=(HEALTHCHECK,))
-        return me
-
-    def connect(self, me: ControllerProcess, session: SessionId) -> ControllerProcess:
-        """A new session, for a fresh process or one that lost its session."""
-        self.zookeeper.connect(session)
-        return me.on()._replace(session=session)
-
-    def stop(self, me: ControllerProcess) -> ControllerProcess:
-        """The process dies. Its connection goes with it; its session lives until the servers end it."""
-        if me.session is not None:
-            self.zookeeper.disconnect(me.session)
-        return ControllerProcess()
-
-    def expire(self, me: ControllerProcess) -> ControllerProcess:
-        """The client is told that its session has ended: resign, then open another. [Expire, 1.1]
-
-        Expire waits for the event that is being handled, whose next request fails, and the new session waits for
-        Expire; what is queued goes. So nothing can come between, and it is one step.
-        """
-        self.zookeeper.disconnect(me.session)
-        return ControllerProcess(EXPIRED, registration=me.registration, broker_epoch=me.broker_epoch)
-
-    def begin_anew(self, me: ControllerProcess) -> ControllerProcess:
-        """As if its session had ended, which it has not. [AuthFailed, 2.8.0 to 3.0.0, KAFKA-13461]"""
-        again = Agenda(EXPIRED[1:])
-        return ControllerProcess(again, me.session, registration=me.registration, broker_epoch=me.broker_epoch)
-
-    def renew(self, me: ControllerProcess, session: SessionId) -> ControllerProcess:
-        """The client opens another session at once, and tells its listeners behind what they have still to hear.
-
-        Then all that there are are called, because anything may have happened: KafkaHealthcheck's is there when the
-        broker begins to register. [ZkClient.processStateChanged, until 1.0]
-        """
-        self.zookeeper.disconnect(me.session)
-        self.zookeeper.connect(session)
-        registers = HEALTHCHECK not in (*me.queue, *me.posted)
-        there = {ControllerEvent.SessionExpireListener: registers, ControllerEvent.BrokerChangeListener: me.listens}
-        return self._post(
-            me._replace(session=session), *(each for each in NEW_SESSION if there.get(each.event, True))
-        )
-
-    def session_expired(self, me: ControllerProcess) -> Answer:
-        """A request finds that its session has ended.
-
-        Until 1.0 it waits for the next one and is repeated there, but for those that create ephemerals, and look
-        whether it was they. [ZKCheckedEphemeral, which stays with its session]
-        """
-        if self.design.threads is Threads.barrier:
-            if me.doing[0] in REGISTERS and self._starts(me):
-                return self._not_registered(me, "SESSIONEXPIRED")
-            return Answer(self.expire(me), "SESSIONEXPIRED: it resigns")
-        me = self.deliver(me)
-        if me.doing[0] in CREATES:
-            return self.fail(me)._replace(said="SESSIONEXPIRED: its election fails")
-        if me.doing[0] in REGISTERS:
-            return self._not_registered(me, "SESSIONEXPIRED")
-        return Answer(me, "SESSIONEXPIRED: once more, in another session")
+class ElectingController(RegisteringBroker):
+    """The controller of one broker; see `RegisteringBroker` for its arguments."""
 
     # What it is told.
 
-    def deliver(self, me: ControllerProcess) -> ControllerProcess:
-        """The events in the session's inbox reach the client, which queues those that there is a handler for."""
-        return self.hear(me, listens=me.listens)
-
-    def hear(self, me: ControllerProcess, listens: bool) -> ControllerProcess:
-        """The events in the session's inbox reach the client, which has, or has not, the handlers of a controller."""
-        if me.session is None:
-            return me
-        while (event := self.zookeeper.take(me.session)) is not None:
-            if event.path == CONTROLLER or listens:
-                me = self._post(me, Queued(TOLD[self.design.threads][event.type]))
-        return me
-
-    def _post(self, me: ControllerProcess, *events: Queued) -> ControllerProcess:
-        """Put behind what there is to handle, for the thread that is told first."""
-        if self.design.threads is Threads.queue:
-            return me._replace(posted=me.posted + events)
-        return me._replace(queue=me.queue + events)
+    def session_expired(self, me: ControllerProcess) -> Answer:
+        """The same, and until 1.0 an election fails that creates /controller, or looks whose it is."""
+        if self.design.threads is Threads.barrier or me.doing[0] not in CREATES:
+            return super().session_expired(me)
+        return self.fail(self.deliver(me))._replace(said="SESSIONEXPIRED: its election fails")
 
     def listen(self, me: ControllerProcess) -> Answer:
         """ZkEventThread reads for the oldest of its listeners, and puts an event for the controller. [0.11, 1.0]"""
@@ -344,7 +113,7 @@ class ElectingController:
                 self.zookeeper.exists(me.session, CONTROLLER, watch=True)
                 try:
                     owner = self._controller_id(me)
-                except NamesNoBroker:
+                except EventEnds:
                     return Answer(me, f"{event}: it names no broker, and puts nothing")
                 put = Queued(ControllerEvent.ControllerChange, owner)
                 if owner is None:
@@ -395,10 +164,6 @@ class ElectingController:
     def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
         """The operations of its next request, which is one that writes."""
         match me.doing[0]:
-            case Do.RegisterBroker:
-                return (Create(self.registration, ephemeral=True),)
-            case Do.DeleteRegistration:
-                return (Delete(self.registration),)
             case Do.CreateController:
                 return (Create(CONTROLLER, self.broker, ephemeral=True),)
             case Do.IncrementEpoch:
@@ -407,7 +172,7 @@ class ElectingController:
                 return (Create(CONTROLLER, self.broker, ephemeral=True), self._increment(me))
             case Do.DeleteController:
                 return (*self._fence(me), Delete(CONTROLLER))
-        raise ValueError(f"{me.doing[0]} writes nothing")
+        return super().asks(me)
 
     def _increment(self, me: ControllerProcess) -> Operation:
         """The next epoch, set on condition of the version that was read with the one before.
@@ -418,13 +183,6 @@ class ElectingController:
         version = me.context.epoch_zk_version if self.design.conditional_increment else ANY_VERSION
         return SetData(CONTROLLER_EPOCH, me.epoch + 1, version)
 
-    def lose_reply(self, me: ControllerProcess) -> bool:
-        """Its next request is served, and the answer lost with the connection: it will ask again.
-
-        Whether the request had an effect. One that had none is as if it had never been sent.
-        """
-        return self._refused(me) is None
-
     def _fencing_version(self, me: ControllerProcess) -> ZkVersion:
         """The version of /controller_epoch by which its writes are fenced, as it knows it."""
         return me.context.epoch_zk_version
@@ -432,78 +190,6 @@ class ElectingController:
     def _fence(self, me: ControllerProcess) -> Iterator[Operation]:
         if self.design.fence_zk:
             yield Check(CONTROLLER_EPOCH, me.context.epoch_zk_version)
-
-    def _refused(self, me: ControllerProcess) -> Refused | None:
-        """Of what it asks for, the operation that failed, and so undid the others; None if none did."""
-        operations = self.asks(me)
-        for operation, result in zip(operations, self.zookeeper.multi(me.session, operations), strict=True):
-            if isinstance(result, Code) and result is not Code.OK:
-                return Refused(operation, result)
-        return None
-
-    # The broker's own node.
-
-    @property
-    def registration(self) -> str:
-        """The path of the broker's own node."""
-        return registration(self.broker)
-
-    @request(Do.RegisterBroker)
-    def register_broker(self, me: ControllerProcess) -> Answer:
-        """Create the broker's own node. [checkedEphemeralCreate, 1.1; its zxid is the broker's epoch, 2.2]"""
-        (created,) = self.zookeeper.multi(me.session, self.asks(me))
-        if isinstance(created, Created):
-            return Answer(self._registered(me, created.stat), "registered")
-        if self.design.looks_again:
-            return Answer(me.to(Do.CheckRegistration, *me.doing[1:]), "NODEEXISTS: whose is it?")
-        return self._not_registered(me, "NODEEXISTS: its predecessor's session lives")
-
-    @request(Do.CheckRegistration)
-    def check_registration(self, me: ControllerProcess) -> Answer:
-        """Read whose registration it is that is there. [getAfterNodeExists, 1.1]
-
-        If it is gone by now, that is a NullPointerException since 2.2: what would register again stands behind a line
-        that asks for the owner of what is not there. [3.9.1: KafkaZkClient 2221]
-        A persistent node has no owner, and a process that never registered has no older session: these two are not
-        the same session. [currentZooKeeperSessionId, which begins as -1; a persistent node's owner is 0]
-        """
-        again = Agenda((Do.RegisterBroker, *me.doing[1:]))
-        try:
-            _, stat = self.zookeeper.get(me.session, self.registration)
-        except NoNode:
-            if self.design.registers_again:
-                return Answer(me.to(*again), "NONODE: once more")
-            return self._not_registered(me, "NONODE, a NullPointerException")
-        if stat.ephemeralOwner == me.session:
-            return Answer(self._registered(me, stat), "its own: registered")
-        registered = self.design.ephemeral_owner_check and me.registration is not None
-        if registered and stat.ephemeralOwner == me.registration:
-            return Answer(me.to(Do.DeleteRegistration, *again), "an older session of its own left it")
-        return self._not_registered(me, "another session's")
-
-    @request(Do.DeleteRegistration)
-    def delete_registration(self, me: ControllerProcess) -> Answer:
-        """Delete what an older session of its own left, and register again. [ZOOKEEPER-2985, KAFKA-7165, 2.2]"""
-        gone = self._refused(me) is not None
-        return Answer(me.on(), "NONODE: it is gone already" if gone else "deleted")
-
-    def _registered(self, me: ControllerProcess, stat: Stat) -> ControllerProcess:
-        after = me.on()._replace(registration=me.session if self.design.ephemeral_owner_check else None)
-        if self.design.broker_epoch:
-            after = after._replace(broker_epoch=stat.czxid)
-        return after.on() if after.about_to(Do.Serve) else after
-
-    def _not_registered(self, me: ControllerProcess, why: str) -> Answer:
-        """A start fails; who has had a session before lives on, unregistered, and since 1.1 does not elect."""
-        if self.design.looks_again and not self._starts(me):
-            return Answer(me.to(), f"{why}: the event is dropped")
-        if me.session in self.zookeeper.state.sessions:
-            self.zookeeper.close(me.session)
-        return Answer(ControllerProcess(), f"{why}, the start fails")
-
-    def _starts(self, me: ControllerProcess) -> bool:
-        """Whether a process that registers does so for the first time, in its main thread."""
-        return Do.Serve in me.doing or (self.design.threads is Threads.barrier and Do.MaybeResign not in me.doing)
 
     # Who is controller?
 
@@ -570,7 +256,7 @@ class ElectingController:
         """The broker that /controller names; None: it is not there, or, since 1.1, holds no JSON.
 
         Raises:
-            NamesNoBroker: until 1.0, it holds something else. [parseControllerId]
+            EventEnds: until 1.0, it holds something else. [parseControllerId]
         """
         owner: BrokerId | None
         try:
@@ -578,7 +264,7 @@ class ElectingController:
         except NoNode:
             return None
         if owner is None and self.design.threads is not Threads.barrier:
-            raise NamesNoBroker
+            raise EventEnds("it names no broker")
         if self.design.ghost_check and owner == self.broker and stat.ephemeralOwner != me.session:
             return NO_BROKER
         return owner

@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 from election.ids import BrokerId
-from statemachines.controller.agenda import Agenda, Do
+from statemachines.controller.agenda import CHECKS, Agenda, Do
 from statemachines.controller.alter_partition import AlterPartitionResponse
 from statemachines.controller.calls import Call, EventFailure, Processing, call
 from statemachines.controller.change_handlers import RegisteredHandlers
@@ -46,11 +46,11 @@ from statemachines.controller.design import (
     Threads,
     design_of,
 )
-from statemachines.controller.election import CHECKS, Answer, ElectingController, of_thread
+from statemachines.controller.election import ElectingController
 from statemachines.controller.event_driver import BrokerChannels
 from statemachines.controller.event_processor import ControllerEventProcessor, event_processor
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
-from statemachines.controller.process import ControllerProcess
+from statemachines.controller.process import Answer, ControllerProcess, of_thread
 from statemachines.controller.rebalance_timer import RebalanceTimer
 from statemachines.controller.state_change import FailedStateChange, Processed, log_failed_state_change
 from statemachines.controller.threads import TOLD, ControllerEvent, Queued

@@ -13,8 +13,9 @@ from typing import Any
 
 from statemachines.controller.agenda import Do
 from statemachines.controller.design import BROKER_IDS, MAYBE_RESIGN, PartitionStateEpoch, Threads
-from statemachines.controller.election import EPOCH_IS_GONE, Answer, ElectingController, request
-from statemachines.controller.process import ControllerProcess, LiveBroker
+from statemachines.controller.election import EPOCH_IS_GONE, ElectingController
+from statemachines.controller.process import Answer, ControllerProcess, LiveBroker
+from statemachines.controller.registration import request
 from statemachines.controller.threads import LEADER_AND_ISR, ControllerEvent, Queued
 from statemachines.zookeeper.server import Operation, SetData
 

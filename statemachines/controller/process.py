@@ -4,19 +4,28 @@ In Kafka a `KafkaController` has its queue, its session, whether it is active an
 knows of the cluster is in its `ControllerContext`, which has an end of its own: a resignation resets it, and a broker
 that only reads that it is no longer controller keeps it. What Kafka has on stacks stands here as well: agendas in
 place of a program counter, and what one request has read for the next (`state_version`, `found`). Such a value goes
-into each step of `election`, and another comes out of it.
+into each step of `registration` and `election`, and another comes out of it (`Answer`).
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from election.ids import BrokerEpoch, ControllerEpoch
-from statemachines.controller.agenda import IDLE, STOPPED, Agenda, Do
+from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
+from statemachines.controller.agenda import IDLE, REGISTERS, STOPPED, Agenda, Do
 from statemachines.controller.design import PATHS_READ, Design, agendas, listening
 from statemachines.controller.threads import ControllerEvent, Queued, Threads
 from statemachines.zookeeper.tree import SessionId, ZkPath, ZkVersion
 
-__all__ = ["ControllerProcess", "LiveBroker", "OnePartitionContext", "unused", "values_of"]
+__all__ = [
+    "Answer",
+    "ControllerProcess",
+    "Failover",
+    "LiveBroker",
+    "OnePartitionContext",
+    "of_thread",
+    "unused",
+    "values_of",
+]
 
 
 class LiveBroker(NamedTuple):
@@ -161,6 +170,30 @@ class ControllerProcess(NamedTuple):
     def has_context(self) -> bool:
         """Whether anything is left of a term as controller."""
         return self.listens or self.started or bool(self.context.live) or self.context.cached is not None
+
+
+class Failover(NamedTuple):
+    """A failover that went through: the broker that became controller, and the epoch it ran under."""
+
+    broker: BrokerId
+    epoch: ControllerEpoch
+
+
+class Answer(NamedTuple):
+    """What a request came to."""
+
+    controller: ControllerProcess
+    said: str
+    """What ZooKeeper answered, and what Kafka makes of it."""
+    failover: Failover | None = None
+    """That has its epoch, and goes on."""
+    sends: bool = False
+    """Requests with its epoch go out to the brokers: UpdateMetadata, LeaderAndIsr."""
+
+
+def of_thread(design: Design, do: Do, me: ControllerProcess) -> ControllerProcess:
+    """What the thread knows that makes this request: in 0.11 and 1.0, ZkEventThread registers the broker."""
+    return me.beside() if design.threads is Threads.queue and do in REGISTERS else me
 
 
 def values_of(design: Design, told: Collection[ControllerEvent]) -> Mapping[Any, Collection[Any]]:

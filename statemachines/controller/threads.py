@@ -24,9 +24,11 @@ __all__ = [
     "BROKER_CHANGE",
     "EVENTS",
     "HANDLING",
+    "HEALTHCHECK",
     "LEADER_AND_ISR",
     "LISTENERS",
     "MAYBE_RESIGN",
+    "NEW_SESSION",
     "REGISTER",
     "TOLD",
     "ControllerEvent",
@@ -74,6 +76,17 @@ LISTENERS: Final = (
     ControllerEvent.LeaderChangeListener,
 )
 """What ZkEventThread may have to handle, until 1.0, as far as ZooKeeper and the process tell it."""
+HEALTHCHECK = Queued(ControllerEvent.Healthcheck)
+NEW_SESSION = tuple(
+    Queued(event)
+    for event in (
+        ControllerEvent.SessionExpirationListener,
+        ControllerEvent.SessionExpireListener,
+        ControllerEvent.BrokerChangeListener,
+        ControllerEvent.LeaderChangeListener,
+    )
+)
+"""What a new session brings, in this order. [ZkClient.fireNewSessionEvents, fireAllEvents, until 1.0]"""
 _OF_QUEUE: Final = (ControllerEvent.ControllerChange, ControllerEvent.Reelect, ControllerEvent.BrokerChange)
 EVENTS: Final = {
     Threads.lock: (*LISTENERS, ControllerEvent.IsrChangeNotification),

@@ -22,9 +22,8 @@ from spec.kafka.harness import Harness, Observation
 from spec.kafka.mappings.controller import DRIVEN, ControllerMapping, edge_class
 from spec.language import sometimes
 from spec.systems.controller import ClusterAtWork, ControllerLife
-from statemachines.controller.election import Answer
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.process import ControllerProcess
+from statemachines.controller.process import Answer, ControllerProcess
 from statemachines.releases import line_of
 from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
 from statemachines.zookeeper.server import WatchTable

@@ -18,9 +18,9 @@ from spec.kafka.harness import Harness, driven_releases
 from spec.kafka.mappings.controller import DRIVEN
 from statemachines.controller.agenda import Do
 from statemachines.controller.design import CONTROLLER_EPOCH, Threads
-from statemachines.controller.election import Answer, Refused
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.process import ControllerProcess
+from statemachines.controller.process import Answer, ControllerProcess
+from statemachines.controller.registration import Refused
 from statemachines.zookeeper.tree import Code
 from tests.kafka.conftest import RELEASE, running
 

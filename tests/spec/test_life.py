@@ -12,9 +12,8 @@ from spec.releases import RELEASES
 from spec.systems.controller import ControllerLife
 from statemachines.controller.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.controller.design import STARTUP, Threads, agendas, design_of, listening
-from statemachines.controller.election import Answer
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.process import ControllerProcess
+from statemachines.controller.process import Answer, ControllerProcess
 from statemachines.controller.threads import HANDLING, MAYBE_RESIGN, ControllerEvent
 from statemachines.drawing.controller_diagram import At, Move
 from tests.generations import each_generation

@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from statemachines.controller.agenda import Do
 from statemachines.controller.calls import EventFailure, Processing
 from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH
-from statemachines.controller.election import Answer
 from statemachines.controller.kafka_controller import KafkaController
-from statemachines.controller.process import ControllerProcess
+from statemachines.controller.process import Answer, ControllerProcess
 from statemachines.controller.state_change import Processed
 from statemachines.controller.threads import ControllerEvent, Queued
 from statemachines.messages.replica_assignment import ReplicaAssignment

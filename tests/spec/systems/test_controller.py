@@ -19,9 +19,8 @@ from spec.parts.receiver import Receiver, ReceiverPart
 from spec.releases import RELEASES
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller.design import CONTROLLER, IDLE, Design, Do
-from statemachines.controller.election import Answer
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.process import ControllerProcess
+from statemachines.controller.process import Answer, ControllerProcess
 from statemachines.zookeeper.counters import CountingTransaction, ZooKeeperWithoutZxids
 from statemachines.zookeeper.server import WatchTable
 from statemachines.zookeeper.tree import Created, Operation, Transaction, stat_of

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from statemachines.controller.agenda import Agenda, Do
-from statemachines.controller.election import HEALTHCHECK, NEW_SESSION
 from statemachines.controller.threads import (
     BROKER_CHANGE,
     EVENTS,
     HANDLING,
+    HEALTHCHECK,
     LEADER_AND_ISR,
     LISTENERS,
     MAYBE_RESIGN,
+    NEW_SESSION,
     TOLD,
     ControllerEvent,
     Queued,

@@ -1,0 +1,205 @@
+"""Brokers that register and are elected, release by release: what tests of their steps are set up with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from statemachines.controller.design import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    MAYBE_RESIGN,
+    STARTUP,
+    Design,
+    Do,
+    Election,
+    PartitionStateEpoch,
+    Threads,
+    least_failover,
+)
+from statemachines.controller.failover import failover, requests
+from statemachines.controller.one_partition import OnePartitionController
+from statemachines.controller.process import Answer, ControllerProcess
+from statemachines.controller.registration import Request
+from statemachines.controller.threads import TOLD, ControllerEvent, Queued
+from statemachines.zookeeper.server import EventType, ZooKeeper
+from tests.statemachines.controllers import at, without_fixes_of_2_2
+
+STATE = "/brokers/topics/t/partitions/0/state"
+OWN, OTHER = f"{BROKER_IDS}/0", f"{BROKER_IDS}/1"
+
+RELEASE = {
+    "0.10.1": without_fixes_of_2_2(
+        Election.cas_swallowed, Threads.lock, fence_zk=False, listener_guard=False, skip_if_self=False, state=STATE
+    ),
+    "0.10.2": without_fixes_of_2_2(Election.cas_swallowed, Threads.lock, fence_zk=False, state=STATE),
+    "1.0": without_fixes_of_2_2(Election.cas_swallowed, Threads.queue, fence_zk=False, state=STATE),
+    "2.0": without_fixes_of_2_2(Election.cas_checked, fence_zk=False, state=STATE),
+    "2.1": without_fixes_of_2_2(state=STATE),
+}
+"""How releases do it."""
+LOCK, UNTIL_1_0, SINCE_1_1 = ["0.10.1", "0.10.2"], ["0.10.1", "0.10.2", "1.0"], ["2.0", "2.1"]
+every_release = pytest.mark.parametrize("release", list(RELEASE))
+in_0_10 = pytest.mark.parametrize("release", LOCK)
+until_1_0 = pytest.mark.parametrize("release", UNTIL_1_0)
+until_2_0 = pytest.mark.parametrize("release", [*UNTIL_1_0, "2.0"])
+since_0_11 = pytest.mark.parametrize("release", ["1.0", *SINCE_1_1])
+since_1_1 = pytest.mark.parametrize("release", SINCE_1_1)
+
+HEALTHCHECK, SESSION_EXPIRATION, SESSION_EXPIRE, LEADER_CHANGE, BROKERS_CHANGE = (
+    Queued(ControllerEvent.Healthcheck),
+    Queued(ControllerEvent.SessionExpirationListener),
+    Queued(ControllerEvent.SessionExpireListener),
+    Queued(ControllerEvent.LeaderChangeListener),
+    Queued(ControllerEvent.BrokerChangeListener),
+)
+CHANGED, REELECT, BROKER, ISR = (
+    Queued(ControllerEvent.ControllerChange),
+    Queued(ControllerEvent.Reelect),
+    Queued(ControllerEvent.BrokerChange),
+    Queued(ControllerEvent.IsrChangeNotification),
+)
+
+
+def set_up() -> ZooKeeper:
+    """A cluster without brokers."""
+    zookeeper = ZooKeeper()
+    path = ""
+    for name in ("brokers", "topics", "t", "partitions", "0"):
+        path = f"{path}/{name}"
+        zookeeper.create(None, path)
+    zookeeper.create(None, BROKER_IDS)
+    zookeeper.create(None, STATE, PartitionStateEpoch())
+    zookeeper.create(None, CONTROLLER_EPOCH, 0)
+    return zookeeper
+
+
+def whole(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> OnePartitionController:
+    """The controller of a broker that looks again, and whose failover is a whole one."""
+    design = RELEASE[release]._replace(failover=requests(failover(release)), looks_again=True)
+    return OnePartitionController(design._replace(**changes), zookeeper, broker)
+
+
+def short(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> OnePartitionController:
+    """The controller of a broker that never doubts an answer, and whose failover is one write."""
+    design = RELEASE[release]._replace(failover=least_failover(RELEASE[release]))
+    return OnePartitionController(design._replace(**changes), zookeeper, broker)
+
+
+def heard(release: str, *events: Queued) -> dict[str, Any]:
+    """What a broker has been told, where it is told: by ZkEventThread, if that is another thread."""
+    return {"posted" if RELEASE[release].threads is Threads.queue else "queue": events}
+
+
+def told(release: str, *kinds: EventType) -> dict[str, Any]:
+    """What its watches have told a broker, and it has not handled yet."""
+    return heard(release, *(Queued(TOLD[RELEASE[release].threads][kind]) for kind in kinds))
+
+
+CREATED, DELETED, CHILDREN = EventType.NodeCreated, EventType.NodeDeleted, EventType.NodeChildrenChanged
+
+STEPS: dict[Do, Request[OnePartitionController]] = {
+    Do.RegisterBroker: OnePartitionController.register_broker,
+    Do.CheckRegistration: OnePartitionController.check_registration,
+    Do.DeleteRegistration: OnePartitionController.delete_registration,
+    Do.WatchController: OnePartitionController.watch_controller,
+    Do.MaybeResign: OnePartitionController.maybe_resign,
+    Do.GetControllerId: OnePartitionController.get_controller_id,
+    Do.Elect: OnePartitionController.elect,
+    Do.CreateController: OnePartitionController.create_controller,
+    Do.ReadEpoch: OnePartitionController.read_epoch,
+    Do.IncrementEpoch: OnePartitionController.increment_epoch,
+    Do.RegisterController: OnePartitionController.register_controller,
+    Do.CheckController: OnePartitionController.check_controller,
+    Do.CheckEpoch: OnePartitionController.check_epoch,
+    Do.WatchBrokers: OnePartitionController.watch_brokers,
+    Do.ReadBrokers: OnePartitionController.read_brokers,
+    Do.ReadStates: OnePartitionController.read_states,
+    Do.ReadPartitionState: OnePartitionController.read_partition_state,
+    Do.UpdateLeaderAndIsr: OnePartitionController.update_leader_and_isr,
+    Do.DeletePreferredElection: OnePartitionController.delete_preferred_election,
+    Do.MoveController: OnePartitionController.move_controller,
+    Do.DeleteController: OnePartitionController.delete_controller,
+}
+
+
+def next_of(controller: OnePartitionController, me: ControllerProcess) -> Answer:
+    """It makes its next request."""
+    return STEPS[me.doing[0]](controller, me)
+
+
+def beside(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
+    """ZkEventThread makes its next request."""
+    after = next_of(controller, me.beside()).controller
+    return after if after.session is None else after.beside()
+
+
+def until(do: Do, controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
+    """It makes its requests, until this is the next."""
+    while me.doing and not me.about_to(do):
+        me = next_of(controller, me).controller
+    return me
+
+
+def run(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
+    """It makes its requests, as long as there are any."""
+    while me.doing and me.doing[0] in STEPS:
+        me = next_of(controller, me).controller
+    return me
+
+
+def hear(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
+    """ZkEventThread does what it has been told, until it has nothing left to do."""
+    while me.posted or me.listening:
+        me = beside(controller, me) if me.listening else controller.listen(me).controller
+    return me
+
+
+def settle(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
+    """It does all that there is to do, the controller's thread before the other."""
+    me = run(controller, me)
+    while me.queue or me.posted or me.listening:
+        me = controller.handle(me).controller if me.queue else hear(controller, me)
+        me = run(controller, me)
+    return me
+
+
+def elected(zookeeper: ZooKeeper, broker: int, release: str = "2.1", **changes: Any) -> ControllerProcess:
+    """A broker that was elected and is about to do its work."""
+    me = at(Do.WatchController, Do.Elect, session=broker)
+    return until(Do.ReadPartitionState, short(zookeeper, broker, release, **changes), me)
+
+
+def in_failover(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> ControllerProcess:
+    """A broker whose epoch is fixed, and which is about to read who is alive."""
+    me = at(Do.WatchController, Do.Elect, session=broker)
+    return until(Do.ReadBrokers, whole(zookeeper, broker, release, **changes), me)
+
+
+def in_office(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> ControllerProcess:
+    """A broker whose failover is done."""
+    return run(whole(zookeeper, broker, release, **changes), in_failover(zookeeper, broker, release, **changes))
+
+
+def settled(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> ControllerProcess:
+    """A broker in office that has handled the echo of its own election."""
+    return settle(whole(zookeeper, broker, release, **changes), in_office(zookeeper, broker, release, **changes))
+
+
+def owner(zookeeper: ZooKeeper) -> Any:
+    """Who is named in /controller."""
+    return zookeeper.get(None, CONTROLLER)[0] if zookeeper.exists(None, CONTROLLER) is not None else None
+
+
+def never(design: Design) -> set[tuple[Do, ...]]:
+    """What is left of a row and never seen: where there is nothing more to do, or another generation would do it."""
+    rows: set[tuple[Do, ...]] = {(Do.Started,), (Do.Serve,)}
+    if design.threads is not Threads.barrier:
+        rows.add(MAYBE_RESIGN)
+    if not design.skip_if_self:
+        rows.add((Do.GetControllerId, Do.Elect))
+    if design.ephemeral_owner_check:
+        rows.add((Do.DeleteRegistration, *STARTUP[Threads.barrier][1:]))
+    return rows
