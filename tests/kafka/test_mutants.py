@@ -14,9 +14,10 @@ import pytest
 
 from spec.checking import check
 from spec.kafka.control_plane import KafkaControlPlane
-from spec.kafka.world import ControlCommand
+from spec.kafka.world import OTHER_CONTROLLER, ControlCommand
 from spec.language import Specification
 from spec.systems.control_requests import ControlRequests
+from spec.systems.controller import ControllerLife
 from spec.systems.controller_election import ControllerElection
 from spec.systems.partitions import Partitions
 from spec.systems.topic_deletion import TopicDeletion
@@ -31,11 +32,17 @@ from tests.statemachines.test_cluster_mutants import (
     ForgetsTheIsrThatItWrote,
     KeepsItsContext,
     ReadsAssignmentsBeforeTopics,
+    StaysInOffice,
     TellsOfBrokersAfterLeaders,
 )
 
 MENDED: Final = {"clear_batch": True, "elect_if_created": True, "preferred_elections": False}
 """What is open in 3.9 would break as well."""
+FAILURES: Final = ControllerLife(
+    brokers=1,
+    **dict.fromkeys(("ghost_check", "resign_on_move", "elect_if_none"), True),
+    **dict.fromkeys(("crashes", "expiries", "lost_replies", "disconnections", "receives"), False),
+)
 DEATHS: Final = Partitions(**MENDED, max_deaths=1, moves=0, shutdowns=False)
 FAILOVERS: Final = Partitions(**MENDED, max_deaths=0, isr_changes=0, shutdowns=False)
 ISR_CHANGES: Final = Partitions(**MENDED, max_deaths=0, moves=0)
@@ -51,6 +58,7 @@ TABLE: Final[Sequence[tuple[type[Any], Specification, str]]] = [
     (DoesNotElectAtFirst, FAILOVERS, "psm_domain"),
     (TellsOfBrokersAfterLeaders, REQUESTS, "replicas_follow"),
     # resignation
+    (StaysInOffice, FAILURES, "active_has_node"),
     (KeepsItsContext, DELETIONS, "waits_for_something"),
     # ISRs
     (ForgetsTheIsrThatItWrote, ISR_CHANGES, "cache_fresh"),
@@ -79,6 +87,7 @@ STORY: Final[Sequence[ControlCommand]] = [
     and_all({"do": "die", "brokers": [2]}),
     and_all({"do": "register", "brokers": [2]}),
     and_all({"do": "die", "brokers": [1]}),  # and nobody else is in sync
+    and_all({"do": "write_controller", "broker": OTHER_CONTROLLER}),
 ]
 """Enough for Kafka to contradict every mutant."""
 

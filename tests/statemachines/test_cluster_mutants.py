@@ -14,13 +14,12 @@ from statemachines.broker.alter_partition_manager import AlterPartitionManager
 from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.zk_alter_partition_manager import ZkAlterPartitionManager
-from statemachines.cluster_controller import ClusterController
 from statemachines.cluster_history import Elected, Failed, unclean_elections
 from statemachines.cluster_steps import ShutDownStep
 from statemachines.controller import failover as stages
 from statemachines.controller.alter_partition import AlterPartitionProcessor
 from statemachines.controller.control_design import ControlDesign
-from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH
 from statemachines.controller.election import ElectingController
 from statemachines.controller.failover import Stage
 from statemachines.controller.partition_state_machine import PartitionStateMachine
@@ -50,6 +49,13 @@ def one_broker_is_controller(_: Kind) -> None:
     cluster.settle()
     assert [broker for broker, each in cluster.controllers.items() if each.active] == [2]
     assert [broker for broker, each in cluster.controllers.items() if each.context.state.all_topics] == [2]
+
+
+def who_reads_that_another_is_controller_resigns(_: Kind) -> None:
+    cluster = with_topic()
+    cluster.zookeeper.set(None, CONTROLLER, 2)
+    cluster.settle()
+    assert not cluster.controllers[1].active
 
 
 def a_new_controller_elects_for_the_dead(_: Kind) -> None:
@@ -161,7 +167,9 @@ class ElectsUnderTheEpochOfBefore(ElectingController):
         return SetData(CONTROLLER_EPOCH, me.epoch, me.context.epoch_zk_version)
 
 
-class DoesNotResign(ClusterController):
+class StaysInOffice(ElectingController):
+    """It forgets its context, and takes itself for controller all the same."""
+
     def resign(self, me: ControllerProcess) -> ControllerProcess:
         return me
 
@@ -244,7 +252,7 @@ class TakesWhatIsForAnother(KafkaApis):
 
 MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
     (ElectsUnderTheEpochOfBefore, each_election_has_an_epoch_of_its_own),
-    (DoesNotResign, one_broker_is_controller),
+    (StaysInOffice, who_reads_that_another_is_controller_resigns),
     (KeepsItsContext, one_broker_is_controller),
     (DoesNotElectAtFirst, a_new_controller_elects_for_the_dead),
     (ReadsAssignmentsBeforeTopics, a_new_controller_elects_for_the_dead),
