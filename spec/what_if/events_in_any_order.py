@@ -16,7 +16,14 @@ __all__ = ["RULES", "EventsInAnyOrder"]
 RULES: Final = (
     *("leader_in_isr", "isr_within_assigned", "leader_epoch_monotone", "one_leader_per_epoch"),
     *("presumed_leader_legit", "clean_election", "legal_psm", "legal_rsm", "new_has_no_state"),
-    *("cache_not_ahead", "cache_fresh", "online_has_live_leader", "offline_only_if_stuck", "psm_domain", "rsm_domain"),
+    *(
+        "cache_not_ahead",
+        "cache_fresh",
+        "online_has_live_leader",
+        "offline_only_if_stuck",
+        "psm_domain",
+        "rsm_domain",
+    ),
     *("told_as_written", "elected_from_what_is_there", "isr_survives_election"),
     *("zk.version_step", "zk.one_shot", "zk.ephemeral_owned"),
 )
