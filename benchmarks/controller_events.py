@@ -1,12 +1,13 @@
-"""How long a controller takes over an event, from the queue to the last request: what is written, and what is sent.
+"""How long a controller takes over its events in a whole cluster, and the cluster until it is at rest.
 
 `python -m benchmarks.controller_events` makes topics of 100 partitions with three replicas each, spread over the
-brokers as for `benchmarks.broker_failure`, and has a controller take over, lose a broker, get it back, let another
-one go, move a partition and delete a topic. Told are the seconds that its handlers take, those of the ZooKeeper in
-memory beside them, and how many batches of requests, writes and requests to brokers there are.
+brokers of a `Cluster`, and has a controller take over, lose a broker, get it back, let another one go, move a
+partition and delete a topic. The cluster comes to rest after each. A line for each kind of event that the controller
+then processes tells the seconds of its handlers, those of the ZooKeeper in memory, and how many batches of requests,
+writes and requests to brokers there are; a last line, the seconds of everything, brokers included.
 
-With `--kafka 3.9.1` the same happens to the KafkaController of that release (`spec.kafka.event_plane`), and its
-seconds stand in a column of their own: of its event thread, with ZooKeeper's own server, run within the call. Java
+With `--kafka 3.9.1` the same happens to the KafkaController of that release (`spec.kafka.event_plane`). Its seconds
+stand beside the event that it processes: of its event thread, with ZooKeeper's own server, run within the call. Java
 goes through the day three times first, to be warm.
 """
 
@@ -14,124 +15,159 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+from unittest import mock
 
-from benchmarks.broker_failure import PARTITIONS_OF_A_TOPIC, spread
+from election.ids import BrokerId
 from spec.kafka.control_plane import KafkaControlPlane
 from spec.kafka.world import ControlCommand
-from statemachines.controller.calls import Call, Processing, call
-from statemachines.controller.design import BROKER_IDS, CONTROLLER_EPOCH, registration
-from statemachines.controller.event_processor import event_processor
-from statemachines.controller.kafka_zk_client import retry_requests_until_connected
+from statemachines import Cluster
+from statemachines.cluster_controller import ClusterController
+from statemachines.controller.calls import Call
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse
 from statemachines.messages.control_requests import ControlRequest
-from statemachines.messages.replica_assignment import ReplicaAssignment
-from statemachines.messages.topic_partition import TopicPartition
-from statemachines.messages.zk_data import (
-    DELETE_TOPICS,
-    TOPICS,
-    TopicAssignment,
-    delete_topics_topic_path,
-    topic_path,
-)
-from statemachines.zookeeper.server import ZooKeeper
 
+PARTITIONS_OF_A_TOPIC: Final = 100
+REPLICAS: Final = 3
+CONTROLLER: Final = 0
+"""The broker that is controller all day."""
 WARM: Final = 3
 """How often Java goes through the day before it counts."""
 EVERY_EVENT: Final = 12
 """More than there are to be processed after a command."""
+EVENTS: Final = {
+    "takes over": ControllerEventProcessor.on_controller_failover.__name__,
+    "broker dies": ControllerEventProcessor.process_broker_change.__name__,
+    "broker returns": ControllerEventProcessor.process_broker_change.__name__,
+    "broker shuts down": ControllerEventProcessor.process_controlled_shutdown.__name__,
+    "partition moves": ControllerEventProcessor.process_api_partition_reassignment.__name__,
+    "topic goes": ControllerEventProcessor.process_topic_deletion.__name__,
+}
+"""What happens in a day, and the event by which the controller learns of it."""
 
 
-class Event(NamedTuple):
-    """One event, from the queue to its end."""
+@dataclass
+class Share:
+    """What a controller's events of one kind took."""
 
-    name: str
-    seconds: float
+    seconds: float = 0
     """Of the handlers."""
-    zookeeper: float
+    zookeeper: float = 0
     """Seconds of the ZooKeeper in memory."""
-    batches: int
-    """How often it waited for ZooKeeper."""
-    written: int
+    batches: int = 0
+    """How often they waited for ZooKeeper."""
+    written: int = 0
     """How many requests to ZooKeeper were writes."""
-    sent: int
+    sent: int = 0
     """How many requests went to brokers."""
 
 
-class Cluster:
-    """A cluster whose controller knows nothing yet, in memory.
+class Rest(NamedTuple):
+    """The cluster is at rest after something happened."""
 
-    Args:
-        partitions: how many, in topics of 100.
-        brokers: how many.
-    """
+    seconds: float
+    """Of everything, brokers included."""
+    events: dict[str, Share]
+    """By the names of their handlers."""
 
-    def __init__(self, partitions: int, brokers: int) -> None:
-        self.zookeeper = ZooKeeper()
-        for path in (CONTROLLER_EPOCH, "/brokers", BROKER_IDS, TOPICS, "/admin", DELETE_TOPICS):
-            self.zookeeper.create(None, path)
-        for broker in range(brokers):
-            self.zookeeper.create(None, registration(broker))
-        for first in range(0, partitions, PARTITIONS_OF_A_TOPIC):
-            numbers = range(first, min(first + PARTITIONS_OF_A_TOPIC, partitions))
-            assignments = (ReplicaAssignment(spread(number, brokers)) for number in numbers)
-            path = topic_path(f"t{first // PARTITIONS_OF_A_TOPIC}")
-            self.zookeeper.create(None, path, TopicAssignment(tuple(enumerate(assignments))))
-        self.sent: list[ControlRequest] = []
-        self.controller = event_processor(0, lambda broker, request: self.sent.append(request), log=None)
 
-    def day(self) -> Iterator[Event]:
-        """What happens, one event after the other."""
-        controller = self.controller
-        yield self.event("takes over", call(controller.on_controller_failover))
-        self.zookeeper.delete(None, registration(3))
-        yield self.event("broker dies", call(controller.process_broker_change))
-        self.zookeeper.create(None, registration(3))
-        yield self.event("broker returns", call(controller.process_broker_change))
-        yield self.event("broker shuts down", call(controller.process_controlled_shutdown, 2))
-        target = ((TopicPartition("t1", 0), (5, 4)),)
-        yield self.event("partition moves", call(controller.process_api_partition_reassignment, target))
-        self.zookeeper.create(None, delete_topics_topic_path("t0"))
-        yield self.event("topic goes", call(controller.process_topic_deletion))
+class TimedController(ClusterController):
+    """The controller on one broker, which looks at the clock at each of its steps."""
 
-    def event(self, name: str, event: Call) -> Event:
-        """Go through an event, and look at the clock."""
-        seconds = zookeeper = 0.0
-        batches = 0
-        zxid, sent = self.zookeeper.state.zxid, len(self.sent)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.events_taken: defaultdict[str, Share] = defaultdict(Share)
+        self._share = Share()
+
+    def go_on(self) -> None:
+        """Do the next step; what belongs to no event counts for none."""
+        if self.event is None:
+            self._share = Share()
         began = time.perf_counter()
-        processing = self.controller.process(event)
-        while isinstance(processing, Processing):
-            requests = self.controller.requests(processing)
-            asked = time.perf_counter()
-            responses = retry_requests_until_connected(self.zookeeper, None, requests)
-            answered = time.perf_counter()
-            seconds, zookeeper, batches = seconds + asked - began, zookeeper + answered - asked, batches + 1
-            began = answered
-            processing = self.controller.answered(processing, responses)
-        seconds += time.perf_counter() - began
-        assert processing.failure is None
-        return Event(name, seconds, zookeeper, batches, self.zookeeper.state.zxid - zxid, len(self.sent) - sent)
+        super().go_on()
+        self._share.seconds += time.perf_counter() - began
+
+    def _begin(self, event: Call) -> None:
+        self._share = self.events_taken[event.method]
+        super()._begin(event)
+
+    def _ask_servers(self, requests: Sequence[ZkRequest]) -> Sequence[ZkResponse]:
+        zxid, began = self.zookeeper.state.zxid, time.perf_counter()
+        responses = super()._ask_servers(requests)
+        took = time.perf_counter() - began
+        self._share.zookeeper += took
+        self._share.seconds -= took
+        self._share.batches += 1
+        self._share.written += self.zookeeper.state.zxid - zxid
+        return responses
+
+    def _send(self, broker: BrokerId, request: ControlRequest) -> None:
+        self._share.sent += 1
+        super()._send(broker, request)
+
+
+def spread(number: int, brokers: int) -> tuple[int, ...]:
+    """The brokers of a partition, the others shifted with each round. [AdminUtils.assignReplicasToBrokers, 3.9]"""
+    first, shift = number % brokers, number // brokers
+    others = ((first + 1 + (shift + place) % (brokers - 1)) % brokers for place in range(REPLICAS - 1))
+    return first, *others
+
+
+def topics(partitions: int, brokers: int) -> dict[str, dict[int, tuple[int, ...]]]:
+    """The brokers of each partition, by topics of 100."""
+    return {
+        f"t{first // PARTITIONS_OF_A_TOPIC}": {
+            number - first: spread(number, brokers)
+            for number in range(first, min(first + PARTITIONS_OF_A_TOPIC, partitions))
+        }
+        for first in range(0, partitions, PARTITIONS_OF_A_TOPIC)
+    }
+
+
+def day(partitions: int, brokers: int) -> Iterator[Rest]:
+    """What happens, in the order of `EVENTS`."""
+    with mock.patch("statemachines.cluster.ClusterController", TimedController):
+        cluster = Cluster(range(brokers))
+    for topic, replicas in topics(partitions, brokers).items():
+        cluster.create_topic(topic, replicas)
+    happenings: tuple[Callable[[], object], ...] = (
+        lambda: None,
+        lambda: cluster.crash(3),
+        lambda: cluster.restart(3),
+        lambda: cluster.shut_down(2),
+        lambda: cluster.reassign({("t1", 0): (5, 4)}),
+        lambda: cluster.delete_topic("t0"),
+    )
+    controller = cluster.controllers[CONTROLLER]
+    assert isinstance(controller, TimedController)
+    for happens in happenings:
+        controller.events_taken.clear()
+        began = time.perf_counter()
+        happens()
+        cluster.settle()
+        yield Rest(time.perf_counter() - began, dict(controller.events_taken))
 
 
 def day_of_kafka(partitions: int, brokers: int) -> tuple[list[ControlCommand], dict[str, int]]:
     """The same as commands to a real controller, and which of them is which event; it is broker 9."""
     commands: list[ControlCommand] = [{"do": "register", "brokers": list(range(brokers))}]
-    for first in range(0, partitions, PARTITIONS_OF_A_TOPIC):
-        numbers = range(first, min(first + PARTITIONS_OF_A_TOPIC, partitions))
-        assigned = {str(number - first): list(spread(number, brokers)) for number in numbers}
-        topic = f"t{first // PARTITIONS_OF_A_TOPIC}"
+    for topic, replicas in topics(partitions, brokers).items():
+        assigned = {str(partition): list(kept) for partition, kept in replicas.items()}
         commands.append({"do": "create_topic", "topic": topic, "partitions": assigned})
-    events: dict[str, ControlCommand] = {
-        "takes over": {"do": "wait"},
-        "broker dies": {"do": "die", "brokers": [3]},
-        "broker returns": {"do": "register", "brokers": [3]},
-        "broker shuts down": {"do": "shut_down", "broker": 2, "epoch": "now"},
-        "partition moves": {"do": "reassign", "targets": {"t1-0": [5, 4]}},
-        "topic goes": {"do": "ask_deletion", "topic": "t0"},
-    }
-    places = {name: len(commands) + number for number, name in enumerate(events)}
-    commands += ({**command, "handle": EVERY_EVENT} for command in events.values())
+    happenings: tuple[ControlCommand, ...] = (
+        {"do": "wait"},
+        {"do": "die", "brokers": [3]},
+        {"do": "register", "brokers": [3]},
+        {"do": "shut_down", "broker": 2, "epoch": "now"},
+        {"do": "reassign", "targets": {"t1-0": [5, 4]}},
+        {"do": "ask_deletion", "topic": "t0"},
+    )
+    places = {name: len(commands) + number for number, name in enumerate(EVENTS)}
+    commands += ({**command, "handle": EVERY_EVENT} for command in happenings)
     return commands, places
 
 
@@ -152,20 +188,23 @@ def seconds_of_kafka(release: str, partitions: int, brokers: int) -> dict[str, f
 
 def main() -> None:
     """Make a cluster, and go through its day."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--partitions", type=int, default=10_000)
     parser.add_argument("--brokers", type=int, default=20)
     parser.add_argument("--kafka", metavar="RELEASE", help="beside the KafkaController of this release")
     chosen = parser.parse_args()
     kafka = seconds_of_kafka(chosen.kafka, chosen.partitions, chosen.brokers) if chosen.kafka else {}
     print(
-        f"{'':18}{'seconds':>9}{'ZooKeeper':>11}{'batches':>9}{'written':>9}{'sent':>6}" + "  Kafka's" * bool(kafka)
+        f"{'':72}{'seconds':>9}{'ZooKeeper':>11}{'batches':>9}{'written':>9}{'sent':>6}" + "  Kafka's" * bool(kafka)
     )
-    for each in Cluster(chosen.partitions, chosen.brokers).day():
-        print(
-            f"{each.name:18}{each.seconds:9.3f}{each.zookeeper:11.3f}{each.batches:9,}{each.written:9,}{each.sent:6,}"
-            + (f"{kafka[each.name]:9.3f}" if kafka else "")
-        )
+    for (name, its), rest in zip(EVENTS.items(), day(chosen.partitions, chosen.brokers), strict=True):
+        for event, share in rest.events.items():
+            print(
+                f"{name:18}{event:54}{share.seconds:9.3f}{share.zookeeper:11.3f}"
+                f"{share.batches:9,}{share.written:9,}{share.sent:6,}"
+                + (f"{kafka[name]:9.3f}" if kafka and event == its else "")
+            )
+        print(f"{name:18}{'until all is at rest':54}{rest.seconds:9.3f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from benchmarks.broker_failure import PARTITIONS_OF_A_TOPIC, REPLICAS, spread
+from benchmarks.controller_events import PARTITIONS_OF_A_TOPIC, REPLICAS, spread, topics
 
 DAY: Final = "--crash 1 --return 1 --shutdown 2 --unclean --return 2 --reassign {plan} --prefer --failover"
 """One of each kind."""
@@ -52,15 +52,12 @@ def described(partitions: int, brokers: int) -> str:
 
 
 def _lines(partitions: int, brokers: int) -> Iterator[str]:
-    for first in range(0, partitions, PARTITIONS_OF_A_TOPIC):
-        topic = f"t{first // PARTITIONS_OF_A_TOPIC}"
-        numbers = range(first, min(first + PARTITIONS_OF_A_TOPIC, partitions))
-        counts = f"PartitionCount: {len(numbers)}\tReplicationFactor: {REPLICAS}"
+    for topic, replicas in topics(partitions, brokers).items():
+        counts = f"PartitionCount: {len(replicas)}\tReplicationFactor: {REPLICAS}"
         yield f"Topic: {topic}\t{counts}\tConfigs: min.insync.replicas=2\n"
-        for index, number in enumerate(numbers):
-            kept = spread(number, brokers)
-            replicas = ",".join(map(str, kept))
-            yield f"\tTopic: {topic}\tPartition: {index}\tLeader: {kept[0]}\tReplicas: {replicas}\tIsr: {replicas}\n"
+        for index, kept in replicas.items():
+            ids = ",".join(map(str, kept))
+            yield f"\tTopic: {topic}\tPartition: {index}\tLeader: {kept[0]}\tReplicas: {ids}\tIsr: {ids}\n"
 
 
 def plan(brokers: int) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import broker_failure, controller_events, kip320, rounds, spin, tables, what_if
+from benchmarks import controller_events, kip320, rounds, spin, tables, what_if
 from spec.atlas.instances import PinnedInstance, instances
 from spec.what_if.cluster import KnownCluster, complete
 from spec.what_if.events import Crash
@@ -77,54 +77,46 @@ def test_tables_are_told_of_the_engine_that_has_them() -> None:
     assert not tables.explore(other, "local").is_pinned
 
 
-def test_a_broker_failure_is_whole() -> None:
-    """Each partition that it led has another leader, each that it kept is written, and every broker is told."""
-    cluster = broker_failure.Controlled(partitions=240, brokers=6)
-    assert [stage.written for stage in cluster.create()] == [0, 0, 3 + 240 + 240, 0]
-    leaderless, elections, dead = cluster.broker_dies(3)
-    assert (leaderless.changed, leaderless.written) == (40, 0)
-    assert (elections.changed, elections.written, elections.sent) == (40, 40, 10)
-    assert (dead.changed, dead.written, dead.sent) == (120, 80, 10)
-    states = [known.leader_and_isr for known in cluster.context.state.partition_leadership_info.values()]
-    assert all(len(state.isr) >= 2 and 3 not in state.isr and state.leader in state.isr for state in states)
-
-
-def test_a_whole_cluster_tells_as_many_of_a_death() -> None:
-    """As many requests as the controller alone has; and who returns is told of all that it keeps."""
-    made, dies, returns = broker_failure.whole_cluster(partitions=240, brokers=6, broker=3)
-    assert made.sent == 18
-    assert dies.sent == 10 + 10
-    assert returns.sent > 2
-
-
 def test_the_day_of_a_controller_is_whole() -> None:
-    """What dies is written out of ISRs, and what is told is told to all; a topic that goes is told to its brokers."""
-    cluster = controller_events.Cluster(partitions=240, brokers=6)
-    over, dies, returns, leaves, moves, goes = cluster.day()
+    """Each event is what the controller learns first; ISRs and all brokers' requests are what arithmetic says.
+
+    Partitions are spread, so that each of 6 brokers leads 40 of 240, and follows in 80.
+    """
+    days = controller_events.day(partitions=240, brokers=6)
+    over, dies, returns, leaves, moves, goes = (
+        rest.events[its] for its, rest in zip(controller_events.EVENTS.values(), days, strict=True)
+    )
     assert (over.written, over.sent) == (3 + 240 + 240 + 1, 18)
     assert (dies.written, dies.sent) == (40 + 80, 20)
     assert (returns.written, returns.batches) == (0, 2)
-    assert leaves.written > 0
+    assert leaves.written == 40 + 80
     assert (moves.written, moves.batches) == (2, 5)
-    assert goes.sent > 6
-    assert cluster.controller.context.state.topics_with_deletion_started == {"t0"}
+    assert goes.sent > 5
+    assert all(event.seconds > 0 for event in (over, dies, returns, leaves, moves, goes))
+
+
+def test_brokers_have_their_share_in_a_day() -> None:
+    """Who returns is taken into the ISRs again; a topic that goes is gone when its brokers have answered."""
+    _, _, returns, _, _, goes = controller_events.day(partitions=240, brokers=6)
+    assert returns.events["process_alter_partition"].written == 40 + 80
+    answered = goes.events["process_topic_deletion_stop_replica_response_received"]
+    assert answered.seconds < goes.seconds
+    assert all(sum(share.seconds for share in rest.events.values()) < rest.seconds for rest in (returns, goes))
 
 
 def test_the_day_of_kafkas_controller_is_the_same() -> None:
     """Its commands are those of our events, by the same names, and the same partitions."""
     commands, places = controller_events.day_of_kafka(partitions=240, brokers=6)
-    cluster = controller_events.Cluster(partitions=240, brokers=6)
-    assert list(places) == [event.name for event in cluster.day()]
     assert [commands[place]["do"] for place in places.values()][1:3] == ["die", "register"]
-    topics = [command for command in commands if command["do"] == "create_topic"]
-    assert [len(command["partitions"]) for command in topics] == [100, 100, 40]
-    assert topics[2]["partitions"]["39"] == list(broker_failure.spread(239, 6))
+    created = [command for command in commands if command["do"] == "create_topic"]
+    assert [len(command["partitions"]) for command in created] == [100, 100, 40]
+    assert created[2]["partitions"]["39"] == list(controller_events.spread(239, 6))
 
 
 def large_cluster(partitions: int, brokers: int) -> tuple[KnownCluster, dict[TopicPartition, tuple[int, ...]]]:
     """A cluster as the benchmark describes it, and who keeps what in it, by arithmetic."""
     keeps = {
-        TopicPartition(f"t{at // 100}", at % 100): broker_failure.spread(at, brokers) for at in range(partitions)
+        TopicPartition(f"t{at // 100}", at % 100): controller_events.spread(at, brokers) for at in range(partitions)
     }
     return complete(read_description(what_if.described(partitions, brokers), "topics.txt")), keeps
 
