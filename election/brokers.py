@@ -13,7 +13,8 @@ class InvalidBrokers(ValueError):
 def in_order(name: str, brokers: Sequence[Id]) -> tuple[Id, ...]:
     """Return `brokers`, the argument called `name`, as a tuple in which each broker stands once.
 
-    Raises InvalidBrokers for a repeated broker, for what is no broker id, and for a set, which has no order.
+    Raises InvalidBrokers for a repeated broker, for what is no broker id, for a set, which has no order, and for
+    what is no sequence at all.
 
     >>> in_order("isr", [3, 1])
     (3, 1)
@@ -23,6 +24,8 @@ def in_order(name: str, brokers: Sequence[Id]) -> tuple[Id, ...]:
     """
     if isinstance(brokers, (set, frozenset)):
         raise InvalidBrokers(f"{name}: {brokers!r} is a set, allowed is a sequence: the order decides")
+    if not isinstance(brokers, Iterable):
+        raise InvalidBrokers(f"{name}: {brokers!r} is no sequence of brokers, allowed are those of their ids")
     ordered = tuple(brokers)
     _check_ids(name, ordered)
     if len(set(ordered)) != len(ordered):

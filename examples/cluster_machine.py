@@ -78,8 +78,8 @@ class ClusterMachine(RuleBasedStateMachine):
     def create_topic(self, replicas: list[int], seed: int) -> TopicPartition:
         """A topic with one partition is created on running brokers."""
         partition = TopicPartition(f"t{len(self.epochs)}", 0)
-        self.cluster.allow_unclean(partition.topic)
         self.cluster.create_topic(partition.topic, {0: replicas})
+        self.cluster.allow_unclean(partition.topic)
         self.cluster.settle(seed)
         self.epochs[partition] = 0
         return partition

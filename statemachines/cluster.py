@@ -21,12 +21,14 @@ Left out: lost connections and lost replies, failed log directories, leaders tha
 from __future__ import annotations
 
 import random
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, TypeVar
 
 from election.brokers import in_order
 from election.ids import BrokerId
+from statemachines.admin import checked_targets, validate_topic_create
 from statemachines.broker.broker import Broker, CaughtUp, Logs
 from statemachines.broker.kafka_server import (
     CONTROLLED_SHUTDOWN_MAX_RETRIES,
@@ -48,7 +50,13 @@ from statemachines.controller.replica_leader_election import ElectionTrigger, El
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment
-from statemachines.messages.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
+from statemachines.messages.topic_partition import (
+    PartitionAndReplica,
+    PartitionId,
+    TopicName,
+    TopicPartition,
+    checked_partition,
+)
 from statemachines.messages.zk_data import (
     PERSISTENT_PATHS,
     REASSIGN_PARTITIONS,
@@ -106,9 +114,8 @@ class Cluster:
             preferred replicas lead [auto.leader.rebalance.enable].
 
     Raises:
-        InvalidBrokers: a broker is named twice, or has no id of a broker.
-        UnknownRelease: there is no such release.
-        ValueError: a broker that is down, or is to be controller, is none of them.
+        ValueError: there is no such release; a broker is named twice, or has no id of a broker; a broker that is down
+            is none of them; who is to be controller is down, or none of them; something is of another type.
     """
 
     def __init__(
@@ -122,9 +129,17 @@ class Cluster:
         logs: Logs | None = None,
         auto_leader_rebalance: bool = True,
     ) -> None:
-        ids = in_order("brokers", tuple(brokers))
-        if strangers := {*down, *(() if controller is None else (controller,))} - {*ids}:
+        ids, down = _each_once("brokers", brokers), _each_once("down", down)
+        first = () if controller is None else in_order("controller", (controller,))
+        if strangers := {*down, *first} - {*ids}:
             raise ValueError(f"there is no broker {min(strangers)}; there are {', '.join(map(str, ids))}")
+        if controller in down:
+            raise ValueError(f"broker {controller} is to be controller, and is down")
+        if not isinstance(unclean, bool):
+            raise ValueError(f"unclean: {reprlib.repr(unclean)}, allowed are True and False")
+        if not (logs is None or isinstance(logs, Logs)):
+            raise ValueError(f"logs: {reprlib.repr(logs)}, allowed is what has is_caught_up, or None")
+        self._release = Release(release)
         self.release, self.design = release, control_design_of(release)
         self.history: list[Effect] = []
         """What brokers wrote and controllers sent, who was elected, and what failed, in order."""
@@ -187,7 +202,7 @@ class Cluster:
         live = self.live
         return {
             partition: self._status(partition, assignment, live)
-            for topic in sorted(self.zookeeper.children(None, TOPICS)[0])
+            for topic in sorted(self._topics())
             for partition, assignment in self._assignments(topic).items()
         }
 
@@ -196,9 +211,21 @@ class Cluster:
 
         Raises:
             KeyError: there is none.
+            ValueError: there cannot be one.
         """
-        partition = TopicPartition(topic, number)
+        partition = checked_partition((topic, number))
+        if topic not in self._topics():
+            raise KeyError(partition)
         return self._status(partition, self._assignments(topic)[partition], self.live)
+
+    def _topics(self) -> frozenset[TopicName]:
+        return self.zookeeper.children(None, TOPICS)[0]
+
+    def _need_topic(self, name: object) -> None:
+        """Refuse what is no topic."""
+        topics = sorted(self._topics())
+        if name not in topics:
+            raise ValueError(f"there is no topic {reprlib.repr(name)}; there are {reprlib.repr(topics)}")
 
     def _assignments(self, topic: TopicName) -> dict[TopicPartition, ReplicaAssignment]:
         assignment: TopicAssignment = self.zookeeper.state.nodes[topic_path(topic)].data
@@ -220,6 +247,7 @@ class Cluster:
             ValueError: one of them does not run; nothing has happened.
         """
         self._need(brokers, running=True)
+        self._something_happens()
         for broker in brokers:
             self._stop(broker)
 
@@ -230,6 +258,7 @@ class Cluster:
             ValueError: one of them runs; nothing has happened.
         """
         self._need(brokers, running=False)
+        self._something_happens()
         for broker in brokers:
             self.brokers[broker].start()
             self.controllers[broker].startup()
@@ -244,11 +273,14 @@ class Cluster:
             attempts: how often it asks.
 
         Raises:
-            ValueError: it does not run, or stops already; nothing has happened.
+            ValueError: it does not run, or stops already, or cannot ask so often; nothing has happened.
         """
         self._need((broker,), running=True)
         if broker in self._stopping:
             raise ValueError(f"broker {broker} stops already")
+        if type(attempts) is not int or attempts < 0:
+            raise ValueError(f"attempts: {reprlib.repr(attempts)}, allowed are the integers from 0 on")
+        self._something_happens()
         self._stopping[broker] = attempts
 
     def expire_session(self, broker: BrokerId) -> None:
@@ -268,18 +300,15 @@ class Cluster:
 
         Args:
             name: its name.
-            replicas: of each partition, the brokers that are to keep it, the preferred leader first.
+            replicas: of each partition, from 0 on, the brokers that are to keep it, the preferred leader first.
+                One that is none of this cluster's does not run.
 
         Raises:
-            InvalidBrokers: a broker stands there twice, or is no broker's id.
-            NodeExists: there is such a topic. Nothing has happened.
+            ValueError: there is such a topic, or one that differs in "." and "_" only; Kafka allows no such name;
+                partitions are not those from 0 on; a broker stands there twice, or is no broker's id. Nothing has
+                happened.
         """
-        assignments = {
-            TopicPartition(name, partition): ReplicaAssignment(tuple(brokers)).checked(
-                TopicPartition(name, partition)
-            )
-            for partition, brokers in replicas.items()
-        }
+        assignments = validate_topic_create(name, replicas, self._topics())
         self.zookeeper.create(None, topic_path(name), TopicAssignment.encode(assignments))
         self._something_happens()
 
@@ -287,31 +316,34 @@ class Cluster:
         """An administrator asks for a topic to be deleted.
 
         Raises:
-            NodeExists: that is asked for already; nothing has happened.
+            ValueError: there is no such topic, or that is asked for already; nothing has happened.
         """
-        self.zookeeper.create(None, delete_topics_topic_path(name))
+        self._need_topic(name)
+        if (path := delete_topics_topic_path(name)) in self.zookeeper.state.nodes:
+            raise ValueError(f"the deletion of topic {name} is asked for already")
+        self.zookeeper.create(None, path)
         self._something_happens()
 
     def reassign(self, targets: Mapping[P, Sequence[BrokerId] | None]) -> None:
         """An administrator asks for partitions to be kept by other brokers; since 2.4 None: not to move any more.
 
         Since 2.4 the controller is asked; what it refuses is in the history. Until 2.3 it is asked by a node, which
-        is left alone if it is there, as `kafka-reassign-partitions.sh` does.
+        `kafka-reassign-partitions.sh` writes if there is none, and partitions and brokers are there.
+
+        Raises:
+            ValueError: no partition is named; one is to have no replica; a broker stands there twice, or is no
+                broker's id; until 2.3 a partition is not to move any more. Nothing has happened.
         """
-        asked = tuple(
-            (TopicPartition(*partition), None if target is None else tuple(target))
-            for partition, target in targets.items()
-        )
-        if not self.design.kip_455 and any(target is None for _, target in asked):
+        asked = checked_targets(targets)
+        moves = [(partition, target) for partition, target in asked if target is not None]
+        if not self.design.kip_455 and len(moves) < len(asked):
             raise ValueError("until 2.3 a reassignment cannot be cancelled")
         self._something_happens()
         if self.design.kip_455:
-            self._ask(
-                Call(HANDLERS.process_api_partition_reassignment.__name__, (asked,)), self._reassignment_answered
-            )
-        elif REASSIGN_PARTITIONS in self.zookeeper.state.nodes:
-            what = f"the reassignment is refused: another one is under way in {REASSIGN_PARTITIONS}"
-            self._note(Failed(what))
+            event = Call(HANDLERS.process_api_partition_reassignment.__name__, (asked,))
+            self._ask(event, self._noting_refusals("reassignment"))
+        elif refused := self._refused_by_tool(moves):
+            self._note(Failed(f"the reassignment is refused: {refused}"))
         else:
             self.zookeeper.create(None, REASSIGN_PARTITIONS, asked)
 
@@ -320,20 +352,20 @@ class Cluster:
         partitions: Iterable[tuple[TopicName, PartitionId]],
         election_type: ElectionType = ElectionType.PREFERRED,
     ) -> None:
-        """An administrator asks the controller to elect leaders."""
+        """An administrator asks the controller to elect leaders; what it refuses is in the history.
+
+        Raises:
+            ValueError: what is named are no partitions, or is no election; nothing has happened.
+        """
+        if not isinstance(partitions, Iterable):
+            raise ValueError(f"partitions: {reprlib.repr(partitions)}, allowed are pairs of a topic and a number")
+        if not isinstance(election_type, ElectionType):
+            raise ValueError(f"election_type: {reprlib.repr(election_type)}, allowed are {[*ElectionType]}")
+        asked = tuple(map(checked_partition, partitions))
         self._something_happens()
-        asked = tuple(TopicPartition(*partition) for partition in partitions)
-        trigger = ElectionTrigger.AdminClientTriggered
-        self._ask(
-            Call(
-                HANDLERS.process_replica_leader_election.__name__,
-                (
-                    asked,
-                    election_type,
-                    trigger,
-                ),
-            )
-        )
+        arguments = (asked, election_type, ElectionTrigger.AdminClientTriggered)
+        event = Call(HANDLERS.process_replica_leader_election.__name__, arguments)
+        self._ask(event, self._noting_refusals("election"))
 
     def rebalance(self) -> None:
         """It is time: the controller looks whether preferred replicas lead.
@@ -359,11 +391,16 @@ class Cluster:
 
         Args:
             topic: of which topic; None: of all that do not say otherwise.
+
+        Raises:
+            ValueError: there is no such topic; nothing has happened.
         """
+        if topic is not None:
+            self._need_topic(topic)
         self._something_happens()
         if topic is None:
             self._unclean = True
-            if Release(self.release) >= UNCLEAN_AT_ONCE:
+            if self._release >= UNCLEAN_AT_ONCE:
                 for controller in self.controllers.values():
                     controller.enable_unclean_leader_election()
             return
@@ -372,7 +409,7 @@ class Cluster:
             self.zookeeper.set(None, path, config)
         else:
             self.zookeeper.create(None, path, config)
-        if Release(self.release) >= UNCLEAN_AT_ONCE_OF_TOPIC:
+        if self._release >= UNCLEAN_AT_ONCE_OF_TOPIC:
             self._ask(Call(HANDLERS.process_unclean_leader_election_enable.__name__, (topic,)))
 
     def fail_over(self) -> None:
@@ -383,8 +420,7 @@ class Cluster:
         Raises:
             ValueError: no other broker is registered; nothing has happened.
         """
-        others = [int(name) for name in self.zookeeper.children(None, BROKER_IDS)[0] if int(name) != self.controller]
-        if not others:
+        if not self._registered() - {self.controller}:
             raise ValueError("there is no other broker that could be controller")
         self._something_happens()
         if self.controller is not None:
@@ -403,10 +439,13 @@ class Cluster:
         Raises:
             ValueError: it cannot happen now; nothing has happened.
         """
-        if which not in (steps := self.steps()):
-            can = "; ".join(map(str, steps)) or "nothing"
-            raise ValueError(f"{which}: that cannot happen now, but {can} can")
-        self._do(which)
+        steps = self.steps()
+        for each in steps:
+            if type(each) is type(which) and each == which:  # tuples of other kinds are equal to it, too
+                self._do(each)
+                return
+        can = "; ".join(map(str, steps)) or "nothing"
+        raise ValueError(f"{which!r}: that cannot happen now, but {can} can")
 
     def settle(self, seed: int | None = None) -> None:
         """Go on until nothing is left.
@@ -414,7 +453,12 @@ class Cluster:
         Args:
             seed: draws what happens next out of all that can. None: what is most urgent happens first, and ISRs
                 change when nothing else is left.
+
+        Raises:
+            ValueError: the seed is no integer; nothing has happened.
         """
+        if not (seed is None or isinstance(seed, int)):
+            raise ValueError(f"seed: {reprlib.repr(seed)}, allowed are integers, or None")
         if seed is not None:
             chance = random.Random(seed)
             while steps := self.steps():
@@ -506,14 +550,11 @@ class Cluster:
 
     def _need(self, brokers: Sequence[BrokerId], running: bool) -> None:
         """Refuse what cannot happen."""
-        for broker in brokers:
+        for broker in in_order("brokers", brokers):
             if broker not in self.brokers:
                 raise ValueError(f"there is no broker {broker}; there are {', '.join(map(str, self.brokers))}")
             if self.brokers[broker].is_running is not running:
                 raise ValueError(f"broker {broker} {'does not run' if running else 'runs already'}")
-        if len(set(brokers)) < len(brokers):
-            raise ValueError(f"a broker is named twice: {', '.join(map(str, brokers))}")
-        self._something_happens()
 
     def _something_happens(self) -> None:
         for broker in self.brokers.values():
@@ -532,10 +573,30 @@ class Cluster:
         else:
             self.controllers[controller].ask(event, reply)
 
-    def _reassignment_answered(self, answer: Sequence[tuple[TopicPartition, Errors]] | None) -> None:
-        for partition, error in answer or ():
-            if error is not Errors.NONE:
-                self._note(Failed(f"the reassignment of {partition} is refused: {error.name}"))
+    def _refused_by_tool(self, moves: Sequence[tuple[TopicPartition, tuple[BrokerId, ...]]]) -> str:
+        """Why `kafka-reassign-partitions.sh` does not write a node; empty: it does."""
+        partitions = self.partitions()
+        for partition, target in moves:
+            if partition not in partitions:
+                return f"there is no partition {partition}"
+            if strangers := {*target} - self.brokers.keys():
+                return f"there is no broker {min(strangers)}"
+        if REASSIGN_PARTITIONS in self.zookeeper.state.nodes:
+            return f"another one is under way in {REASSIGN_PARTITIONS}"
+        return ""
+
+    def _noting_refusals(self, what: str) -> Callable[[Sequence[tuple[TopicPartition, Any]] | None], None]:
+        """What an administrator does with an answer."""
+
+        def answered(answer: Sequence[tuple[TopicPartition, Any]] | None) -> None:
+            for partition, result in answer or ():
+                if isinstance(result, Errors) and result not in (Errors.NONE, Errors.ELECTION_NOT_NEEDED):
+                    self._note(Failed(f"the {what} of {partition} is refused: {result.name}"))
+
+        return answered
+
+    def _registered(self) -> frozenset[BrokerId]:
+        return frozenset(map(int, self.zookeeper.children(None, BROKER_IDS)[0]))
 
     def _change_isrs(self, leader: Broker) -> None:
         if not self.design.alter_partition:
@@ -582,3 +643,8 @@ class Cluster:
                     led = ", ".join(map(str, stopping.remaining))
                     self._note(Failed(f"broker {broker} goes, though it still leads {led}"))
                 self._stop(broker)
+
+
+def _each_once(name: str, brokers: Iterable[BrokerId]) -> tuple[BrokerId, ...]:
+    """Brokers in any order."""
+    return in_order(name, tuple(brokers) if isinstance(brokers, Iterable) else brokers)

@@ -88,6 +88,8 @@ class Release:
     numbers: tuple[int, ...]
 
     def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise UnknownRelease(f"no release is called {name!r}, which is no string; {_THERE_ARE}")
         meant = _MEANT.get(name)
         if meant is None:
             line = name.rpartition(".")[0]

@@ -7,26 +7,22 @@ stay open, as Kafka's default depends on the release: whether brokers permit unc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
-from spec.language.errors import UsageError, shown
+from spec.language.errors import UsageError
 from statemachines.cluster_history import PartitionStatus, named
 from statemachines.messages.leader_and_isr import NO_EPOCH
 from statemachines.messages.replica_assignment import ReplicaAssignment
-from statemachines.messages.topic_partition import TopicName, TopicPartition
+from statemachines.messages.topic_partition import TopicName, TopicPartition, checked_topic
 from statemachines.releases import Release
 
 __all__ = ["KnownCluster", "DescribedPartition", "Description", "PartitionStatus", "complete", "listed", "named"]
 
 MIN_ISR: Final = 1
 """How many replicas have to be in sync where nothing else is configured [min.insync.replicas]."""
-LEGAL_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}")
-"""What a topic may be called [Topic.java]."""
-ALLOWED: Final = "a name has up to 249 letters and digits of ASCII, '.', '_' and '-'"
 FIRST_EPOCH: Final = 1
 """The epoch of a cluster's first controller."""
 NOT_UNCLEAN: Final = Release("0.11.0.0")
@@ -218,9 +214,10 @@ def complete(
             has no topic of that name.
     """
     for partition, each in description.partitions.items():
-        if not LEGAL_NAME.fullmatch(partition.topic):
-            at = f"{each.at}: " if each.at else ""
-            raise UsageError(f"{at}no topic is called {shown(partition.topic)}: {ALLOWED}")
+        try:
+            checked_topic(partition.topic)
+        except ValueError as error:
+            raise UsageError(f"{each.at}: {error}" if each.at else str(error)) from None
     assumed = list(description.notes)
     given = dict(isr or {})
     partitions = {

@@ -11,7 +11,7 @@ leader asks for it to join the ISR. A leader that was refused does not ask again
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from election.ids import BrokerEpoch, BrokerId, LeaderEpoch
 from statemachines.broker.alter_partition_manager import AlterPartitionManager
@@ -41,6 +41,7 @@ from statemachines.zookeeper.tree import Code
 __all__ = ["Broker", "CaughtUp", "Logs"]
 
 
+@runtime_checkable
 class Logs(Protocol):
     """The logs of replicas, as far as ISRs depend on them."""
 

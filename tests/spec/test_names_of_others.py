@@ -57,7 +57,6 @@ from spec.reports import to_html, to_junit, to_markdown
 from spec.reports.sequence_diagram import mermaid, svg
 from spec.reports.state_graph import FORMATS, state_graph
 from spec.what_if.cluster import (
-    LEGAL_NAME,
     DescribedPartition,
     Description,
     KnownCluster,
@@ -67,7 +66,7 @@ from spec.what_if.cluster import (
 from spec.what_if.events import Reassign
 from spec.what_if.prediction import what_if
 from statemachines.messages.replica_assignment import ReplicaAssignment
-from statemachines.messages.topic_partition import TopicPartition
+from statemachines.messages.topic_partition import LEGAL_NAME, TopicPartition
 
 WORDS = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e\u2066\u061c\u2028\ud800\x7f\r\nforged: line"
 """They clear a terminal, turn lines, and begin another one."""

@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -250,7 +251,7 @@ def test_what_cannot_happen_is_refused_and_nothing_has_happened() -> None:
         cluster.crash(1, 9)
     with pytest.raises(ValueError, match="broker 2 runs already"):
         cluster.restart(2)
-    with pytest.raises(ValueError, match="named twice: 1, 1"):
+    with pytest.raises(ValueError, match="broker 1 stands twice"):
         cluster.crash(1, 1)
     with pytest.raises(ValueError, match="that cannot happen now, but nothing can"):
         cluster.step(TakeRequest(1, 2, "LeaderAndIsr"))
@@ -336,11 +337,16 @@ def rest_is_sound(cluster: Cluster) -> None:
     """The controller knows what ZooKeeper has, and who leads by ZooKeeper does, and nobody else in that epoch.
 
     There may be none: who is elected, or is not, when the session of another that was ends, may not hear of it (K1).
+    And who was controller before may tell no broker who leads: what it left in a batch then is still there (B21).
 
     In an older epoch another may: who is told that there is no leader, leads on; and what waits in a controller's
     channels goes with the controller.
     """
-    if cluster.controller is None:
+    left_over = any(
+        isinstance(each, FailedStateChange) and each.cause is StateChangeFailure.BatchNotEmpty
+        for each in cluster.history
+    )
+    if cluster.controller is None or left_over:
         return
     context = cluster.controllers[cluster.controller].context
     for partition, status in cluster.partitions().items():
@@ -446,3 +452,177 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ValueError, match="cannot be cancelled"):
         cluster.reassign({T0: None})
     assert not cluster.steps()
+
+
+IMPOSSIBLE: list[tuple[Callable[[Cluster], object], str]] = [
+    (lambda it: it.create_topic("..", {0: (1,)}), "no topic is called '..'"),
+    (lambda it: it.create_topic("x" * 250, {0: (1,)}), "has 1 to 249 of"),
+    (lambda it: it.create_topic("t", {0: (1,)}), "there is a topic t already"),
+    (lambda it: it.create_topic("a_b", {0: (1,)}), "topic a_b collides with a.b"),
+    (lambda it: it.create_topic("u", {}), "the partitions of u: {}, allowed are"),
+    (lambda it: it.create_topic("u", {0: (1,), 2: (1,)}), r"allowed are the numbers from 0 to 1"),
+    (lambda it: it.create_topic("u", {0: ()}), "the replicas of u-0: there are none"),
+    (lambda it: it.create_topic("u", {0: (1, 1)}), "the replicas of u-0: broker 1 stands twice"),
+    (lambda it: it.delete_topic("u"), r"there is no topic 'u'; there are \['a.b', 't'\]"),
+    (lambda it: it.delete_topic("t/partitions"), "there is no topic 't/partitions'"),
+    (lambda it: it.allow_unclean("u"), "there is no topic 'u'"),
+    (lambda it: it.reassign({}), "the partitions to reassign: {}"),
+    (lambda it: it.reassign({T0: ()}), "the replicas of t-0: there are none"),
+    (lambda it: it.elect([("t", -1)]), r"\('t', -1\) is no partition"),
+    (lambda it: it.shut_down(1, attempts=-1), "attempts: -1, allowed are"),
+    (lambda it: Cluster((1, 2), controller=1, down=(1,)), "is to be controller, and is down"),
+]
+
+
+@rows("asked, refused", IMPOSSIBLE)
+def test_what_cannot_be_is_refused_with_what_can(asked: Callable[[Cluster], object], refused: str) -> None:
+    cluster = with_topic()
+    cluster.create_topic("a.b", {0: (1,)})
+    before = all_there_is(cluster)
+    with pytest.raises(ValueError, match=refused):
+        asked(cluster)
+    assert all_there_is(cluster) == before
+
+
+def test_the_deletion_of_a_topic_is_asked_for_once() -> None:
+    cluster = with_topic()
+    cluster.delete_topic("t")
+    with pytest.raises(ValueError, match="the deletion of topic t is asked for already"):
+        cluster.delete_topic("t")
+
+
+def test_a_replica_may_be_assigned_to_a_broker_that_nobody_knows() -> None:
+    """As in Kafka, which does not look: it is as if the broker were down."""
+    cluster = with_topic()
+    cluster.create_topic("u", {0: (9, 1)})
+    cluster.settle()
+    assert (leader(cluster, TopicPartition("u", 0)), in_sync(cluster, TopicPartition("u", 0))) == (1, {1})
+
+
+UNKNOWN = "the election of t-7 is refused: UNKNOWN_TOPIC_OR_PARTITION"
+
+
+@rows(
+    "release, elected",
+    [
+        ("0.10.2", "process_replica_leader_election was cut short: NeverLed"),
+        ("2.3", UNKNOWN),
+        ("2.4", UNKNOWN),
+        ("3.9", UNKNOWN),
+    ],
+)
+def test_what_there_is_not_is_neither_moved_nor_elected(release: str, elected: str) -> None:
+    """The controller says so, or the tool does; it is in the history."""
+    cluster = with_topic(release)
+    before = cluster.partitions()
+    cluster.elect([("t", 7)])
+    cluster.settle()
+    cluster.reassign({("u", 0): (1, 2)})
+    cluster.settle()
+    cluster.reassign({T0: (1, 9)})
+    cluster.settle()
+    told = [each.what for each in cluster.history if isinstance(each, Failed)]
+    assert [each.startswith("the reassignment ") for each in told] == [False, True, True]
+    assert told[0] == elected
+    assert cluster.partitions() == before
+
+
+def test_a_step_is_of_its_kind() -> None:
+    """Tuples of different kinds are equal to Python."""
+    cluster = with_topic()
+    cluster.crash(1)
+    of_controller = cluster.steps()[0]
+    with pytest.raises(ValueError, match="that cannot happen now"):
+        cluster.step(ShutDownStep(*of_controller))
+
+
+# Whatever it is asked.
+
+NAMES = st.sampled_from(["t", "u", "a.b", "a_b", ".", "..", "", "t/partitions", "a b", "x" * 249, "x" * 250])
+PLAIN = st.none() | st.booleans() | st.integers(-2, 5) | st.floats() | NAMES | st.text(max_size=2)
+ANYTHING = st.recursive(
+    PLAIN | st.frozensets(PLAIN, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(PLAIN | st.tuples(PLAIN, PLAIN), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+BROKER = st.integers(1, 4) | ANYTHING
+REPLICAS = st.lists(st.integers(0, 5), max_size=3) | ANYTHING
+PARTITION = st.tuples(NAMES, st.integers(-1, 2))
+TOPIC = NAMES | ANYTHING
+STEP: st.SearchStrategy[Any] = st.builds(ControllerStep, BROKER, st.just("NodeChildrenChanged /brokers/topics"))
+ARGUMENTS: dict[str, st.SearchStrategy[tuple[Any, ...]]] = {
+    "crash": st.lists(BROKER, max_size=3).map(tuple),
+    "restart": st.lists(BROKER, max_size=3).map(tuple),
+    "shut_down": st.tuples(BROKER) | st.tuples(BROKER, ANYTHING),
+    "expire_session": st.tuples(BROKER),
+    "create_topic": st.tuples(TOPIC, st.dictionaries(st.integers(0, 2), REPLICAS, max_size=3) | ANYTHING),
+    "delete_topic": st.tuples(TOPIC),
+    "reassign": st.tuples(st.dictionaries(PARTITION, st.none() | REPLICAS, max_size=2) | ANYTHING),
+    "elect": st.tuples(st.lists(PARTITION | ANYTHING, max_size=2) | ANYTHING)
+    | st.tuples(st.lists(PARTITION), st.sampled_from(ElectionType) | ANYTHING),
+    "allow_unclean": st.tuples(TOPIC),
+    "fail_over": st.just(()),
+    "step": st.tuples(STEP | ANYTHING),
+    "settle": st.tuples(ANYTHING),
+}
+
+
+def refusal(of: Callable[[], object]) -> ValueError | None:
+    """What it is refused with; None: it happens."""
+    try:
+        of()
+    except ValueError as refused:
+        return refused
+    return None
+
+
+def all_there_is(cluster: Cluster) -> Any:
+    """What may not change."""
+    return list(cluster.history), dict(cluster.zookeeper.state.nodes), cluster.steps(), cluster.live
+
+
+@given(st.sampled_from(RELEASES), st.data())
+@settings(deadline=None)
+def test_whatever_is_asked_happens_or_is_refused_in_one_line(release: str, data: st.DataObject) -> None:
+    cluster = with_topic(release)
+    cluster.create_topic("a.b", {0: (1,)})
+    for name, arguments in data.draw(st.lists(st.sampled_from(sorted(ARGUMENTS)).flatmap(asked), max_size=4)):
+        before = all_there_is(cluster)
+        refused = refusal(partial(getattr(cluster, name), *arguments))
+        assert refused is None or all_there_is(cluster) == before
+        assert "\n" not in str(refused)
+    cluster.settle()
+    assert not cluster.steps()
+    cluster.partitions()
+
+
+def asked(method: str) -> st.SearchStrategy[tuple[str, tuple[Any, ...]]]:
+    return st.tuples(st.just(method), ARGUMENTS[method])
+
+
+@given(
+    st.fixed_dictionaries(
+        {"brokers": st.frozensets(st.integers(0, 3)) | st.lists(st.integers(-1, 4), max_size=3) | ANYTHING},
+        optional={
+            "release": st.sampled_from(RELEASES) | ANYTHING,
+            "down": st.lists(BROKER, max_size=2) | ANYTHING,
+            "controller": BROKER,
+            "unclean": ANYTHING,
+            "logs": ANYTHING,
+        },
+    )
+)
+@settings(deadline=None)
+def test_a_cluster_is_as_it_is_asked_for_or_refused_in_one_line(arguments: dict[str, Any]) -> None:
+    refused = refusal(lambda: Cluster(**arguments))
+    assert "\n" not in str(refused)
+    if refused is not None:
+        return
+    cluster = Cluster(**arguments)
+    cluster.settle()
+    assert not cluster.steps()
+    assert cluster.controller is not None or not cluster.live
