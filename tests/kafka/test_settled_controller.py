@@ -16,6 +16,7 @@ from spec.kafka.settled_plane import RELEASES, SettledPlane
 from spec.kafka.world import ControlCommand
 from statemachines.messages.control_requests import UpdateMetadataRequest
 from statemachines.messages.topic_partition import TopicPartition
+from statemachines.messages.zk_data import delete_topics_topic_path, topic_path
 from tests.kafka.conftest import ControlPlanes
 from tests.kafka.event_sequences import SettledDrawing
 
@@ -90,6 +91,36 @@ LEFT_BEHIND: list[ControlCommand] = [
     {"do": "ask_deletion", "topic": "h"},
     {"do": "vacate"},
 ]
+BOUNCED: list[ControlCommand] = [*CLUSTER, {"do": "bounce", "brokers": [2]}]
+NEVER_SEEN: list[ControlCommand] = [
+    {"do": "register", "brokers": [2, 4]},
+    {"do": "depose"},
+    {"do": "create_topic", "topic": "c", "partitions": {"15": [2]}},
+    {"do": "ask_deletion", "topic": "c"},
+    {"do": "vacate"},
+    {"do": "die", "brokers": [2]},
+    {"do": "register", "brokers": [2]},
+    {"do": "depose"},
+    {"do": "vacate"},
+]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_leader_that_is_back_before_the_controller_looks_is_told_nothing(
+    control_planes: ControlPlanes, release: str
+) -> None:
+    """B5: it leads by ZooKeeper, and does not know."""
+    ours = compare_all(control_planes, [BOUNCED], release)
+    assert not ours.sent
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_topic_stays_that_is_to_be_deleted_before_a_controller_has_seen_it(
+    control_planes: ControlPlanes, release: str
+) -> None:
+    """K9: who takes over has no states of its partitions, also when its broker comes again, and after a failover."""
+    ours = compare_all(control_planes, [NEVER_SEEN], release)
+    assert {topic_path("c"), delete_topics_topic_path("c")} <= ours.zookeeper.state.nodes.keys()
 
 
 @pytest.mark.parametrize("release", RELEASES)

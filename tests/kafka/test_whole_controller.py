@@ -25,6 +25,7 @@ from spec.kafka.event_plane import EVENTS, RELEASES, EventPlane
 from spec.kafka.world import ControlCommand
 from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_controller import KafkaController
+from statemachines.messages.control_requests import LeaderAndIsrRequest
 from statemachines.messages.topic_partition import TopicPartition
 from tests.kafka.conftest import RELEASE, ControlPlanes
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
@@ -263,6 +264,43 @@ def test_a_controller_whose_failover_broke_off_has_no_channels(
     ours = compare(*asked(control_planes(release), *WITHOUT_CHANNELS), release)
     assert ours.is_active
     assert (2 in ours.context.state.live_broker_epochs) is knows
+
+
+BOUNCED: list[ControlCommand] = [
+    and_all({"do": "wait"}),
+    and_all({"do": "register", "brokers": [1, 2]}),
+    and_all({"do": "create_topic", "topic": "e", "partitions": {"0": [1, 2]}}),
+    and_all({"do": "bounce", "brokers": [1]}),
+]
+
+
+@pytest.mark.parametrize(("release", "told"), [("1.1.1", False), ("2.2.2", True)])
+def test_until_2_1_a_leader_that_is_back_before_the_controller_looks_is_told_nothing(
+    control_planes: ControlPlanes, release: str, told: bool
+) -> None:
+    """B5: it leads by ZooKeeper, and does not know."""
+    ours = compare(*asked(control_planes(release), *BOUNCED), release)
+    assert any(isinstance(request, LeaderAndIsrRequest) for request in ours.sent.get(1, ())) is told
+
+
+NEVER_SEEN: list[ControlCommand] = [
+    and_all({"do": "register", "brokers": [1, 2]}),
+    and_all({"do": "depose"}),
+    and_all({"do": "create_topic", "topic": "e", "partitions": {"0": [1]}}),
+    and_all({"do": "ask_deletion", "topic": "e"}),
+    and_all({"do": "vacate"}),
+    and_all({"do": "answer", "broker": 1, "errors": {}}),
+]
+
+
+@pytest.mark.parametrize(("release", "left"), [("1.1.1", {"e"}), ("2.2.2", set())])
+def test_until_1_1_a_topic_stays_that_is_to_be_deleted_before_a_controller_has_seen_it(
+    control_planes: ControlPlanes, release: str, left: set[str]
+) -> None:
+    """K9: who takes over has no states of its partitions."""
+    sequence, seen = asked(control_planes(release), *NEVER_SEEN)
+    compare(sequence, seen, release)
+    assert topics(seen) == left
 
 
 ON_BOTH: ControlCommand = and_all({"do": "create_topic", "topic": "e", "partitions": {"0": [1, 2]}})

@@ -387,6 +387,34 @@ def test_whatever_happens_in_whatever_order_leaders_are_in_sync(happenings: Any,
     rest_is_sound(cluster)
 
 
+@rows("release, leads, knows", [("1.1", 2, False), ("2.1", 2, False), ("2.2", 3, True)])
+def test_until_2_1_a_leader_that_is_back_at_once_does_not_know_that_it_leads(
+    release: str, leads: int, knows: bool
+) -> None:
+    """B5: to the controller it was never gone. Until 1.0 it registers so late that the controller looks before."""
+    cluster = with_topic(release)
+    cluster.crash(2)
+    cluster.restart(2)
+    cluster.settle()
+    assert leader(cluster, T1) == leads
+    assert (T1 in cluster.brokers[leads].replica_manager.state.all_partitions) is knows
+
+
+@rows("release, stays", [("0.10.1", True), ("0.11", True), ("1.1", True), ("2.0", False), ("3.9", False)])
+def test_until_1_1_a_topic_stays_that_is_to_be_deleted_before_a_controller_has_seen_it(
+    release: str, stays: bool
+) -> None:
+    """K9: who takes over has no states of its partitions."""
+    cluster = Cluster((1, 2, 3), release)
+    cluster.create_topic("t", {0: (1, 2)})
+    cluster.delete_topic("t")
+    cluster.settle()
+    for happens in (partial(cluster.crash, 2), partial(cluster.restart, 2), cluster.fail_over):
+        happens()
+        cluster.settle()
+    assert bool(cluster.partitions()) is stays
+
+
 def writes(its: ClusterController) -> bool:
     """Whether a controller writes next."""
     return its.processing is not None and any(isinstance(each, Multi) for each in its.events.requests(its.processing))
