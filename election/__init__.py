@@ -35,11 +35,21 @@ recipients that are not up.
 Two functions stand beside the strategies: `initialize_leader_and_isr` elects for a partition that never had a
 leader, and `rebalance_candidates` finds the partitions to give back to their preferred leader. The strategies are
 those of 1.1 to 3.9; from 1.1 to 2.0 `leader_for_controlled_shutdown_untold` is in the place of one of them.
+
+Which brokers are assigned to a partition is decided before any election: `assign_replicas_to_brokers` places the
+replicas of a new topic, `create_new_partitions_assignment` those of partitions that a topic gets later.
 """
 
 from election.brokers import InvalidBrokers
 from election.initial import initialize_leader_and_isr
 from election.rebalance import Partition, imbalance_ratio, rebalance_candidates
+from election.replica_placement import (
+    InvalidPartitions,
+    InvalidReplicationFactor,
+    RackAwareMode,
+    assign_replicas_to_brokers,
+    create_new_partitions_assignment,
+)
 from election.result import NO_ELIGIBLE_LEADER, ElectionResult
 from election.strategies import (
     STRATEGIES,
@@ -58,8 +68,13 @@ __all__ = [
     "UNCLEAN",
     "ElectionResult",
     "InvalidBrokers",
+    "InvalidPartitions",
+    "InvalidReplicationFactor",
     "Partition",
+    "RackAwareMode",
     "Strategy",
+    "assign_replicas_to_brokers",
+    "create_new_partitions_assignment",
     "imbalance_ratio",
     "initialize_leader_and_isr",
     "leader_for_controlled_shutdown",

@@ -1,0 +1,35 @@
+package kafkaspec.pure;
+
+import java.util.List;
+import java.util.Map;
+import kafka.admin.BrokerMetadata;
+import kafka.admin.RackAwareMode;
+import kafka.cluster.Broker;
+import kafka.zk.AdminZkClient;
+import kafka.zk.KafkaZkClient;
+import org.apache.kafka.common.utils.Time;
+import scala.Option;
+import scala.collection.Seq;
+
+/** An AdminZkClient of 1.1 to 3.5, with a client of ZooKeeper that knows these brokers. */
+final class Administrator {
+    private final AdminZkClient client;
+
+    Administrator(Seq<Broker> registered) {
+        client = new AdminZkClient(new KafkaZkClient(null, false, Time.SYSTEM) {
+            @Override
+            public Seq<Broker> getAllBrokersInCluster() {
+                return registered;
+            }
+        });
+    }
+
+    Seq<BrokerMetadata> brokers(RackAwareMode mode) {
+        return client.getBrokerMetadatas(mode, Option.empty());
+    }
+
+    Map<?, ? extends List<?>> addPartitions(List<Seq<Object>> existing, int partitions, RackAwareMode mode) {
+        return Scala.java(client.addPartitions(
+            "t", Scala.map(Existing.of(existing)), brokers(mode), partitions, Option.empty(), true));
+    }
+}
