@@ -24,10 +24,11 @@ import random
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, overload
 
 from election.brokers import in_order
 from election.ids import BrokerId
+from election.replica_placement import assign_replicas_to_brokers, create_new_partitions_assignment
 from statemachines.admin import checked_targets, validate_topic_create
 from statemachines.broker.broker import Broker, CaughtUp, Logs
 from statemachines.broker.kafka_server import (
@@ -80,6 +81,8 @@ UNCLEAN_AT_ONCE: Final = Release("2.0.0")
 """Since then a controller hears that unclean elections are permitted by default [KAFKA-6526]."""
 UNCLEAN_AT_ONCE_OF_TOPIC: Final = Release("2.1.0")
 """Since then it hears that a topic permits them [TopicUncleanLeaderElectionEnable, KAFKA-6835]."""
+CREATE_PARTITIONS: Final = Release("1.0.0")
+"""Since then a broker adds partitions, and may refuse to; before, a tool wrote the topic's node [KIP-195]."""
 HANDLERS: Final = ControllerEventProcessor
 """The handlers of the controller's events."""
 
@@ -112,10 +115,12 @@ class Cluster:
         logs: the logs of replicas; else a replica that can catch up does.
         auto_leader_rebalance: whether controllers look by themselves, when `rebalance` says that it is time, whether
             preferred replicas lead [auto.leader.rebalance.enable].
+        racks: those of brokers that have one, by which the replicas of topics are placed [broker.rack].
 
     Raises:
-        ValueError: there is no such release; a broker is named twice, or has no id of a broker; a broker that is down
-            is none of them; who is to be controller is down, or none of them; something is of another type.
+        ValueError: there is no such release; a broker is named twice, or has no id of one; a broker that is down,
+            or has a rack, is none of them; who is to be controller is down, or none of them; something is of another
+            type.
     """
 
     def __init__(
@@ -128,10 +133,12 @@ class Cluster:
         unclean: bool = False,
         logs: Logs | None = None,
         auto_leader_rebalance: bool = True,
+        racks: Mapping[BrokerId, str] | None = None,
     ) -> None:
         ids, down = _each_once("brokers", brokers), _each_once("down", down)
         first = () if controller is None else in_order("controller", (controller,))
-        if strangers := {*down, *first} - {*ids}:
+        self._racks = dict(racks or {})
+        if strangers := {*down, *first, *self._racks} - {*ids}:
             raise ValueError(f"there is no broker {min(strangers)}; there are {', '.join(map(str, ids))}")
         if controller in down:
             raise ValueError(f"broker {controller} is to be controller, and is down")
@@ -295,22 +302,103 @@ class Cluster:
         self._something_happens()
         self.zookeeper.expire(self.controllers[broker].me.session)
 
-    def create_topic(self, name: TopicName, replicas: Mapping[PartitionId, Sequence[BrokerId]]) -> None:
-        """An administrator creates a topic.
+    @overload
+    def create_topic(self, name: TopicName, replicas: Mapping[PartitionId, Sequence[BrokerId]]) -> None: ...
+
+    @overload
+    def create_topic(
+        self, name: TopicName, *, partitions: int, replication_factor: int, start_index: int = ..., shift: int = ...
+    ) -> None: ...
+
+    def create_topic(
+        self,
+        name: TopicName,
+        replicas: Mapping[PartitionId, Sequence[BrokerId]] | None = None,
+        *,
+        partitions: int | None = None,
+        replication_factor: int | None = None,
+        start_index: int = 0,
+        shift: int = 0,
+    ) -> None:
+        """An administrator creates a topic, and names its replicas, or how many there are to be.
+
+        If these are numbers the replicas are placed as Kafka does, on the brokers that are registered
+        (`election.assign_replicas_to_brokers`). Kafka draws start index and shift by chance, here they are 0, so that
+        the first of the brokers leads partition 0.
 
         Args:
             name: its name.
             replicas: of each partition, from 0 on, the brokers that are to keep it, the preferred leader first.
                 One that is none of this cluster's does not run.
+            partitions: how many there are to be.
+            replication_factor: how many replicas each of them is to have.
+            start_index: the place among the brokers, by their ids or by their racks, of the first one.
+            shift: how many brokers lie between the first replica of a partition and the second.
 
         Raises:
             ValueError: there is such a topic, or one that differs in "." and "_" only; Kafka allows no such name;
-                partitions are not those from 0 on; a broker stands there twice, or is no broker's id. Nothing has
-                happened.
+                partitions are not those from 0 on; a broker stands there twice, or is no broker's id; there are to be
+                no partitions, no replicas, or more of them than brokers are registered; some of these have racks, and
+                others have none; replicas are named, and how many. Nothing has happened.
         """
+        if replicas is None and partitions is not None and replication_factor is not None:
+            replicas = assign_replicas_to_brokers(
+                sorted(self._registered()),
+                partitions,
+                replication_factor,
+                racks=self._racks,
+                start_index=start_index,
+                shift=shift,
+            )
+        elif partitions is not None or replication_factor is not None:
+            raise ValueError(f"topic {name}: name its replicas, or partitions and a replication factor")
         assignments = validate_topic_create(name, replicas, self._topics())
         self.zookeeper.create(None, topic_path(name), TopicAssignment.encode(assignments))
         self._something_happens()
+
+    def create_partitions(self, name: TopicName, count: int) -> None:
+        """An administrator asks for a topic to have more partitions.
+
+        Their replicas are placed as Kafka does, on the brokers that are registered, from the first replica of
+        partition 0 on (`election.create_new_partitions_assignment`). Nothing of it is drawn.
+
+        Args:
+            name: its name.
+            count: how many partitions it is to have, with those that it has.
+
+        Raises:
+            NoNode: there is no such topic.
+            InvalidPartitions: it has as many partitions already, or no replicas.
+            InvalidReplicationFactor: partition 0 has more replicas than brokers are registered.
+            InvalidBrokers: some of these have racks, and others have none.
+            ValueError: since 1.0, the controller is about to delete the topic, or partitions move, since 2.4 those of
+                the topic. In each case nothing has happened.
+        """
+        data: TopicAssignment = self.zookeeper.get(None, topic_path(name))[0]
+        assignments = data.decode(name)
+        if Release(self.release) >= CREATE_PARTITIONS:
+            self._need_no_changes_of(name, assignments)
+        added = create_new_partitions_assignment(
+            {partition.partition: assignment.replicas for partition, assignment in assignments.items()},
+            count,
+            sorted(self._registered()),
+            racks=self._racks,
+        )
+        self.zookeeper.set(None, topic_path(name), TopicAssignment.encode({**assignments, **_assigned(name, added)}))
+        self._something_happens()
+
+    def _need_no_changes_of(self, topic: TopicName, assignments: Mapping[TopicPartition, ReplicaAssignment]) -> None:
+        """Refuse to add partitions to a topic [AdminManager.scala, createPartitions; KafkaApis.scala]."""
+        controller = self.controller
+        if controller is not None and self.controllers[controller].context.is_topic_queued_up_for_deletion(topic):
+            raise ValueError(f"topic {topic} is to be deleted, so no partitions are added")
+        moving = (
+            any(assignment.is_being_reassigned for assignment in assignments.values())
+            if self.design.kip_455
+            else REASSIGN_PARTITIONS in self.zookeeper.state.nodes
+        )
+        if moving:
+            raise ValueError(f"partitions move, so none are added to topic {topic}")
 
     def delete_topic(self, name: TopicName) -> None:
         """An administrator asks for a topic to be deleted.
@@ -648,3 +736,17 @@ class Cluster:
 def _each_once(name: str, brokers: Iterable[BrokerId]) -> tuple[BrokerId, ...]:
     """Brokers in any order."""
     return in_order(name, tuple(brokers) if isinstance(brokers, Iterable) else brokers)
+
+
+def _assigned(
+    topic: TopicName, replicas: Mapping[PartitionId, Sequence[BrokerId]]
+) -> dict[TopicPartition, ReplicaAssignment]:
+    """What a topic's node says of these partitions.
+
+    Raises:
+        InvalidBrokers: a broker stands there twice, or is no broker's id.
+    """
+    return {
+        (each := TopicPartition(topic, partition)): ReplicaAssignment(tuple(brokers)).checked(each)
+        for partition, brokers in replicas.items()
+    }

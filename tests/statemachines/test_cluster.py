@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from election import InvalidBrokers, InvalidPartitions, InvalidReplicationFactor
 from statemachines import Cluster
 from statemachines.broker.kafka_server import AskController
 from statemachines.cluster_controller import ClusterController
@@ -27,6 +28,7 @@ from statemachines.messages.topic_partition import PartitionAndReplica, TopicPar
 from statemachines.messages.zk_data import TopicPartitionState
 from statemachines.releases import RELEASES
 from statemachines.zookeeper.server import Multi
+from statemachines.zookeeper.tree import NoNode
 from tests.rows import rows
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -126,6 +128,94 @@ def test_a_partition_moves(release: str, seed: int | None) -> None:
     assert in_sync(cluster) == {3, 4}
     assert now.leader in (3, 4)
     assert {broker for broker, each in cluster.brokers.items() if T0 in each.replica_manager.state.logs} == {3, 4}
+
+
+def test_a_topic_is_placed_on_the_brokers_that_are_registered() -> None:
+    """From the start index on, the others as many brokers further as the shift says; and with racks, which count."""
+    cluster = Cluster((4, 1, 2, 3), down=(3,))
+    cluster.create_topic("t", partitions=4, replication_factor=2)
+    cluster.create_topic("u", partitions=2, replication_factor=2, start_index=2, shift=1)
+    assert replicas(cluster, "t") == [(1, 2), (2, 4), (4, 1), (1, 4)]
+    assert replicas(cluster, "u") == [(4, 2), (1, 4)]
+    cluster.settle()
+    assert [each.leader for each in cluster.partitions().values()] == [1, 2, 4, 1, 4, 1]
+    with_racks = Cluster((1, 2, 3), racks={1: "a", 2: "a", 3: "b"})
+    with_racks.create_topic("t", partitions=2, replication_factor=2)
+    assert replicas(with_racks, "t") == [(1, 3), (3, 2)]
+
+
+def test_a_topic_that_cannot_be_placed_is_refused() -> None:
+    cluster = Cluster((1, 2, 3), racks={1: "a"})
+    with pytest.raises(InvalidReplicationFactor, match="4, allowed are 1 and more, up to the number of brokers, 3"):
+        cluster.create_topic("t", partitions=1, replication_factor=4)
+    with pytest.raises(InvalidBrokers, match="brokers 2, 3 have none"):
+        cluster.create_topic("t", partitions=1, replication_factor=1)
+    for named in (
+        {},
+        {"partitions": 1},
+        {"replication_factor": 1},
+        {"replicas": {0: (1,)}, "partitions": 1},
+        {"replicas": {0: (1,)}, "partitions": 1, "replication_factor": 1},
+    ):
+        with pytest.raises(TypeError, match="topic t: name its replicas, or partitions and a replication factor"):
+            cluster.create_topic("t", **named)
+    assert cluster.partitions() == {}
+    with pytest.raises(ValueError, match="there is no broker 9; there are 1, 2"):
+        Cluster((1, 2), racks={9: "a"})
+
+
+@rows("release", RELEASES)
+@rows("seed", SEEDS)
+def test_a_topic_gets_partitions(release: str, seed: int | None) -> None:
+    """They begin where partition 0 does, and have leaders."""
+    cluster = Cluster((1, 2, 3, 4), release)
+    cluster.create_topic("t", {0: (2, 1), 1: (1, 4)})
+    cluster.settle()
+    cluster.create_partitions("t", 4)
+    cluster.settle(seed)
+    assert replicas(cluster, "t") == [(2, 1), (1, 4), (4, 2), (1, 3)]
+    assert [each.leader for each in cluster.partitions().values()] == [2, 1, 4, 1]
+
+
+def test_partitions_that_cannot_be_added_are_refused() -> None:
+    cluster = with_topic()
+    with pytest.raises(NoNode):
+        cluster.create_partitions("u", 2)
+    with pytest.raises(InvalidPartitions, match="2, allowed are the integers from 3 on"):
+        cluster.create_partitions("t", 2)
+    cluster.crash(2)
+    cluster.settle()
+    with pytest.raises(InvalidReplicationFactor):
+        cluster.create_partitions("t", 3)
+    cluster.delete_topic("t")
+    cluster.settle()
+    with pytest.raises(ValueError, match="t is to be deleted"):
+        cluster.create_partitions("t", 3)
+    assert replicas(cluster, "t") == [(1, 2, 3), (2, 3, 1)]
+
+
+@rows("release, refused", [("0.11", ""), ("1.0.0", "tu"), ("2.3", "tu"), ("2.4", "t"), ("3.9", "t")])
+def test_partitions_are_not_added_while_others_move(release: str, refused: str) -> None:
+    """To no topic from 1.0 to 2.3, since to that topic; until 0.11 nobody asked."""
+    cluster = Cluster((1, 2, 3), release)
+    for topic in ("t", "u"):
+        cluster.create_topic(topic, {0: (1, 2)})
+    cluster.settle()
+    cluster.reassign({("t", 0): (2, 3)})
+    while cluster.partition("t", 0).assignment.replicas == (1, 2):
+        cluster.step(cluster.steps()[0])
+    for topic in ("t", "u"):
+        if topic in refused:
+            with pytest.raises(ValueError, match="partitions move"):
+                cluster.create_partitions(topic, 2)
+        else:
+            cluster.create_partitions(topic, 2)
+    cluster.settle()
+    assert {each.topic for each in cluster.partitions() if each.partition == 1} == {"t", "u"} - {*refused}
+
+
+def replicas(cluster: Cluster, topic: str) -> list[tuple[int, ...]]:
+    return [each.assignment.replicas for name, each in cluster.partitions().items() if name.topic == topic]
 
 
 def test_a_reassignment_that_is_refused_says_so() -> None:
@@ -257,6 +347,12 @@ def test_what_cannot_happen_is_refused_and_nothing_has_happened() -> None:
         cluster.step(TakeRequest(1, 2, "LeaderAndIsr"))
     assert cluster.live == {1, 2, 3}
     assert cluster.history == done
+    cluster.shut_down(2)
+    cluster.shut_down(3)
+    cluster.settle()
+    with pytest.raises(ValueError, match="no other broker that could be controller"):
+        cluster.fail_over()
+    assert cluster.controller == 1
 
 
 # In any order.
