@@ -350,7 +350,7 @@ class Cluster:
                 start_index=start_index,
                 shift=shift,
             )
-        elif partitions is not None or replication_factor is not None:
+        elif replicas is None or partitions is not None or replication_factor is not None:
             raise ValueError(f"topic {name}: name its replicas, or partitions and a replication factor")
         assignments = validate_topic_create(name, replicas, self._topics())
         self.zookeeper.create(None, topic_path(name), TopicAssignment.encode(assignments))
@@ -367,13 +367,12 @@ class Cluster:
             count: how many partitions it is to have, with those that it has.
 
         Raises:
-            NoNode: there is no such topic.
-            InvalidPartitions: it has as many partitions already, or no replicas.
-            InvalidReplicationFactor: partition 0 has more replicas than brokers are registered.
-            InvalidBrokers: some of these have racks, and others have none.
-            ValueError: since 1.0, the controller is about to delete the topic, or partitions move, since 2.4 those of
-                the topic. In each case nothing has happened.
+            ValueError: there is no such topic; it has as many partitions already; its partition 0 has more replicas
+                than brokers are registered, or none; some of these have racks, and others have none; since 1.0, the
+                controller is about to delete the topic, or partitions move, since 2.4 those of the topic. Nothing has
+                happened.
         """
+        self._need_topic(name)
         data: TopicAssignment = self.zookeeper.get(None, topic_path(name))[0]
         assignments = data.decode(name)
         if Release(self.release) >= CREATE_PARTITIONS:

@@ -98,7 +98,7 @@ def test_an_unclean_leader_may_have_lost_records() -> None:
 def test_unclean_elections_of_one_topic() -> None:
     begun = cluster(status(1, 2, isr=(1,)))
     assert after(what_if(begun, AllowUnclean("t"), Crash(1)))[0] == 2
-    with pytest.raises(UsageError, match="there is no topic 'u'"):
+    with pytest.raises(UsageError, match="there is no topic u; there are t"):
         what_if(begun, AllowUnclean("u"))
 
 
