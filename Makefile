@@ -109,7 +109,7 @@ long-zookeeper:  ## of that, 200,000 operations beside a real ZooKeeper, and kaz
 long-zookeeper: PART = tests/zookeeper tests/spec/testing
 
 long-mutants:  ## of that, what is broken on purpose
-long-mutants: PART = $(wildcard tests/*/test_mutants.py tests/*/*/*/test_mutants.py)
+long-mutants: PART = $(wildcard tests/*/test_mutants.py tests/*/*/*/test_mutants.py) tests/election/test_replica_placement.py
 
 long-pictures:  ## of that, what is drawn of each generation, the pages of words, and the command in a hostile world
 long-pictures: PART = $(addprefix tests/spec/test_,explorer.py faces.py life.py diagrams.py world.py) tests/spec/cli \
