@@ -5,6 +5,7 @@ In rooms:
 tables      what a transition table is, and those of partitions and replicas
 zookeeper   ZooKeeper in memory, over dicts or over a specification's variables, and served to any client for tests
 messages    the requests to brokers, states and assignments of partitions, what stands in ZooKeeper, error codes
+znodes      Kafka's nodes in ZooKeeper as bytes, read and written as each release does
 changes     what releases did otherwise, one record each, and on what that rests; `releases` has Kafka's releases
 controller  is elected, fails over, and does what events ask for: KafkaController
 broker      obeys a controller (kafka_apis, replica_manager, metadata_cache), changes its ISRs, shuts down

@@ -1,0 +1,214 @@
+"""Kafka's nodes as bytes: what real brokers wrote, what Kafka's decoders take, and what is none of Kafka's."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.zk_data import TopicAssignment
+from statemachines.releases import RELEASES, Release
+from statemachines.znodes.codec import ZNODES, decode, encode, znode_at
+from statemachines.znodes.fields import InvalidZnode
+from statemachines.znodes.values import (
+    BrokerInfo,
+    ControllerRegistration,
+    EndPoint,
+    Feature,
+    FinalizedVersionRange,
+    TopicIdReplicaAssignment,
+)
+from statemachines.zookeeper.tree import ZkPath
+from tests.rows import rows
+from tests.statemachines.znodes.nodes import BROKER, EXAMPLES, GOOD, STATE, UUID, changed, example, named, places
+from tests.statemachines.znodes.written import RELEASES as WRITTEN
+from tests.statemachines.znodes.written import Written
+
+
+@rows("release", WRITTEN)
+def test_what_brokers_wrote_is_read_and_written_again_to_the_byte(release: str) -> None:
+    """No node is unknown that brokers of this release have made."""
+    for path, data in Written.read(release).nodes():
+        assert encode(path, decode(path, data), release) == (data or b"")
+
+
+@rows("row", ZNODES)
+def test_what_is_written_is_read(row: Any) -> None:
+    path, value = named(row.path), example(row.path)
+    assert decode(path, encode(path, value)) == value
+
+
+def test_each_path_has_one_row() -> None:
+    assert [znode_at(named(row.path)) for row in ZNODES] == list(ZNODES)
+
+
+@rows(
+    "path, written, value",
+    [
+        ("/controller", {"brokerid": 1, "unknown": [1]}, ControllerRegistration(1)),
+        ("/controller", {"brokerid": 1, "timestamp": [], "version": "?"}, ControllerRegistration(1)),
+        ("/brokers/topics/t", {}, TopicIdReplicaAssignment(TopicAssignment())),
+        (
+            "/brokers/topics/t",
+            {"partitions": {"1": [2], "0": [1]}, "adding_replicas": {"7": [7]}},
+            TopicIdReplicaAssignment(TopicAssignment(((0, ReplicaAssignment((1,))), (1, ReplicaAssignment((2,)))))),
+        ),
+        (
+            "/brokers/ids/1",
+            {"version": 1, "jmx_port": -1, "host": "h", "port": 1, "timestamp": "2"},
+            BrokerInfo((EndPoint(host="h", port=1),), timestamp=2, version=1),
+        ),
+        (
+            "/brokers/ids/1",
+            {"version": 2, "jmx_port": -1, "endpoints": ["ssl://[::1]:1"], "rack": None, "features": None},
+            BrokerInfo((EndPoint("SSL", "::1", 1, "SSL"),), version=2),
+        ),
+        ("/config/topics/t", {}, {}),
+        ("/config/changes/config_change_1", {"version": 1, "entity_type": "topics", "entity_name": "t"}, "topics/t"),
+        (
+            "/feature",
+            {"version": 1, "status": 0, "features": {"f": {"min_version_level": 1, "max_version_level": 2}}},
+            Feature(status=0, features={"f": FinalizedVersionRange(2, 1)}, version=1),  # type: ignore[arg-type]
+        ),
+    ],
+)
+def test_what_is_missing_or_unknown_is_taken_as_kafka_does(path: ZkPath, written: object, value: object) -> None:
+    assert decode(path, json.dumps(written).encode()) == value
+
+
+@rows(
+    "path, release, fields",
+    [
+        ("/controller", "3.3", {"version": 1, "brokerid": 1, "timestamp": "3"}),
+        ("/controller", "3.4", {"version": 2, "brokerid": 1, "timestamp": "3", "kraftControllerEpoch": -1}),
+        ("/brokers/topics/t", "2.3", {"version": 1, "partitions": {"0": [2, 0, 1], "11": [1]}}),
+        (
+            "/brokers/topics/t",
+            "2.7",
+            {
+                "version": 2,
+                "partitions": {"0": [2, 0, 1], "11": [1]},
+                "adding_replicas": {"0": [0]},
+                "removing_replicas": {"0": [1]},
+            },
+        ),
+        (STATE, "3.1", {"version": 1, "leader": 2, "leader_epoch": 3, "isr": [2], "controller_epoch": 7}),
+    ],
+)
+def test_a_release_leaves_out_what_it_does_not_know(path: ZkPath, release: str, fields: dict[str, object]) -> None:
+    row = znode_at(path)
+    assert row is not None
+    assert json.loads(encode(path, EXAMPLES[row.path], release)) == fields
+
+
+@rows(
+    "version, without",
+    [
+        (4, {"features"}),
+        (3, {"features", "listener_security_protocol_map"}),
+        (2, {"features", "listener_security_protocol_map", "rack"}),
+        (1, {"features", "listener_security_protocol_map", "rack", "endpoints"}),
+    ],
+)
+def test_a_broker_that_is_being_upgraded_writes_an_older_version(version: int, without: set[str]) -> None:
+    """The first end point for clear text is the host for old clients."""
+    newest, older = (json.loads(encode("/brokers/ids/1", BROKER._replace(version=each))) for each in (5, version))
+    assert older == {name: each for name, each in newest.items() if name not in without} | {"version": version}
+    assert (newest["host"], newest["port"]) == ("h", 9093)
+
+
+@rows(
+    "path, data, says",
+    [
+        ("/controller", b"", "/controller: it is no JSON; Kafka writes JSON here"),
+        ("/controller", b"[" * 100_000, "/controller: it is no JSON; Kafka writes JSON here"),
+        ("/controller", b"NaN", "/controller: it is no JSON; Kafka writes JSON here"),
+        ("/controller", b"[1]", "/controller: it is a list; it takes an object"),
+        ("/controller", b"{}", "/controller: it has no brokerid; Kafka does not read it without brokerid"),
+        ("/controller", b'{"brokerid":true}', "/controller: brokerid is true; it takes an integer of 32 bits"),
+        ("/controller", b'{"brokerid":2147483648}', "brokerid is 2147483648; it takes an integer of 32 bits"),
+        ("/controller_epoch", b"1.5", "/controller_epoch: b'1.5' is no number; it takes an integer of 32 bits"),
+        ("/brokers/topics/t", b'{"partitions":{"00":[1]}}', "the name of a partition is '00'; it takes a number"),
+        ("/brokers/topics/t", b'{"partitions":{"0":[1,"2"]}}', "partitions.0[1] is '2'; it takes an integer"),
+        ("/brokers/topics/t", b'{"topic_id":"t"}', "topic_id is 't'; it takes 16 bytes in Base64"),
+        ("/brokers/ids/1", b'{"version":2,"jmx_port":1,"endpoints":["h:1"]}', "it takes LISTENER://HOST:PORT"),
+        ("/brokers/ids/1", b'{"version":2,"jmx_port":1,"endpoints":["X://h:1"]}', "a listener to which"),
+        ("/config/users/u", b'{"config":{"a\\n":1}}', "config.'a\\n' is 1; it takes a string"),
+        ("/config/users/u", b'{"config":{"a":"\\ud800"}}', "config.a has half a character in it"),
+        ("/latest_producer_id_block", b'{"broker":1,"block_start":"x","block_end":"1"}', "64 bits in a string"),
+        ("/kafka-acl-changes/acl_changes_1", b"\xff", "it is no text; it takes UTF-8"),
+        ("/nowhere\n", b"", "'/nowhere\\n': it is no path of Kafka's; ZNODES has them all"),
+    ],
+)
+def test_what_is_malformed_is_refused_in_one_line(path: ZkPath, data: bytes, says: str) -> None:
+    with pytest.raises(InvalidZnode) as refused:
+        decode(path, data)
+    assert says in str(refused.value)
+
+
+@rows(
+    "path, value, release, says",
+    [
+        ("/feature", Feature(), "2.6", "/feature: Kafka 2.6 has no such node; there is one since 2.7"),
+        ("/controller", 1, "3.9", "/controller: a value is a int; it takes a ControllerRegistration"),
+        ("/brokers/ids/one", BrokerInfo(), "3.9", "/brokers/ids/one: it is no path of Kafka's"),
+        ("/controller", ControllerRegistration(1), "4.0", "no release is called 4.0"),
+    ],
+)
+def test_what_cannot_be_written(path: ZkPath, value: object, release: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        encode(path, value, release)
+
+
+def judged(path: ZkPath, data: bytes) -> Any:
+    """What is read of it, or why it is refused: in one line that begins with its path."""
+    try:
+        return decode(path, data)
+    except InvalidZnode as refused:
+        said = str(refused)
+    assert said.startswith(f"{path}: ")
+    assert len(said.splitlines()) == 1
+    return None
+
+
+@given(st.sampled_from([named(row.path) for row in ZNODES]), st.binary() | st.text().map(str.encode))
+def test_whatever_the_bytes_are_they_are_read_or_refused(path: ZkPath, data: bytes) -> None:
+    judged(path, data)
+
+
+VALUES: Final = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.sampled_from(["0", "-1", "A://:1", UUID]),
+    lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(), each, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.sampled_from([each for each in GOOD if each[1].startswith(b"{")]), st.data())
+def test_a_good_node_with_one_thing_changed_is_read_or_refused(
+    node: tuple[ZkPath, bytes], data: st.DataObject
+) -> None:
+    """What is read of it can be written, and read again."""
+    path, written = node
+    good = json.loads(written)
+    at = data.draw(st.sampled_from(list(places(good))), "at")
+    mutated = json.dumps(changed(good, at, data.draw(VALUES, "to"))).encode()
+    if (value := judged(path, mutated)) is not None:
+        assert decode(path, encode(path, value)) == decode(path, encode(path, decode(path, encode(path, value))))
+
+
+@given(st.sampled_from([row for row in ZNODES if example(row.path) is not None]), st.sampled_from(RELEASES))
+def test_what_a_release_writes_any_release_reads(row: Any, release: str) -> None:
+    path = named(row.path)
+    if Release(release) < Release(row.since):
+        return
+    written = encode(path, example(row.path), release)
+    assert encode(path, decode(path, written), release) == written
