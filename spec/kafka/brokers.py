@@ -293,17 +293,27 @@ class Processes:
         self._stack.push_async_callback(process.stop)
         return process
 
+    async def tool(self, main: str, *arguments: str) -> str:
+        """What one of the release's own tools prints when it is run to its end.
+
+        Args:
+            main: its class, such as `kafka.admin.ConfigCommand`.
+            arguments: as on its command line.
+        """
+        path = os.pathsep.join(map(str, self._jars))
+        process = await asyncio.create_subprocess_exec(
+            *(*self._options, path, main, *arguments), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
+        )
+        printed, _ = await process.communicate()
+        return printed.decode()
+
     async def describe_topics(self, broker: str) -> str:
         """What kafka-topics.sh prints, as it comes with 3.9.
 
         Args:
             broker: the HOST:PORT of the one that is asked.
         """
-        path = os.pathsep.join(map(str, self._jars))
-        tool = ("org.apache.kafka.tools.TopicCommand", "--bootstrap-server", broker, "--describe")
-        process = await asyncio.create_subprocess_exec(*self._options, path, *tool, stdout=PIPE, stderr=DEVNULL)
-        printed, _ = await process.communicate()
-        return printed.decode()
+        return await self.tool("org.apache.kafka.tools.TopicCommand", "--bootstrap-server", broker, "--describe")
 
     def _directory(self) -> Path:
         directory = Path(tempfile.mkdtemp(prefix="kafkaspec-"))
