@@ -9,14 +9,14 @@ that contradicts itself is refused.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import socket
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from election.brokers import InvalidBrokers, in_order
 from election.ids import BrokerId, ControllerEpoch
 from spec.language.errors import EnvironmentFailed, UsageError, shown
 from spec.language.extras import require
@@ -29,10 +29,15 @@ from statemachines.messages.zk_data import (
     DELETE_TOPICS,
     REASSIGN_PARTITIONS,
     TOPICS,
+    TopicPartitionState,
     topic_config_path,
     topic_partition_state_path,
     topic_path,
 )
+from statemachines.znodes.codec import decode
+from statemachines.znodes.fields import InvalidZnode
+from statemachines.znodes.values import Config, ControllerRegistration, Reassignment, TopicIdReplicaAssignment
+from statemachines.zookeeper.tree import ZkPath
 
 __all__ = ["read_zookeeper"]
 
@@ -117,14 +122,14 @@ class _Reader:
                 f"zookeeper {self.hosts}: there is no {TOPICS}; does the cluster have a chroot (/kafka)?"
             )
         topics = self._children(TOPICS)
-        assigned = self._objects(map(topic_path, topics))
+        assigned = self._read(map(topic_path, topics))
         assignments = {
             partition: assignment
             for topic in topics
             for partition, assignment in self._assignments(topic, assigned.get(topic_path(topic))).items()
         }
-        states = self._objects(map(topic_partition_state_path, assignments))
-        configs = self._objects([*map(topic_config_path, topics), DEFAULTS])
+        states = self._read(map(topic_partition_state_path, assignments))
+        configs = self._read([*map(topic_config_path, topics), DEFAULTS])
         configured = {topic: self._config(topic_config_path(topic), configs) for topic in topics}
         of_all = self._config(DEFAULTS, configs)
         return Description(
@@ -154,8 +159,8 @@ class _Reader:
         except NoNodeError:
             return []
 
-    def _values(self, paths: Iterable[str]) -> dict[str, Any]:
-        """What the nodes say in JSON that are there, all of them asked for at once."""
+    def _read(self, paths: Iterable[ZkPath]) -> dict[ZkPath, Any]:
+        """What stands in the nodes that are there, all of them asked for at once."""
         from kazoo.exceptions import NoNodeError
 
         asked = {path: self.client.get_async(path) for path in paths}
@@ -163,19 +168,11 @@ class _Reader:
         for path, answer in asked.items():
             try:
                 data, _ = answer.get(timeout=PATIENCE)
-                found[path] = json.loads(data)
+                found[path] = decode(path, data)
             except NoNodeError:
                 continue
-            except (ValueError, RecursionError):
-                raise self._strange(path, "it is no JSON") from None
-        return found
-
-    def _objects(self, paths: Iterable[str]) -> dict[str, Any]:
-        """The same of nodes that have objects."""
-        found = self._values(paths)
-        for path, said in found.items():
-            if not isinstance(said, dict):
-                raise self._strange(path, "it is no object")
+            except InvalidZnode as strange:
+                raise UsageError(f"zookeeper {self.hosts}: {strange}") from None
         return found
 
     def _broker(self, name: str) -> BrokerId:
@@ -184,87 +181,71 @@ class _Reader:
         return int(name)
 
     def _controller(self) -> BrokerId | None:
-        said = self._objects([CONTROLLER]).get(CONTROLLER)
-        broker = None if said is None else said.get("brokerid")
-        if said is not None and type(broker) is not int:
-            raise self._strange(CONTROLLER, "it is no controller of Kafka's")
-        return broker
+        found: ControllerRegistration | None = self._read([CONTROLLER]).get(CONTROLLER)
+        return None if found is None else found.broker
 
     def _controller_epoch(self) -> ControllerEpoch | None:
         """Of the last controller that was elected; None: there was none."""
-        epoch = self._values([CONTROLLER_EPOCH]).get(CONTROLLER_EPOCH)
-        if epoch is not None and (not isinstance(epoch, int) or isinstance(epoch, bool) or epoch < 0):
+        epoch: ControllerEpoch | None = self._read([CONTROLLER_EPOCH]).get(CONTROLLER_EPOCH)
+        if epoch is not None and epoch < 0:
             raise self._strange(CONTROLLER_EPOCH, "it is no controller epoch")
         return epoch
 
-    def _assignments(self, topic: TopicName, said: Any) -> dict[TopicPartition, ReplicaAssignment]:
-        if said is None:  # it has been deleted meanwhile
+    def _assignments(
+        self, topic: TopicName, found: TopicIdReplicaAssignment | None
+    ) -> dict[TopicPartition, ReplicaAssignment]:
+        if found is None:  # it has been deleted meanwhile
             return {}
-        try:
-            adding, removing = (said.get(f"{what}_replicas", {}) for what in ("adding", "removing"))
-            return {
-                TopicPartition(topic, number): ReplicaAssignment(
-                    _brokers(said["partitions"][str(number)], at_least=1),
-                    _brokers(adding.get(str(number), [])),
-                    _brokers(removing.get(str(number), [])),
-                )
-                for number in sorted(map(int, said["partitions"]))
-            }
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise self._strange(topic_path(topic), "it is no assignment of Kafka's") from None
+        assignments = found.assignment.decode(topic)
+        if not assignments:
+            raise self._strange(topic_path(topic), "it assigns no partition")
+        for partition, assignment in assignments.items():
+            for name, brokers in zip(assignment._fields, assignment, strict=True):
+                self._check_brokers(topic_path(topic), f"{name} of {partition}", brokers, some=name == "replicas")
+        return assignments
 
     def _reassigning(self) -> dict[TopicPartition, tuple[BrokerId, ...]]:
         """What an administrator has asked for, and the controller has not completed."""
-        said = self._objects([REASSIGN_PARTITIONS]).get(REASSIGN_PARTITIONS, {"partitions": []})
-        try:
-            return {
-                TopicPartition(each["topic"], each["partition"]): _brokers(each["replicas"], at_least=1)
-                for each in said["partitions"]
-            }
-        except (KeyError, TypeError, ValueError):
-            raise self._strange(REASSIGN_PARTITIONS, "it is no reassignment of Kafka's") from None
+        asked: Reassignment = self._read([REASSIGN_PARTITIONS]).get(REASSIGN_PARTITIONS, ())
+        for partition, replicas in asked:
+            self._check_brokers(REASSIGN_PARTITIONS, f"replicas of {partition}", replicas, some=True)
+        return dict(asked)
 
-    def _partition(self, partition: TopicPartition, assignment: ReplicaAssignment, said: Any) -> DescribedPartition:
+    def _partition(
+        self, partition: TopicPartition, assignment: ReplicaAssignment, found: TopicPartitionState | None
+    ) -> DescribedPartition:
         path = topic_partition_state_path(partition)
-        if said is None:  # it never had a leader
+        if found is None:  # it never had a leader
             return DescribedPartition(assignment, None, (), NO_EPOCH, at=path)
-        try:
-            leader, isr, epoch = _integer(said["leader"]), _brokers(said["isr"]), _integer(said["leader_epoch"])
-        except (KeyError, TypeError, ValueError):
-            raise self._strange(path, "it is no leader and ISR of Kafka's") from None
+        leader, epoch, isr = found.leader_and_isr[:3]
+        self._check_brokers(path, "isr", isr)
+        if leader < NO_LEADER or epoch < NO_EPOCH:
+            raise self._strange(path, f"leader {leader} in epoch {epoch} is none of Kafka's")
         described = DescribedPartition(assignment, None if leader == NO_LEADER else leader, isr, epoch, at=path)
         if contradiction := described.contradiction():
             raise self._strange(path, contradiction)
         return described
 
-    def _config(self, path: str, found: dict[str, Any]) -> tuple[int | None, bool | None]:
+    def _config(self, path: ZkPath, found: Mapping[ZkPath, Config]) -> tuple[int | None, bool | None]:
         """How many replicas have to be in sync, and whether an unclean election is permitted; None: not said.
 
         Truth is written in any case of letters. [ConfigDef.parseType]
         """
-        config = found.get(path, {}).get("config", {})
-        if not isinstance(config, dict):
-            raise self._strange(path, "it is no configuration of Kafka's")
+        config = found.get(path, {})
         min_isr, unclean = config.get("min.insync.replicas"), config.get("unclean.leader.election.enable")
-        if min_isr is not None and not re.fullmatch("[0-9]{1,9}", str(min_isr)):
+        if min_isr is not None and not re.fullmatch("[0-9]{1,9}", min_isr):
             raise self._strange(path, "min.insync.replicas is no number of replicas")
-        if unclean is not None and str(unclean).lower() not in ("true", "false"):
+        if unclean is not None and unclean.lower() not in ("true", "false"):
             raise self._strange(path, "unclean.leader.election.enable is neither true nor false")
-        return None if min_isr is None else int(min_isr), None if unclean is None else str(unclean).lower() == "true"
+        return None if min_isr is None else int(min_isr), None if unclean is None else unclean.lower() == "true"
 
-    def _strange(self, path: str, what: str) -> UsageError:
+    def _check_brokers(self, path: ZkPath, name: str, brokers: Sequence[BrokerId], some: bool = False) -> None:
+        try:
+            in_order(name, brokers)
+        except InvalidBrokers as wrong:
+            raise self._strange(path, str(wrong)) from None
+        if some and not brokers:
+            raise self._strange(path, f"{name}: there are none")
+
+    def _strange(self, path: ZkPath, what: str) -> UsageError:
         return UsageError(f"zookeeper {self.hosts}: {path}: {what}")
-
-
-def _integer(said: Any) -> int:
-    """A number of a broker, or an epoch; of none -1 [NoLeader]."""
-    if type(said) is not int or said < -1:
-        raise ValueError(said)
-    return said
-
-
-def _brokers(said: Any, at_least: int = 0) -> tuple[BrokerId, ...]:
-    """Brokers of a list; each once."""
-    if not isinstance(said, list) or len(said) < at_least or len({*map(_integer, said)} - {NO_LEADER}) != len(said):
-        raise ValueError(said)
-    return tuple(said)
