@@ -10,7 +10,6 @@ a client, which may set the epoch back.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -23,22 +22,14 @@ from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller.agenda import Do
 from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, Design, registration, requests_of
 from statemachines.controller.process import OnePartitionContext
+from statemachines.znodes.codec import encode
+from statemachines.znodes.values import BrokerInfo, ControllerRegistration
 from statemachines.zookeeper.tree import ZkPath, ZkVersion
 
 __all__ = ["LifeBesideForeignClient", "node_text"]
 
 MEANINGLESS: Final = "?"
 """What is written where it means nothing to Kafka."""
-REGISTRATION: Final[Mapping[str, Any]] = {
-    "version": 4,
-    "host": "broker",
-    "port": 9092,
-    "jmx_port": -1,
-    "timestamp": "0",
-    "endpoints": ["PLAINTEXT://broker:9092"],
-    "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
-}
-"""What a registration holds."""
 
 
 class LifeBesideForeignClient(ControllerLife):
@@ -141,9 +132,9 @@ class LifeBesideForeignClient(ControllerLife):
 
 
 def node_text(path: ZkPath, data: Any) -> str:
-    """What a node of the client's holds, as Kafka would have written it. [ZkData.scala: encode]"""
+    """What a node of the client's holds, as the newest Kafka writes it."""
     if path not in (CONTROLLER, CONTROLLER_EPOCH):
-        return json.dumps(REGISTRATION)
+        return encode(path, BrokerInfo()).decode()
     if data is None:
         return MEANINGLESS
-    return str(data) if path == CONTROLLER_EPOCH else json.dumps({"version": 1, "brokerid": data, "timestamp": "0"})
+    return encode(path, ControllerRegistration(data) if path == CONTROLLER else data).decode()

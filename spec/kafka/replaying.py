@@ -8,7 +8,6 @@ after it, what the specification says is compared with what znodes, the server's
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -33,6 +32,11 @@ from statemachines.controller.design import (
     registration,
 )
 from statemachines.controller.process import ControllerProcess
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.zk_data import TopicAssignment, TopicPartitionState
+from statemachines.znodes.codec import decode, encode
+from statemachines.znodes.values import TopicIdReplicaAssignment
 from statemachines.zookeeper.tree import Code, ZkVersion
 
 __all__ = ["AFTERWARDS", "Comparison", "ReplayOutcome", "Replaying", "replay"]
@@ -352,11 +356,12 @@ class Replaying:
         steps = (*self.script.steps, *self.script.interference)
         self._replica = next((step.parameters["broker"] for step in steps if finds_dead(step)), 0)
         topic, _, _ = PARTITION_STATE.partition("/partitions")
+        assignment = TopicAssignment(((0, ReplicaAssignment((self._replica,))),))
         for path, data in {
             CONTROLLER_EPOCH: "0",
             "/brokers": "",
             "/brokers/topics": "",
-            topic: json.dumps({"version": 1, "partitions": {"0": [self._replica]}}),
+            topic: encode(topic, TopicIdReplicaAssignment(assignment)).decode(),
             f"{topic}/partitions": "",
             f"{topic}/partitions/0": "",
             PARTITION_STATE: self._state_led_by(self._replica),
@@ -364,8 +369,8 @@ class Replaying:
             await self._operator.create(path, data)
 
     def _state_led_by(self, leader: BrokerId) -> str:
-        state = {"controller_epoch": 0, "leader": leader, "version": 1, "leader_epoch": 0, "isr": [self._replica]}
-        return json.dumps(state)
+        state = TopicPartitionState(LeaderAndIsr(leader, 0, (self._replica,)), controller_epoch=0)
+        return encode(PARTITION_STATE, state).decode()
 
     async def _kill_the_leader(self) -> None:
         """Have the partition be led by a broker that never was, in a state that no controller has written yet."""
@@ -432,15 +437,16 @@ class Replaying:
         yield Comparison(
             CONTROLLER,
             f"broker {nodes[CONTROLLER].data}" if CONTROLLER in nodes else "absent",
-            f"broker {json.loads(controller.data)['brokerid']}" if controller else "absent",
+            f"broker {decode(CONTROLLER, controller.data.encode()).broker}" if controller else "absent",
         )
         yield Comparison(CONTROLLER_EPOCH, str(nodes[CONTROLLER_EPOCH].data), epoch.data if epoch else "absent")
         if self._leader_is_dead:
-            written, state = nodes[PARTITION_STATE], await self._operator.get(PARTITION_STATE)
+            specified, seen = nodes[PARTITION_STATE], await self._operator.get(PARTITION_STATE)
+            written: TopicPartitionState | None = seen and decode(PARTITION_STATE, seen.data.encode())
             yield Comparison(
                 "the partition's state",
-                state_of(written.data.controller_epoch, written.version),
-                state_of(json.loads(state.data)["controller_epoch"], state.version) if state else "absent",
+                state_of(specified.data.controller_epoch, specified.version),
+                state_of(written.controller_epoch, seen.version) if seen and written else "absent",
             )
         watching = await watchers(self._zookeeper.address, CONTROLLER)
         armed = self.specified.value("zk.data_watches")[CONTROLLER]

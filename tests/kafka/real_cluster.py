@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -19,6 +18,11 @@ from spec.kafka.operator import ZooKeeperOperator
 from spec.kafka.proxy import Address, Proxy
 from spec.kafka.wire import RequestFrame
 from spec.language.errors import UsageError
+from statemachines.messages.topic_partition import TopicPartition
+from statemachines.messages.zk_data import TopicPartitionState, topic_partition_state_path, topic_path
+from statemachines.znodes.codec import decode
+from statemachines.znodes.values import BrokerInfo, TopicIdReplicaAssignment
+from statemachines.zookeeper.tree import ZkPath
 
 RELEASE: Final = "3.9.1"
 SESSION: Final = 4_000
@@ -52,10 +56,15 @@ class Cluster:
         self.brokers: dict[BrokerId, BrokerProcess] = {}
         self.log: list[LogLine] = []
 
+    async def node(self, path: ZkPath) -> Any:
+        """What stands in a znode; None: there is none."""
+        node = await self.operator.get(path)
+        return None if node is None else decode(path, node.data.encode())
+
     async def address(self, broker: BrokerId) -> str:
         """Where a broker listens, as it is registered; empty while it is not."""
-        node = await self.operator.get(f"/brokers/ids/{broker}")
-        return "" if node is None else str(json.loads(node.data)["endpoints"][0]).rpartition("/")[2]
+        info: BrokerInfo | None = await self.node(f"/brokers/ids/{broker}")
+        return "" if info is None else f"{info.endpoints[0].host}:{info.endpoints[0].port}"
 
     async def registered(self, *brokers: BrokerId) -> None:
         """Wait for these brokers."""
@@ -81,17 +90,13 @@ class Cluster:
 
     async def state(self, topic: str) -> tuple[BrokerId, list[BrokerId]] | None:
         """Leader and ISR of partition 0; None if it never had a leader."""
-        node = await self.operator.get(f"/brokers/topics/{topic}/partitions/0/state")
-        if node is None:
-            return None
-        written = json.loads(node.data)
-        return written["leader"], sorted(written["isr"])
+        state: TopicPartitionState | None = await self.node(topic_partition_state_path(TopicPartition(topic, 0)))
+        return None if state is None else (state.leader_and_isr.leader, sorted(state.leader_and_isr.isr))
 
     async def leader_epoch(self, topic: str) -> int:
         """Of partition 0, which has been led."""
-        node = await self.operator.get(f"/brokers/topics/{topic}/partitions/0/state")
-        assert node is not None
-        return int(json.loads(node.data)["leader_epoch"])
+        state: TopicPartitionState = await self.node(topic_partition_state_path(TopicPartition(topic, 0)))
+        return state.leader_and_isr.leader_epoch
 
     async def reaches(self, topic: str, leader: BrokerId, isr: list[BrokerId]) -> None:
         """Wait for this state."""
@@ -105,17 +110,15 @@ class Cluster:
         """Wait until these are the replicas of partition 0, which the topic's node says behind the partition's."""
 
         async def they_are() -> bool:
-            node = await self.operator.get(f"/brokers/topics/{topic}")
-            assert node is not None
-            return bool(json.loads(node.data)["partitions"]["0"] == replicas)
+            topic_node: TopicIdReplicaAssignment = await self.node(topic_path(topic))
+            return dict(topic_node.assignment.partitions)[0].replicas == tuple(replicas)
 
         await until(they_are)
 
     async def epoch(self) -> int:
         """In /controller_epoch."""
-        node = await self.operator.get("/controller_epoch")
-        assert node is not None
-        return int(node.data)
+        epoch: int = await self.node("/controller_epoch")
+        return epoch
 
     async def said(self, text: str) -> int:
         """How many lines that brokers have logged have this in them."""
