@@ -41,6 +41,7 @@ from statemachines.broker.kafka_server import (
 from statemachines.cluster_controller import ClusterController
 from statemachines.cluster_history import Effect, Elected, Failed, PartitionStatus, RecordingZooKeeper
 from statemachines.cluster_steps import CatchUp, ChangeIsr, ControllerStep, ShutDownStep, Step, TakeRequest
+from statemachines.cluster_tree import Details, KafkaTree, znodes_of
 from statemachines.controller.alter_partition import AlterPartitionResponse
 from statemachines.controller.calls import Call
 from statemachines.controller.control_design import control_design_of
@@ -70,6 +71,7 @@ from statemachines.messages.zk_data import (
     topic_path,
 )
 from statemachines.releases import RELEASES, Release
+from statemachines.zookeeper.tree import ZkPath, add_nodes
 
 __all__ = ["Cluster"]
 
@@ -730,6 +732,43 @@ class Cluster:
                     led = ", ".join(map(str, stopping.remaining))
                     self._note(Failed(f"broker {broker} goes, though it still leads {led}"))
                 self._stop(broker)
+
+    # Its tree in ZooKeeper, as Kafka writes it.
+
+    def znodes(self, details: Details | None = None) -> dict[ZkPath, bytes]:
+        """What a ZooKeeper of this cluster would hold now, by path, parents first.
+
+        Args:
+            details: what Kafka writes and a cluster in memory does not keep.
+        """
+        return znodes_of(self.zookeeper.state.nodes, self.release, self._unclean, details)
+
+    @staticmethod
+    def from_znodes(
+        tree: Mapping[ZkPath, bytes | None], release: str = RELEASES[-1], *, logs: Logs | None = None
+    ) -> Cluster:
+        """A cluster whose ZooKeeper holds this tree, and whose brokers have done nothing yet.
+
+        Those that are registered run. The controller, if it is one of them, is to take over, in the epoch that is
+        there. As Kafka's does, it looks after what it finds: leaders that are dead, topics to be deleted,
+        reassignments. Left out: what is no node of Kafka's, and `Details`.
+
+        Raises:
+            InvalidZnode: something there is not as Kafka writes it; it is a ValueError.
+            UnknownRelease: there is no such release.
+        """
+        read = KafkaTree.read(tree)
+        down, controller = read.brokers - read.live, read.controller
+        cluster = Cluster(
+            sorted(read.brokers), release, down=down, controller=controller, unclean=read.unclean, logs=logs
+        )
+        nodes = cluster.zookeeper.state.nodes
+        before = max(0, read.controller_epoch - (controller is not None))  # who is elected raises it by one
+        cluster.zookeeper.set(None, CONTROLLER_EPOCH, before)
+        add_nodes(nodes, {path: data for path, data in read.nodes().items() if path not in nodes})
+        for broker in read.live:
+            cluster.brokers[broker].metadata_cache.state.alive_brokers = read.live
+        return cluster
 
 
 def _each_once(name: str, brokers: Iterable[BrokerId]) -> tuple[BrokerId, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.zk_data import TopicAssignment
 from statemachines.releases import RELEASES, Release
-from statemachines.znodes.codec import ZNODES, decode, encode, znode_at
+from statemachines.znodes.codec import NOTHING, ZNODES, decode, encode, znode_at
 from statemachines.znodes.fields import InvalidZnode
 from statemachines.znodes.values import (
     BrokerInfo,
@@ -40,6 +41,11 @@ def test_what_brokers_wrote_is_read_and_written_again_to_the_byte(release: str) 
 def test_what_is_written_is_read(row: Any) -> None:
     path, value = named(row.path), example(row.path)
     assert decode(path, encode(path, value)) == value
+
+
+def test_each_node_that_holds_something_has_a_row_among_the_concepts() -> None:
+    concepts = (Path(__file__).parents[3] / "docs" / "concepts.md").read_text()
+    assert [row.path for row in ZNODES if row.codec is not NOTHING and f"`{row.path}`" not in concepts] == []
 
 
 def test_each_path_has_one_row() -> None:

@@ -1,0 +1,271 @@
+"""The tree of a cluster in memory as Kafka has it in ZooKeeper: as bytes, in a live ZooKeeper, and read from there.
+
+    tree = cluster.znodes()                    # what a ZooKeeper of this cluster would hold
+    put_znodes(kazoo_client, tree, "/kafka")   # for tests of a tool that reads it
+    Cluster.from_znodes(tree)                  # a cluster that goes on from there
+
+What Kafka writes and a cluster in memory does not keep is `Details`.
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Protocol
+
+from election.brokers import InvalidBrokers, in_order
+from election.ids import BrokerId, ControllerEpoch
+from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
+from statemachines.messages.topic_partition import TopicName, TopicPartition
+from statemachines.messages.zk_data import (
+    TOPICS,
+    TopicAssignment,
+    TopicConfig,
+    TopicPartitionState,
+    topic_config_path,
+)
+from statemachines.releases import Release
+from statemachines.znodes.codec import Znode, decode, encode, znode_at
+from statemachines.znodes.fields import InvalidZnode
+from statemachines.znodes.values import (
+    BrokerInfo,
+    Config,
+    ControllerRegistration,
+    EndPoint,
+    Feature,
+    TopicIdReplicaAssignment,
+)
+from statemachines.zookeeper.tree import Node, ZkPath, name_of, parent_of
+
+__all__ = ["Details", "KafkaTree", "ZooKeeperClient", "put_znodes", "znodes_of"]
+
+NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
+UNCLEAN: Final = "unclean.leader.election.enable"
+DEFAULTS: Final = "/config/brokers/<default>"
+"""What is configured for all brokers, of what can be while they run; of unclean elections since 2.0."""
+CLUSTER_ID: Final = "/cluster/id"
+AT_START: Final = {
+    **dict.fromkeys(("/brokers/seqid", "/cluster", "/config/brokers", "/config/changes", "/config/clients")),
+    **dict.fromkeys(("/config/ips", "/config/users", "/consumers", "/latest_producer_id_block")),
+    "/feature": Feature(),
+}
+"""What brokers make when they start, beside what a cluster in memory has. [ZkData.PersistentZkPaths]"""
+
+
+class Details(NamedTuple):
+    """What Kafka's nodes hold and a cluster in memory does not keep. Where it is not said, it is always the same."""
+
+    brokers: Mapping[BrokerId, BrokerInfo] = NONE
+    """Their registrations; else a broker listens at `broker-<id>`, port 9092, and was registered at 0."""
+    topic_ids: Mapping[TopicName, str] = NONE
+    """Since 2.8; else an id is made of the topic's name."""
+    configs: Mapping[TopicName, Config] = NONE
+    """What is configured for topics, beside unclean elections."""
+    cluster_id: str = "kafkaspec-cluster-id-0"
+    timestamp: int = 0
+    """When the controller was elected, in milliseconds."""
+
+    @classmethod
+    def of(cls, tree: Mapping[ZkPath, bytes | None]) -> Details:
+        """Those of a tree.
+
+        Raises:
+            InvalidZnode: something there is not as Kafka writes it.
+        """
+        read = KafkaTree.read(tree)
+        topics = {name_of(path): each for path, each in read.values.items() if parent_of(path) == TOPICS}
+        controller: ControllerRegistration | None = read.values.get(CONTROLLER)
+        return cls(
+            {int(name_of(path)): each for path, each in read.values.items() if parent_of(path) == BROKER_IDS},
+            {topic: each.topic_id for topic, each in topics.items() if each.topic_id is not None},
+            {topic: read.values.get(topic_config_path(topic), NONE) for topic in topics},
+            read.values.get(CLUSTER_ID, cls().cluster_id),
+            0 if controller is None else controller.timestamp,
+        )
+
+    def broker(self, broker: BrokerId) -> BrokerInfo:
+        """The registration of one."""
+        return self.brokers.get(broker) or BrokerInfo((EndPoint(host=f"broker-{broker}"),))
+
+    def topic_id(self, topic: TopicName) -> str:
+        """The id of one."""
+        its = uuid.uuid5(uuid.NAMESPACE_OID, topic).bytes
+        return self.topic_ids.get(topic) or base64.urlsafe_b64encode(its).decode().rstrip("=")
+
+
+def znodes_of(
+    nodes: Mapping[ZkPath, Node], release: str, unclean: bool = False, details: Details | None = None
+) -> dict[ZkPath, bytes]:
+    """The tree of a cluster in memory as brokers of a release would have written it, parents first.
+
+    Args:
+        nodes: what is in its ZooKeeper.
+        release: of its brokers.
+        unclean: whether unclean elections are permitted where a topic does not say.
+        details: what is not in its ZooKeeper.
+    """
+    details = details or Details()
+    values = {**AT_START, CLUSTER_ID: details.cluster_id}
+    if unclean and Release(release) >= Release("2.0.0"):
+        values[DEFAULTS] = {UNCLEAN: "true"}
+    topics = nodes[TOPICS].children
+    values |= {topic_config_path(topic): dict(details.configs.get(topic, NONE)) for topic in topics}
+    values |= {path: _value(path, node.data, details) for path, node in nodes.items() if path != "/"}
+    its = Release(release)
+    return {path: encode(path, values[path], release) for path in sorted(values) if Release(_row(path).since) <= its}
+
+
+def _row(path: ZkPath) -> Znode:
+    row = znode_at(path)
+    assert row is not None, path
+    return row
+
+
+def _value(path: ZkPath, data: Any, details: Details) -> Any:
+    """What Kafka has where a cluster in memory has these data."""
+    if path == CONTROLLER:
+        return ControllerRegistration(data, timestamp=details.timestamp)
+    if parent_of(path) == BROKER_IDS and path != BROKER_IDS:
+        return details.broker(int(name_of(path)))
+    match data:
+        case TopicAssignment():
+            return TopicIdReplicaAssignment(data, details.topic_id(name_of(path)))
+        case TopicConfig(unclean):
+            said = {} if unclean is None else {UNCLEAN: str(unclean).lower()}
+            return {**details.configs.get(name_of(path), {}), **said}
+    return data
+
+
+class ZooKeeperClient(Protocol):
+    """What is needed of a client of a live ZooKeeper, such as kazoo's."""
+
+    def exists(self, path: str) -> Any:
+        """None, if there is no such node."""
+
+    def create(self, path: str, value: bytes = b"", *, ephemeral: bool = False) -> Any:
+        """Create a node."""
+
+    def set(self, path: str, value: bytes) -> Any:
+        """Set what a node holds."""
+
+
+def put_znodes(
+    client: ZooKeeperClient, tree: Mapping[ZkPath, bytes], chroot: ZkPath = "", *, ephemeral: bool = True
+) -> None:
+    """Put a tree into a live ZooKeeper. Nodes that are there are set, and stay what they are.
+
+    Args:
+        client: connected to it.
+        tree: what each path is to hold.
+        chroot: the path below which it is to stand, such as `/kafka`; it is made if it is not there.
+        ephemeral: whether /controller and the registrations of brokers go with the client's session.
+
+    Raises:
+        ValueError: the chroot is no path; nothing has happened.
+    """
+    if chroot and not chroot.startswith("/"):
+        raise ValueError(f"chroot {chroot!r} is no path; a path begins with a slash, as /kafka does")
+    above = chroot.rstrip("/")
+    parts = above.split("/")
+    for at in range(2, len(parts) + 1):
+        if client.exists(path := "/".join(parts[:at])) is None:
+            client.create(path)
+    for path in sorted(tree):
+        row = znode_at(path)
+        if client.exists(above + path) is None:
+            client.create(above + path, tree[path], ephemeral=ephemeral and row is not None and row.ephemeral)
+        else:
+            client.set(above + path, tree[path])
+
+
+class KafkaTree(NamedTuple):
+    """A tree of Kafka's in ZooKeeper, as it was read."""
+
+    values: Mapping[ZkPath, Any]
+    """What stands in each node of Kafka's."""
+
+    @classmethod
+    def read(cls, tree: Mapping[ZkPath, bytes | None]) -> KafkaTree:
+        """Read what is Kafka's; what is not is passed over.
+
+        Raises:
+            InvalidZnode: something there is not as Kafka writes it.
+        """
+        values = {path: decode(path, data) for path, data in tree.items() if znode_at(path) is not None}
+        for path, value in values.items():
+            for name, brokers in _brokers_in(value):
+                try:
+                    in_order(name, brokers)
+                except InvalidBrokers as wrong:
+                    raise InvalidZnode(path, "Kafka writes no such brokers", str(wrong)) from None
+        return cls(values)
+
+    @property
+    def live(self) -> frozenset[BrokerId]:
+        """The brokers that are registered."""
+        return frozenset(int(name_of(path)) for path in self.values if parent_of(path) == BROKER_IDS)
+
+    @property
+    def brokers(self) -> frozenset[BrokerId]:
+        """These, and all that partitions are assigned to."""
+        assigned = [each for each in self.values.values() if isinstance(each, TopicIdReplicaAssignment)]
+        return self.live.union(*(brokers for each in assigned for _, brokers in _brokers_in(each)))
+
+    @property
+    def controller(self) -> BrokerId | None:
+        """Who is controller, if it is registered."""
+        found: ControllerRegistration | None = self.values.get(CONTROLLER)
+        return found.broker if found is not None and found.broker in self.live else None
+
+    @property
+    def controller_epoch(self) -> ControllerEpoch:
+        """Of the last controller; 0: there was none."""
+        return int(self.values.get(CONTROLLER_EPOCH, 0))
+
+    @property
+    def unclean(self) -> bool:
+        """Whether unclean elections are permitted where a topic does not say."""
+        return _permits(self.values.get(DEFAULTS, NONE)) is True
+
+    def nodes(self) -> dict[ZkPath, Any]:
+        """What a cluster in memory has of it beside sessions and the controller's epoch, parents first.
+
+        Left out are notifications, which a controller that takes over deletes unread, and what stands there of topics
+        that do not: to delete such a topic, a controller of 0.11 or 1.0 would take over without end.
+        """
+        topics = {name_of(path) for path in self.values if parent_of(path) == TOPICS}
+        found: dict[ZkPath, Any] = {}
+        for path in sorted(self.values):
+            value, row = self.values[path], _row(path)
+            match row.path.split("/")[1:]:
+                case ["brokers", "topics", "<topic>"]:
+                    found[path] = value.assignment
+                case ["brokers", "topics", "<topic>", *_] if parent_of(path) in found:
+                    found[path] = value
+                case ["admin", "delete_topics", "<topic>"] if name_of(path) in topics:
+                    found[path] = value
+                case ["admin", "reassign_partitions" | "preferred_replica_election"]:
+                    found[path] = value
+                case ["config", "topics", "<topic>"] if _permits(value) is not None:
+                    found[path] = TopicConfig(_permits(value))
+        return found
+
+
+def _brokers_in(value: Any) -> Iterator[tuple[str, tuple[BrokerId, ...]]]:
+    """The lists of brokers in what stands in a node, each with its name."""
+    match value:
+        case TopicIdReplicaAssignment(assignment):
+            for partition, its in assignment.partitions:
+                yield from ((f"{name} of {partition}", part) for name, part in its._asdict().items())
+        case TopicPartitionState(leader_and_isr):
+            yield "isr", leader_and_isr.isr
+        case ((TopicPartition(), tuple()), *_):
+            yield from ((f"replicas of {partition}", replicas) for partition, replicas in value)
+
+
+def _permits(config: Config) -> bool | None:
+    """Whether unclean elections are permitted; None: it is not said. In any case of letters [ConfigDef.parseType]."""
+    said = config.get(UNCLEAN, "").lower()
+    return None if not said else said == "true"

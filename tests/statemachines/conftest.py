@@ -1,0 +1,5 @@
+"""The fixtures that users of pytest have."""
+
+from spec.pytest_plugin import zookeeper_client, zookeeper_in_memory
+
+__all__ = ["zookeeper_client", "zookeeper_in_memory"]
