@@ -6,7 +6,7 @@
     ControllerRegistration(broker=1, kraft_controller_epoch=-1, timestamp=5)
 
 What the newest Kafka reads is read here, but that this refuses what is malformed where Kafka takes it for nothing, as
-it does of configurations. Left out: what old consumers wrote below /consumers, and /kafka-acl-extended.
+it does of configurations. Left out: what old consumers wrote below /consumers.
 [kafka.zk: ZkData.scala; until 1.0 kafka.utils: ZkUtils.scala]
 """
 
@@ -26,6 +26,7 @@ from statemachines.znodes.values import (
     BrokerInfo,
     ControllerRegistration,
     DelegationToken,
+    ExtendedAclChange,
     Feature,
     Migration,
     ProducerIdsBlock,
@@ -168,6 +169,12 @@ ZNODES: Final = (
     Znode("/kafka-acl", NOTHING),
     Znode("/kafka-acl-changes", NOTHING),
     Znode("/kafka-acl-changes/acl_changes_<n>", TEXT),
+    Znode("/kafka-acl-extended", NOTHING, "2.0.0"),
+    Znode("/kafka-acl-extended-changes", NOTHING, "2.0.0"),
+    Znode("/kafka-acl-extended-changes/acl_changes_<n>", _value(ExtendedAclChange), "2.0.0"),
+    Znode("/kafka-acl-extended/<pattern>", NOTHING, "2.0.0"),
+    Znode("/kafka-acl-extended/<pattern>/<type>", NOTHING, "2.0.0"),
+    Znode("/kafka-acl-extended/<pattern>/<type>/<name>", ACLS, "2.0.0"),
     Znode("/kafka-acl/<type>", NOTHING),
     Znode("/kafka-acl/<type>/<name>", ACLS),
     Znode("/latest_producer_id_block", _or_nothing(_value(ProducerIdsBlock)), "0.11.0.0"),

@@ -29,6 +29,7 @@ __all__ = [
     "ControllerRegistration",
     "DelegationToken",
     "EndPoint",
+    "ExtendedAclChange",
     "Feature",
     "FeatureStatus",
     "FinalizedVersionRange",
@@ -146,12 +147,11 @@ class BrokerInfo(NamedTuple):
         since: dict[int, Json] = {
             5: {"features": {name: each._asdict() for name, each in self.features.items()}},
             4: {"listener_security_protocol_map": protocols},
-            2: {"endpoints": [str(each) for each in self.endpoints]},
+            1: {"endpoints": [str(each) for each in self.endpoints]},
             3: {} if self.rack is None else {"rack": self.rack},
-            1: {"jmx_port": self.jmx_port},
         }
         head = {name: each for first, fields in since.items() if version >= first for name, each in fields.items()}
-        timestamp = str(self.timestamp)
+        head["jmx_port"], timestamp = self.jmx_port, str(self.timestamp)
         if release < SCALA_2_13:
             return {**head, "host": host, "timestamp": timestamp, "port": port, "version": version}
         return {**head, "port": port, "host": host, "version": version, "timestamp": timestamp}
@@ -275,8 +275,28 @@ class AclEntry(NamedTuple):
 
     principal: str
     permission_type: str
-    operation: str
     host: str
+    operation: str
+
+
+class ExtendedAclChange(NamedTuple):
+    """What has changed of who may do what with all resources whose names begin so [ExtendedAclChangeEvent]."""
+
+    resource_type: str
+    name: str
+    pattern_type: str = "PREFIXED"
+
+    @classmethod
+    def from_json(cls, json: JsonValue) -> ExtendedAclChange:
+        """What any release reads."""
+        if json["version"].integer() > 1:
+            json["version"].refuse("1")
+        return cls(json["resourceType"].text(), json["name"].text(), json["patternType"].text())
+
+    def to_json(self, release: Release) -> Json:
+        """The same in every release."""
+        resource_type, name, pattern_type = self
+        return {"version": 1, "resourceType": resource_type, "name": name, "patternType": pattern_type}
 
 
 class DelegationToken(NamedTuple):
@@ -308,17 +328,17 @@ class DelegationToken(NamedTuple):
         )
 
     def to_json(self, release: Release) -> Json:
-        """What a release writes. The order of the keys is not Kafka's."""
+        """What a release writes."""
         requester = self.owner if self.token_requester is None else self.token_requester
         return {
-            "version": 1 if release < ONE_LEVEL else 3,
-            "owner": self.owner,
-            **({} if release < ONE_LEVEL else {"tokenRequester": requester}),
-            "renewers": self.renewers,
             "issueTimestamp": self.issue_timestamp,
-            "maxTimestamp": self.max_timestamp,
-            "expiryTimestamp": self.expiry_timestamp,
+            "renewers": self.renewers,
+            **({} if release < ONE_LEVEL else {"tokenRequester": requester}),
             "tokenId": self.token_id,
+            "owner": self.owner,
+            "expiryTimestamp": self.expiry_timestamp,
+            "maxTimestamp": self.max_timestamp,
+            "version": 1 if release < ONE_LEVEL else 3,
         }
 
 
@@ -340,8 +360,14 @@ class Migration(NamedTuple):
         return cls(controller, epoch, offset, json["kraft_metadata_epoch"].integer())
 
     def to_json(self, release: Release) -> Json:
-        """The same in every release. The order of the keys is not Kafka's."""
-        return {"version": 0, **self._asdict()}
+        """The same in every release."""
+        return {
+            "version": 0,
+            "kraft_metadata_offset": self.kraft_metadata_offset,
+            "kraft_controller_id": self.kraft_controller_id,
+            "kraft_metadata_epoch": self.kraft_metadata_epoch,
+            "kraft_controller_epoch": self.kraft_controller_epoch,
+        }
 
 
 # Values that the state machines keep, and those that are no more than a list or a text.
@@ -422,14 +448,14 @@ def acls_from_json(json: JsonValue) -> tuple[AclEntry, ...]:
     """Who may do what with a resource."""
     if json["version"].integer() != 1:
         json["version"].refuse("1")
-    names = ("principal", "permissionType", "operation", "host")
+    names = ("principal", "permissionType", "host", "operation")
     return tuple(AclEntry(*(each[name].text() for name in names)) for each in json["acls"].elements())
 
 
 def acls_to_json(acls: Iterable[AclEntry], release: Release) -> Json:
     """Who may do what with a resource."""
-    names = ("principal", "permissionType", "operation", "host")
-    return {"version": 1, "acls": [dict(zip(names, each, strict=True)) for each in acls]}
+    names = ("principal", "permissionType", "host", "operation")
+    return {"acls": [dict(zip(names, each, strict=True)) for each in acls], "version": 1}
 
 
 def _topic_partition(json: JsonValue) -> TopicPartition:

@@ -171,4 +171,4 @@ async def written_by(release: str) -> Written:
 
 if __name__ == "__main__":
     for of in sys.argv[1:]:
-        file_of(of).write_text(str(asyncio.run(written_by(of))))
+        file_of(of).write_text(str(asyncio.run(written_by(of))), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from statemachines.znodes.values import (
     ControllerRegistration,
     DelegationToken,
     EndPoint,
+    ExtendedAclChange,
     Feature,
     FinalizedVersionRange,
     Migration,
@@ -34,13 +36,13 @@ MOVING: Final = TopicAssignment(((0, ReplicaAssignment((2, 0, 1), (0,), (1,))), 
 RECOVERING: Final = LeaderAndIsr(2, 3, (2,), LeaderRecoveryState.RECOVERING)
 BROKER: Final = BrokerInfo(
     (EndPoint("IN", "::1", 1, "SASL_SSL"), EndPoint("OUT", "h", 9093)),
-    "dc\N{DEGREE SIGN}",
+    "dc \N{DEGREE SIGN}",
     {"f": SupportedVersionRange(1, 2)},
     9,
     5,
     5,
 )
-TOKEN: Final = DelegationToken("id", "User:a", ("User:b",), 2**40, 2**41, 2**42, "User:c")
+TOKEN: Final = DelegationToken("id", "User%3Aa", ("User%3Ab",), 1, 3, 2, "User%3Ac")
 EXAMPLES: Final[dict[str, Any]] = {
     "/admin/preferred_replica_election": (TopicPartition("b", 1), T0),
     "/admin/reassign_partitions": ((T0, (3, 1)), (TopicPartition("t", 1), ())),
@@ -49,26 +51,36 @@ EXAMPLES: Final[dict[str, Any]] = {
     "/brokers/topics/<topic>/partitions/<partition>/state": TopicPartitionState(RECOVERING, 7),
     "/cluster/id": UUID,
     "/config/changes/config_change_<n>": "users/u/clients/c",
-    "/controller": ControllerRegistration(1, -1, 3),
+    "/controller": ControllerRegistration(1, -1, 5),
     "/controller_epoch": 7,
     "/delegation_token/token_changes/token_change_<n>": "id",
     "/delegation_token/tokens/<token>": TOKEN,
     "/feature": Feature(features={"f": FinalizedVersionRange(3)}, version=2),
     "/isr_change_notification/isr_change_<n>": (T0,),
     "/kafka-acl-changes/acl_changes_<n>": "Topic:t",
-    "/kafka-acl/<type>/<name>": (AclEntry("User:a", "Allow", "Read", "*"),),
+    "/kafka-acl-extended-changes/acl_changes_<n>": ExtendedAclChange("TOPIC", "n"),
+    "/kafka-acl-extended/<pattern>/<type>/<name>": (AclEntry("User:a", "Allow", "*", "Read"),),
+    "/kafka-acl/<type>/<name>": (AclEntry("User:a", "Allow", "*", "Read"),),
     "/latest_producer_id_block": ProducerIdsBlock(1, 0, 999),
     "/log_dir_event_notification/log_dir_event_<n>": 2,
     "/migration": Migration(3000, 1, 2**40, 2),
 }
 """What may stand in each node, with all that the newest release writes."""
+NAMES: Final = {
+    "broker": "1",
+    "partition": "0",
+    "n": "0000000007",
+    "topic": "t",
+    "name": "n",
+    "type": "Topic",
+    "token": "id",
+    "pattern": "prefixed",
+}
 
 
 def named(pattern: str) -> ZkPath:
     """A path of a row."""
-    for name, given_ in {"broker": "1", "partition": "0", "n": "0000000007"}.items():
-        pattern = pattern.replace(f"<{name}>", given_)
-    return pattern.replace("<topic>", "t").replace("<name>", "n").replace("<type>", "Topic").replace("<token>", "id")
+    return re.sub("<([a-z]+)>", lambda name: NAMES[name[1]], pattern)
 
 
 def example(pattern: str) -> Any:

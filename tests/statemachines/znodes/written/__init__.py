@@ -25,7 +25,7 @@ class Written(NamedTuple):
     @classmethod
     def read(cls, release: str) -> Self:
         """What is kept of a release."""
-        tree, _, before = file_of(release).read_text().partition("\n\n")
+        tree, _, before = file_of(release).read_text(encoding="utf-8").partition("\n\n")
         written = ((path, data) for path, data in map(_parsed, before.splitlines()) if data)
         return cls(dict(map(_parsed, tree.splitlines())), tuple(written))
 
