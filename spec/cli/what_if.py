@@ -35,6 +35,7 @@ EVENTS: dict[str, dict[str, Any]] = {
     "unclean": {"count": True, "help": "Unclean elections are permitted from now on (since 2.0)."},
     "unclean-topic": {"metavar": "TOPIC", "type": TEXT, "help": "The same, of one topic (since 2.1)."},
     "reassign": {"metavar": "FILE", "type": TEXT, "help": "Partitions move, as in kafka-reassign-partitions.sh."},
+    "create-topic": {"metavar": "T:N:R", "type": TEXT, "help": "A topic with N partitions, R replicas of each."},
     "prefer": {"count": True, "help": "The preferred replica of each partition is elected."},
     "rebalance": {"count": True, "help": "The controller looks by itself whether preferred replicas lead."},
     "failover": {"count": True, "help": "Another broker becomes controller."},

@@ -4,6 +4,7 @@
     --reassign plan.json    a plan
     --unclean               of all topics
     --unclean-topic t       of one
+    --create-topic t:12:3   a topic with so many partitions, and so many replicas of each
     --isr t-0=1,2           the ISR of a partition
     --min-isr 2, t=2        of all topics that do not say, or of one
 
@@ -23,6 +24,7 @@ from spec.what_if.events import (
     AnotherController,
     ClusterEvent,
     Crash,
+    CreateTopic,
     ElectPreferred,
     Reassign,
     Rebalance,
@@ -80,11 +82,25 @@ def events_of(asked: Iterable[tuple[str, Any]]) -> tuple[ClusterEvent, ...]:
             events.append(OF_BROKERS[option](*brokers_of(f"--{option}", value)))
         elif option == "reassign":
             events.append(Reassign(read_plan(value)))
+        elif option == "create-topic":
+            events.append(_topic_of(value))
         elif option == "unclean-topic":
             events.append(AllowUnclean(value))
         else:
             events.append(OF_ALL[option])
     return tuple(events)
+
+
+def _topic_of(written: str) -> CreateTopic:
+    """A topic that is to be created.
+
+    Raises:
+        UsageError: it is no NAME:PARTITIONS:FACTOR.
+    """
+    found = re.fullmatch("([^:]+):([1-9][0-9]{0,5}):([1-9][0-9]{0,4})", written)
+    if found is None:
+        raise UsageError(f"--create-topic takes NAME:PARTITIONS:REPLICATION_FACTOR, like t:12:3, not {written!r}")
+    return CreateTopic(found[1], int(found[2]), int(found[3]))
 
 
 def isrs_of(written: Sequence[str]) -> dict[TopicPartition, tuple[BrokerId, ...]]:

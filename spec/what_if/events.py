@@ -7,6 +7,7 @@
     Reassign({...})         partitions are to be kept by other brokers, which copy them
     ElectPreferred()        the preferred replica is elected of every partition
     Rebalance()             the controller looks by itself whether preferred replicas lead
+    CreateTopic("t", 12, 3) a topic is created, its replicas placed as Kafka places them
     AnotherController()     another broker becomes controller
 
 An event is a value, and applies itself to a `Subject`: to a `Cluster`, where events happen in one order; in any order
@@ -36,6 +37,7 @@ __all__ = [
     "AnotherController",
     "ClusterEvent",
     "Crash",
+    "CreateTopic",
     "ElectPreferred",
     "EventOfBrokers",
     "Reassign",
@@ -61,6 +63,9 @@ class Subject(Protocol):
     def shut_down(self, broker: BrokerId, attempts: int) -> None:
         """A broker is to stop: it asks the controller, so often."""
 
+    def create_topic(self, name: TopicName, *, partitions: int, replication_factor: int) -> None:
+        """There is to be a topic, with so many partitions and replicas of each."""
+
     def allow_unclean(self, topic: TopicName | None) -> None:
         """Replicas that are not in sync may lead, of a topic or of all."""
 
@@ -82,6 +87,9 @@ class Subject(Protocol):
 
 class ClusterEvent:
     """One of these events; a value."""
+
+    unexplored: ClassVar[str] = ""
+    """Why `any_order` does not explore it, with what it explores; empty if it does."""
 
     def apply(self, cluster: Subject) -> None:
         """Let it happen."""
@@ -209,7 +217,7 @@ class AllowUnclean(ClusterEvent):
         cluster.allow_unclean(self.topic)
 
     def require_known(self, cluster: KnownCluster, release: str) -> None:
-        """There is such a topic, and the controller of the release acts on it at once."""
+        """The controller of the release acts on it at once."""
         since = UNCLEAN_AT_ONCE if self.topic is None else UNCLEAN_AT_ONCE_OF_TOPIC
         if Release(release) < since:
             if self.topic is not None:
@@ -219,8 +227,6 @@ class AllowUnclean(ClusterEvent):
             else:
                 instead = "reads it when its broker starts: --unclean-default has it so from the beginning"
             raise UsageError(f"{self}: it is an event since {since.line}; a controller of {release} {instead}")
-        if self.topic is not None and self.topic not in cluster.topics:
-            raise UsageError(f"{self}: there is no topic {self.topic}; there are {', '.join(cluster.topics)}")
 
     def seen_by(self, partition: TopicPartition, places: Mapping[BrokerId, BrokerId]) -> Self | None:
         """Only if it is about the partition's topic."""
@@ -302,6 +308,10 @@ class Rebalance(ClusterEvent):
     lead.
     """
 
+    unexplored = (
+        "what comes of it depends on the partitions of the whole cluster; it explores elections with --prefer"
+    )
+
     def __str__(self) -> str:
         return "check of preferred leaders"
 
@@ -313,6 +323,34 @@ class Rebalance(ClusterEvent):
     def apply(self, cluster: Subject) -> None:
         """The time has come."""
         cluster.rebalance()
+
+
+@dataclass(frozen=True)
+class CreateTopic(ClusterEvent):
+    """A topic is created on the brokers that are alive, its replicas placed as Kafka places them.
+
+    Kafka draws where it begins by chance, here that is the first of the brokers
+    [`election.assign_replicas_to_brokers`].
+    """
+
+    name: TopicName
+    partitions: int
+    replication_factor: int
+
+    unexplored = "it explores partitions that there are"
+
+    def __str__(self) -> str:
+        partitions = f"{self.partitions} partition{'' if self.partitions == 1 else 's'}"
+        return f"creation of {self.name}, {partitions}, replication factor {self.replication_factor}"
+
+    @property
+    def sentence(self) -> str:
+        """By whom."""
+        return f"an administrator creates topic {self.name}"
+
+    def apply(self, cluster: Subject) -> None:
+        """It is."""
+        cluster.create_topic(self.name, partitions=self.partitions, replication_factor=self.replication_factor)
 
 
 @dataclass(frozen=True)

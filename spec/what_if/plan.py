@@ -95,6 +95,10 @@ class ExploredCluster:
         """Not here: it depends on partitions that are not explored with this one."""
         raise NotImplementedError
 
+    def create_topic(self, name: TopicName, *, partitions: int, replication_factor: int) -> None:
+        """Not here: that is explored which is there."""
+        raise NotImplementedError
+
     def allow_unclean(self, topic: TopicName | None) -> None:
         """Not here: a situation says whether they are permitted, from the beginning."""
         raise NotImplementedError

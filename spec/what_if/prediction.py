@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from election.ids import BrokerId
 from spec.language.escapes import escaped
 from spec.releases import ByRelease, release_named
-from spec.what_if.cluster import KnownCluster, PartitionStatus, listed, named
+from spec.what_if.cluster import MIN_ISR, KnownCluster, PartitionStatus, listed, named
 from spec.what_if.events import ClusterEvent
 from spec.what_if.running_cluster import RunningCluster
 from statemachines.cluster_history import Effect, Elected, Failed, unclean_elections
@@ -31,7 +31,7 @@ __all__ = ["Change", "Moment", "PartitionHealth", "Prediction", "what_if"]
 
 
 GONE: Final = PartitionStatus(ReplicaAssignment(()), None, (), NO_EPOCH)
-"""Of a partition whose topic has been deleted."""
+"""Of a partition whose topic has been deleted, or not been created yet."""
 
 
 class PartitionHealth(IntEnum):
@@ -47,9 +47,11 @@ class PartitionHealth(IntEnum):
     Deleting = 4
     """Its topic is to be deleted: no leader is elected for it, and none is missed."""
     Deleted = 5
+    NotThere = 6
+    """Its topic has not been created yet."""
 
     def __str__(self) -> str:
-        names = ("offline", "records may be lost", "under min ISR", "online", "to be deleted", "deleted")
+        names = ("offline", "records may be lost", "under min ISR", "online", "to be deleted", "deleted", "not there")
         return names[self]
 
 
@@ -254,6 +256,10 @@ def what_if(
         now = after.get(partition, GONE)
         health = _health(now, needed, deleting, lost=partition in unclean)
         changes.append(Change(partition, status, now, _health(status, needed, deleting), health, needed))
+    for partition in after.keys() - before.keys():
+        needed = cluster.min_isr.get(partition.topic, MIN_ISR)
+        health = _health(after[partition], needed, lost=partition in unclean)
+        changes.append(Change(partition, GONE, after[partition], PartitionHealth.NotThere, health, needed))
     changes.sort(key=lambda each: (each.is_none, each.health, each.partition))
     return Prediction(
         cluster,
@@ -285,7 +291,7 @@ def _moment_of(
             continue
         if status.leader is None:
             offline.append(partition)
-        elif len(status.isr) < cluster.min_isr[partition.topic]:
+        elif len(status.isr) < cluster.min_isr.get(partition.topic, MIN_ISR):
             under.append(partition)
     return Moment(number, event, tuple(offline), tuple(under))
 

@@ -26,7 +26,6 @@ from spec.what_if.events import (
     Crash,
     EventOfBrokers,
     Reassign,
-    Rebalance,
     Shutdown,
 )
 from statemachines.controller.control_design import control_design_of
@@ -112,13 +111,13 @@ def situations(
     """
     for event in events:
         event.require_known(cluster, release)
-        if isinstance(event, Rebalance):
-            raise UsageError(
-                f"{event}: how many partitions it is about is that of the whole cluster; "
-                "--any-order explores elections with --prefer"
-            )
+        if event.unexplored:
+            raise UsageError(f"{event}, with --any-order: {event.unexplored}")
     by_default = cluster.permits_unclean(release) or AllowUnclean() in events
     of_topics = {event.topic for event in events if isinstance(event, AllowUnclean)}
+    for event in events:
+        if isinstance(event, AllowUnclean) and event.topic not in (None, *cluster.topics):
+            raise UsageError(f"{event}: there is no topic {event.topic}; there are {', '.join(cluster.topics)}")
     planned, targets = tuple(_planned(cluster, events)), _targets(cluster, events)
     found: dict[Situation, list[TopicPartition]] = {}
     for partition, status in sorted(cluster.partitions.items()):

@@ -31,7 +31,7 @@ REASSIGNMENT = b'{"partitions":[{"topic":"t","partition":0,"replicas":[1,1]}]}'
 def healthy(release: str) -> Cluster:
     """One with two topics, at rest."""
     cluster = Cluster((1, 2, 3), release)
-    cluster.create_topic("t", {0: (1, 2, 3), 1: (3,), 10: (2, 1)})
+    cluster.create_topic("t", {0: (1, 2, 3), 1: (3,), **dict.fromkeys(range(2, 11), (2, 1))})
     cluster.create_topic("u", {0: (3, 1)})
     cluster.allow_unclean("u")
     cluster.settle()

@@ -27,7 +27,7 @@ from statemachines.releases import RELEASES
 from tests.rows import rows
 
 LISTINGS = Path(__file__).parent / "listings"
-Offline, Unclean, UnderMinIsr, Online, Deleting, Deleted = PartitionHealth
+Offline, Unclean, UnderMinIsr, Online, Deleting, Deleted, _ = PartitionHealth
 
 
 def listed(name: str, **given: Any) -> KnownCluster:

@@ -31,6 +31,7 @@ from spec.what_if.events import (
     AnotherController,
     ClusterEvent,
     Crash,
+    CreateTopic,
     ElectPreferred,
     Reassign,
     Rebalance,
@@ -285,7 +286,8 @@ def test_what_else_there_is_in_a_cluster_decides_nothing(
         ((Crash(1), Return(1)) * 10, "t-0 has 10 deaths of its brokers; --any-order explores up to 9"),
         ((Crash(8),), "there is no broker 8"),
         ((AllowUnclean("u"), Crash(1)), "there is no topic u; there are t"),
-        ((Rebalance(), Crash(1)), "--any-order explores elections with --prefer"),
+        ((Rebalance(), Crash(1)), "explores elections with --prefer"),
+        ((CreateTopic("u", 1, 1), Crash(1)), "it explores partitions that there are"),
     ],
 )
 def test_what_is_not_explored_is_refused(events: tuple[ClusterEvent, ...], says: str) -> None:

@@ -12,6 +12,7 @@ from spec.what_if.events import (
     AnotherController,
     ClusterEvent,
     Crash,
+    CreateTopic,
     ElectPreferred,
     Reassign,
     Rebalance,
@@ -98,7 +99,7 @@ def test_an_unclean_leader_may_have_lost_records() -> None:
 def test_unclean_elections_of_one_topic() -> None:
     begun = cluster(status(1, 2, isr=(1,)))
     assert after(what_if(begun, AllowUnclean("t"), Crash(1)))[0] == 2
-    with pytest.raises(UsageError, match="there is no topic u; there are t"):
+    with pytest.raises(UsageError, match="there is no topic 'u'"):
         what_if(begun, AllowUnclean("u"))
 
 
@@ -310,6 +311,15 @@ def test_as_json() -> None:
     assert "steps" not in what_if(cluster(status(1)), Crash(2)).to_json()["events"][0]
 
 
+def test_a_topic_that_is_created_is_placed_on_the_living_and_led() -> None:
+    told = what_if(cluster(status(1, 2)), Crash(4), CreateTopic("u", 3, 2), Crash(1))
+    new = {each.partition: each for each in told.changes if each.partition.topic == "u"}
+    assert [each.after.assignment.replicas for _, each in sorted(new.items())] == [(1, 2), (2, 3), (3, 1)]
+    assert [after(told, each)[0] for each in sorted(new)] == [2, 2, 3]
+    assert {str(each.health_before) for each in new.values()} == {"not there"}
+    assert what_if(cluster(status(1, 2)), CreateTopic("u", 1, 2), AllowUnclean("u"), Crash(1, 2)).exit_code == 12
+
+
 @pytest.mark.parametrize(("partitions", "leads"), [(9, 1), (10, 2)])
 def test_the_controller_gives_leadership_back_by_itself_where_much_is_astray(partitions: int, leads: int) -> None:
     """One of nine that prefer broker 1 is more than a tenth of them; one of ten is not."""
@@ -326,6 +336,8 @@ def test_the_controller_gives_leadership_back_by_itself_where_much_is_astray(par
         (Crash(9), "there is no broker 9; there are 1, 2, 3, 4"),
         (Return(1), "broker 1 runs already"),
         (Shutdown(7, 8), "there is no broker 7, 8"),
+        (CreateTopic("u", 1, 5), "replication factor .*5, allowed are 1 and more, up to the number of brokers, 4"),
+        (CreateTopic("t", 1, 1), "there is a topic t already"),
         (Reassign({TopicPartition("u", 0): (1,)}), "there is no such partition"),
     ],
 )

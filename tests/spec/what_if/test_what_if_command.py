@@ -80,6 +80,8 @@ def test_an_older_controller(asked: Asked) -> None:
         ("--crash 2 --any-order", 0, "in any order, Kafka 3.9: crash of 2"),
         ("--topic t --crash 3 --isr t-1=3 --any-order", 12, "in any order, Kafka 3.9: crash of 3"),
         ("--crash 2 --failover --any-order --max-states 9", 20, "in any order, Kafka 3.9: crash of 2; controller"),
+        ("--create-topic u:2:3 --crash 1", 0, "1 topic, 2 partitions, "),
+        ("--create-topic u:2", 2, "Error: --create-topic takes NAME:PARTITIONS:REPLICATION_FACTOR"),
         ("--crash one", 2, "Error: --crash takes brokers, like 1,3, not 'one'"),
         ("--crash 1,,3", 2, "Error: --crash takes brokers"),
         ("--crash 9", 2, "Error: crash of 9: there is no broker 9; there are 1, 2, 3"),
