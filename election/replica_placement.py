@@ -22,8 +22,8 @@ DISABLED        they do not count
 Topics that are asked for go by ENFORCED, or by DISABLED with `--disable-rack-aware` [TopicCommand.scala, 2.8]. Those
 that a broker creates by itself go by SAFE [KafkaApis.scala, 2.6], since 2.8 by ENFORCED.
 
-Releases from 0.10.2 to 3.9 do not differ: AdminUtils.scala until 3.5, AdminUtils.java since 3.6. What Kafka draws by
-chance is an argument here.
+Fourteen releases from 0.10.2.2 to 3.9.1 were compared and do not differ: AdminUtils.scala until 3.5, AdminUtils.java
+since 3.6. What Kafka draws by chance is an argument here.
 """
 
 from collections import deque
