@@ -94,7 +94,7 @@ class Release:
         if meant is None:
             line = name.rpartition(".")[0]
             known = f"of {line} there are {', '.join(_BEGUN[line])}" if line in _BEGUN else _THERE_ARE
-            raise UnknownRelease(f"no release is called {name}; {known}")
+            raise UnknownRelease(f"no release is called {name}; {known}{_older(name)}")
         object.__setattr__(self, "numbers", numbers(meant))
 
     @property
@@ -109,6 +109,13 @@ class Release:
 
     def __str__(self) -> str:
         return self.line if self.exact == EXACT[self.line][-1] else self.exact
+
+
+def _older(name: str) -> str:
+    """What to take for a release that is older than all of these; empty if it is none."""
+    is_number = all(part.isdecimal() for part in name.split("."))
+    is_older = is_number and numbers(name) < numbers(EXACT[RELEASES[0]][0])
+    return f". Kafka {name} is older than what is followed here; the nearest is {RELEASES[0]}" if is_older else ""
 
 
 def line_of(name: str) -> str:

@@ -124,7 +124,7 @@ class KafkaController(ElectingController):
     @property
     def active(self) -> bool:
         """Whether it takes itself for the controller. [isActive]"""
-        return self.is_active(self.me)
+        return self.me.is_running and self.is_active(self.me)
 
     @property
     def has_work(self) -> bool:
@@ -431,6 +431,7 @@ def kafka_controller(
     answer: Callable[[Call, Any], object] = lambda event, answer: None,
     log: Callable[[FailedStateChange], object] | None = log_failed_state_change,
     controller: type[KafkaController] = KafkaController,
+    ask: Callable[[Sequence[ZkRequest]], Sequence[ZkResponse]] | None = None,
 ) -> KafkaController:
     """The controller of a broker over dicts, as a release has it.
 
@@ -454,10 +455,11 @@ def kafka_controller(
         answer: called with an event, and what is answered to who asked for it, see `KafkaController`.
         log: called with each change of a state that failed, see `event_processor`.
         controller: the class, for one that differs in some point.
+        ask: makes a batch of requests of a failover, or of an event; see `KafkaController`.
 
     Raises:
         ValueError: it is no release.
     """
     design: ControlDesign = control_design_of(release)
     events = event_processor(broker, send, design=design, channels=channels, log=log)
-    return controller(design_of(release), zookeeper, broker, events, answer=answer)
+    return controller(design_of(release), zookeeper, broker, events, ask, answer)

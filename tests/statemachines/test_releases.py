@@ -46,7 +46,14 @@ def test_what_is_none_is_refused(name: str) -> None:
     """With the lines there are."""
     with pytest.raises(UnknownRelease) as refused:
         line_of(name)
-    assert str(refused.value) == f"no release is called {name}; there are {', '.join(RELEASES)}"
+    assert str(refused.value).startswith(f"no release is called {name}; there are {', '.join(RELEASES)}")
+
+
+@rows("name, nearest", [("0.10.0", True), ("0.10.0.1", True), ("0.8.2.0", True), ("0.11.1", False), ("4.0", False)])
+def test_of_a_release_that_is_too_old_the_nearest_is_named(name: str, nearest: bool) -> None:
+    with pytest.raises(UnknownRelease) as refused:
+        Release(name)
+    assert str(refused.value).endswith("the nearest is 0.10.1") is nearest
 
 
 @pytest.mark.parametrize("name", ["9.9", "2", "0.10.0", "2.8.7", "trunk"])

@@ -263,3 +263,19 @@ def test_who_is_started_again_after_an_orderly_stop_is_controller_again(release:
     its.startup()
     brokers.settle()
     assert (brokers.active, brokers.epoch) == ([0], 2)
+
+
+@every_generation
+def test_who_cannot_register_is_no_controller(release: str) -> None:
+    """An operator has made its node by hand: it ends, though until 0.10.2 it was controller before it registered."""
+    brokers = Brokers(release)
+    brokers.its[0].crash()
+    brokers.settle()
+    session = brokers.its[1].me.session
+    brokers.its[1].crash()
+    brokers.zookeeper.expire(session)
+    if brokers.zookeeper.exists(None, f"{BROKER_IDS}/1") is None:
+        brokers.zookeeper.create(None, f"{BROKER_IDS}/1")
+    brokers.its[1].startup()
+    brokers.settle()
+    assert (brokers.its[1].is_running, brokers.its[1].active) == (False, False)

@@ -1,0 +1,83 @@
+"""What a controller of Kafka 0.10.2 asks ZooKeeper, and sends, in its failover, in order.
+
+It arms its watches, and then reads: the brokers, the topics with their partitions, and what is to be done. The one
+broker that has registered hears of the brokers before it hears of a leader [KAFKA-4443]. `main("3.9")` is the same
+of another release.
+
+    Exists       /admin/reassign_partitions
+    GetChildren  /isr_change_notification
+    Exists       /admin/preferred_replica_election
+    GetChildren  /brokers/ids
+    GetData      /brokers/ids/2
+    GetChildren  /brokers/topics
+    GetData      /brokers/topics/old
+    GetData      /brokers/topics/t
+    GetData      /brokers/topics/old/partitions/0/state
+    GetData      /brokers/topics/t/partitions/0/state
+    GetData      /admin/reassign_partitions
+    GetChildren  /admin/delete_topics
+    to broker 2: UpdateMetadata
+    Create       /brokers/topics/t/partitions
+    Create       /brokers/topics/t/partitions/0
+    Create       /brokers/topics/t/partitions/0/state
+    to broker 2: LeaderAndIsr
+    to broker 2: UpdateMetadata
+    GetData      /admin/preferred_replica_election
+    GetData      /brokers/topics/t/partitions/0/state
+    Delete       /admin/preferred_replica_election
+"""
+
+from collections.abc import Sequence
+
+from statemachines.controller.kafka_controller import kafka_controller
+from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.messages.control_requests import ControlRequest
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
+from statemachines.messages.zk_data import (
+    PERSISTENT_PATHS,
+    PREFERRED_REPLICA_ELECTION,
+    TopicAssignment,
+    delete_topics_topic_path,
+    topic_path,
+)
+from statemachines.zookeeper.server import Multi, ZooKeeper
+
+BROKERS = (1, 2)
+T0 = TopicPartition("t", 0)
+
+
+def left_behind() -> ZooKeeper:
+    """What a controller finds: brokers, two topics of which one is to go, and an election that was asked for."""
+    zookeeper = ZooKeeper()
+    for path in PERSISTENT_PATHS:
+        zookeeper.create(None, path)
+    zookeeper.create(None, "/brokers/ids/2")
+    for topic in ("old", "t"):
+        zookeeper.create(None, topic_path(topic), TopicAssignment(((0, ReplicaAssignment(BROKERS)),)))
+    zookeeper.create(None, delete_topics_topic_path("old"))
+    zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0,))
+    return zookeeper
+
+
+def main(release: str = "0.10.2") -> None:
+    """It is elected, and takes over."""
+    zookeeper = left_behind()
+
+    def ask(requests: Sequence[ZkRequest]) -> Sequence[ZkResponse]:
+        for each in requests:
+            named = each.operations[-1] if isinstance(each, Multi) else each
+            print(f"{type(named).__name__:12} {named.path}")
+        return retry_requests_until_connected(zookeeper, controller.me.session, requests)
+
+    def send(broker: int, request: ControlRequest) -> None:
+        print(f"to broker {broker}: {type(request).__name__.removesuffix('Request')}")
+
+    controller = kafka_controller(1, zookeeper, send, release, ask=ask)
+    controller.startup()
+    while controller.has_work and not controller.me.started:
+        controller.go_on()
+
+
+if __name__ == "__main__":
+    main()
