@@ -181,7 +181,7 @@ ZNODES: Final = (
     Znode("/log_dir_event_notification", NOTHING, "1.0.0"),
     Znode("/log_dir_event_notification/log_dir_event_<n>", FAILED_BROKER, "1.0.0"),
     Znode("/migration", _value(Migration), "3.4.0"),
-)  # fmt: skip
+)
 """Kafka's tree in ZooKeeper, parents first."""
 
 _NAMES: Final = {"broker": "0|[1-9][0-9]{0,9}", "partition": "0|[1-9][0-9]{0,9}", "n": "[0-9]*"}

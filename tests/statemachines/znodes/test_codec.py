@@ -21,6 +21,8 @@ from statemachines.znodes.values import (
     EndPoint,
     Feature,
     FinalizedVersionRange,
+    Migration,
+    ProducerIdsBlock,
     TopicIdReplicaAssignment,
 )
 from statemachines.zookeeper.tree import ZkPath
@@ -64,6 +66,26 @@ def test_what_is_written_is_read(row: Any) -> None:
 def test_each_node_that_holds_something_has_a_row_among_the_concepts() -> None:
     concepts = (Path(__file__).parents[3] / "docs" / "concepts.md").read_text(encoding="utf-8")
     assert [row.path for row in ZNODES if row.codec is not NOTHING and f"`{row.path}`" not in concepts] == []
+
+
+def test_the_parent_of_each_node_has_a_row() -> None:
+    paths = ["", *(row.path for row in ZNODES)]
+    assert [path for path in paths[1:] if path.rpartition("/")[0] not in paths[: paths.index(path)]] == []
+
+
+@rows("number", (-(2**63), 2**63 - 1))
+def test_how_large_a_number_is(number: int) -> None:
+    """Of 64 bits; and of 32, which is where its high half would be."""
+    for value in Migration(1, number >> 32, number, 3), ProducerIdsBlock(1, number, number):
+        path = "/migration" if isinstance(value, Migration) else "/latest_producer_id_block"
+        assert decode(path, encode(path, value)) == value
+        with pytest.raises(InvalidZnode, match="64 bits"):
+            decode(path, encode(path, value).replace(str(number).encode(), str(2 * number + 1).encode(), 1))
+
+
+def test_a_broker_without_a_listener_for_clear_text() -> None:
+    written = json.loads(encode("/brokers/ids/1", BrokerInfo((EndPoint("IN", "h", 1, "SSL"),))))
+    assert (written["host"], written["port"]) == (None, -1)
 
 
 def test_each_path_has_one_row() -> None:
@@ -162,6 +184,17 @@ def test_a_broker_that_is_being_upgraded_writes_an_older_version(version: int, w
         ("/brokers/ids/1", b'{"version":2,"jmx_port":1,"endpoints":["X://h:1"]}', "a listener to which"),
         ("/config/users/u", b'{"config":{"a\\n":1}}', "config.'a\\n' is 1; it takes a string"),
         ("/config/users/u", b'{"config":{"a":"\\ud800"}}', "config.a has half a character in it"),
+        ("/config/users/u", b'{"config":{"\\ud800":"1"}}', "config has half a character in it"),
+        ("/controller", b'{"brokerid":-2147483649}', "brokerid is -2147483649; it takes an integer of 32 bits"),
+        ("/brokers/ids/1", b'{"version":0,"jmx_port":1}', "version is 0; it takes 1 to 5"),
+        ("/feature", b'{"version":3,"status":1,"features":{}}', "version is 3; it takes 1 or 2"),
+        ("/feature", b'{"version":2,"status":2,"features":{}}', "status is 2; it takes 0 or 1"),
+        ("/feature", b'{"version":2,"status":1,"features":{"f":{"max_version_level":0}}}', "takes a level from 1 on"),
+        ("/migration", b'{"version":1}', "version is 1; it takes 0"),
+        ("/delegation_token/tokens/t", b'{"version":4}', "version is 4; it takes 1 to 3"),
+        ("/kafka-acl/Topic/t", b'{"version":2}', "version is 2; it takes 1"),
+        ("/kafka-acl-extended-changes/acl_changes_1", b'{"version":2}', "version is 2; it takes 1"),
+        (STATE, b'{"leader":1,"leader_epoch":1,"isr":[1],"leader_recovery_state":2}', "state is 2; it takes 0 or 1"),
         ("/latest_producer_id_block", b'{"broker":1,"block_start":"x","block_end":"1"}', "64 bits in a string"),
         ("/kafka-acl-changes/acl_changes_1", b"\xff", "it is no text; it takes UTF-8"),
         ("/nowhere\n", b"", "'/nowhere\\n': it is no path of Kafka's; ZNODES has them all"),
