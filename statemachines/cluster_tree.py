@@ -96,7 +96,7 @@ class Details(NamedTuple):
 
 
 def znodes_of(
-    nodes: Mapping[ZkPath, Node], release: str, unclean: bool = False, details: Details | None = None
+    nodes: Mapping[ZkPath, Node], release: str, unclean: bool, details: Details | None = None
 ) -> dict[ZkPath, bytes]:
     """The tree of a cluster in memory as brokers of a release would have written it, parents first.
 

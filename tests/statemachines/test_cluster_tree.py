@@ -125,6 +125,7 @@ def test_details_that_are_said_are_written() -> None:
     cluster.settle()
     plain = cluster.znodes()
     assert plain == cluster.znodes()
+    assert decode("/brokers/ids/1", plain["/brokers/ids/1"]).endpoints == (EndPoint(host="broker-1"),)
     info = BrokerInfo((EndPoint("SSL", "h", 1, "SSL"),), timestamp=5)
     said = cluster.znodes(Details({1: info}, {"t": "A" * 22}, {"t": {"retention.ms": "1"}}, "B" * 22, 7))
     changed = {path: decode(path, data) for path, data in said.items() if plain[path] != data}
@@ -148,15 +149,14 @@ def test_a_tree_in_a_zookeeper_is_read_as_kafkas(
     assert described.unclean == {"u": True}
 
 
-@pytest.mark.parametrize("ephemeral", [True, False])
+@pytest.mark.parametrize("options", [{}, {"ephemeral": False}], ids=str)
 def test_what_goes_with_a_session(
-    zookeeper_in_memory: ServedZooKeeper, zookeeper_client: Clients, ephemeral: bool
+    zookeeper_in_memory: ServedZooKeeper, zookeeper_client: Clients, options: dict[str, bool]
 ) -> None:
-    client, cluster = zookeeper_client(), in_use("3.9")
-    put_znodes(client, cluster.znodes(), "/kafka", ephemeral=ephemeral)
+    put_znodes(zookeeper_client(), in_use("3.9").znodes(), "/kafka", **options)
     owned = {path for path, node in zookeeper_in_memory.tree().items() if node.owner is not None}
     sessions = {"/kafka/controller", "/kafka/brokers/ids/1", "/kafka/brokers/ids/2"}
-    assert owned == (sessions if ephemeral else set())
+    assert owned == (set() if options else sessions)
 
 
 def test_what_is_there_is_set(zookeeper_in_memory: ServedZooKeeper, zookeeper_client: Clients) -> None:
