@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import Final
 
 import pytest
 
 from election.ids import BrokerId
+from spec.kafka.brokers import Processes
+from spec.kafka.operator import ZooKeeperOperator
 from spec.kafka.wire import RequestFrame
-from statemachines.messages.zk_data import PREFERRED_REPLICA_ELECTION
+from spec.language.errors import UsageError
+from statemachines.messages.zk_data import DELETE_TOPICS, PREFERRED_REPLICA_ELECTION, delete_topics_topic_path
 from statemachines.zookeeper.frames import Opcode
+from statemachines.zookeeper.serving import ServedZooKeeper
 from tests.kafka.real_cluster import RELEASE, Cluster, cluster_of, until
 
 LEADERS_WRITE_ISRS: Final = "2.4.1"
@@ -236,3 +241,34 @@ def test_an_election_of_a_partition_that_never_had_a_leader_keeps_controllers_fa
             assert await cluster.epoch() == epoch
 
     asyncio.run(fails())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("release", "takes_over"), [("0.11.0.3", False), ("1.0.2", False), ("1.1.1", True)])
+def test_what_is_left_of_a_deletion_keeps_brokers_from_taking_over(release: str, takes_over: bool) -> None:
+    """A node of a topic that is gone already; ZooKeeper is the one in memory."""
+    leftover = delete_topics_topic_path("t")
+
+    async def elected() -> None:
+        async with AsyncExitStack() as stack:
+            zookeeper = stack.enter_context(ServedZooKeeper())
+            try:
+                processes = await stack.enter_async_context(Processes(release))
+            except UsageError as missing:
+                pytest.skip(str(missing))
+            operator = await stack.enter_async_context(ZooKeeperOperator(zookeeper.address))
+            for path in ("/admin", DELETE_TOPICS, leftover):
+                await operator.create(path)
+            await processes.broker(0, zookeeper.address, delete_topic_enable="true")
+
+            async def epoch() -> int:
+                node = await operator.get("/controller_epoch")
+                return 0 if node is None else int(node.data)
+
+            async def decided() -> bool:
+                return await epoch() >= 20 or await operator.get(leftover) is None
+
+            await until(decided)
+            assert (await epoch() == 1, await operator.get(leftover) is None) == (takes_over, takes_over)
+
+    asyncio.run(elected())
