@@ -73,7 +73,7 @@ from statemachines.messages.zk_data import (
 from statemachines.releases import RELEASES, Release
 from statemachines.zookeeper.tree import ZkPath, add_nodes
 
-__all__ = ["Cluster"]
+__all__ = ["Cluster", "NoRest"]
 
 P = TypeVar("P", bound=tuple[TopicName, PartitionId])
 """A partition, as a `TopicPartition` or as a pair."""
@@ -87,6 +87,14 @@ CREATE_PARTITIONS: Final = Release("1.0.0")
 """Since then a broker adds partitions, and may refuse to; before, a tool wrote the topic's node [KIP-195]."""
 HANDLERS: Final = ControllerEventProcessor
 """The handlers of the controller's events."""
+
+
+MOST_ELECTIONS: Final = 100
+"""After so many elections of controllers a cluster is taken to come to no rest."""
+
+
+class NoRest(RuntimeError):
+    """A cluster comes to no rest, as in Kafka: no controller can take over, and another one tries."""
 
 
 class Cluster:
@@ -150,6 +158,7 @@ class Cluster:
             raise ValueError(f"logs: {reprlib.repr(logs)}, allowed is what has is_caught_up, or None")
         self._release = Release(release)
         self.release, self.design = release, control_design_of(release)
+        self._elections = 0
         self.history: list[Effect] = []
         """What brokers wrote and controllers sent, who was elected, and what failed, in order."""
         self.zookeeper = RecordingZooKeeper(self._note)
@@ -191,6 +200,7 @@ class Cluster:
     def _note(self, effect: Effect) -> None:
         self.history.append(effect)
         if isinstance(effect, Elected):
+            self._elections += 1
             self._late = frozenset()
 
     # What is to be seen of it.
@@ -545,16 +555,24 @@ class Cluster:
 
         Raises:
             ValueError: the seed is no integer; nothing has happened.
+            NoRest: one controller after the other is elected, without end.
         """
         if not (seed is None or isinstance(seed, int)):
             raise ValueError(f"seed: {reprlib.repr(seed)}, allowed are integers, or None")
+        last = self._elections + MOST_ELECTIONS
         if seed is not None:
             chance = random.Random(seed)
             while steps := self.steps():
                 self._do(chance.choice(steps))
+                self._require_rest(last)
         while most_urgent := next(filter(None, self._by_urgency()), ()):
             for each in most_urgent:
                 self._do(each)
+            self._require_rest(last)
+
+    def _require_rest(self, last: int) -> None:
+        if self._elections > last:
+            raise NoRest(f"the cluster comes to no rest: {MOST_ELECTIONS} controllers followed each other by now")
 
     def _by_urgency(self) -> Iterator[Sequence[Step]]:
         """What can happen next, by kinds; a step that another of its kind has made needless does nothing."""

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from election import InvalidBrokers, InvalidPartitions, InvalidReplicationFactor
 from statemachines import Cluster
 from statemachines.broker.kafka_server import AskController
+from statemachines.cluster import NoRest
 from statemachines.cluster_controller import ClusterController
 from statemachines.cluster_history import Effect, Elected, Failed, Written, unclean_elections
 from statemachines.cluster_steps import ControllerStep, ShutDownStep, TakeRequest
@@ -25,7 +26,7 @@ from statemachines.controller.replica_leader_election import ElectionType
 from statemachines.controller.state_change import FailedStateChange, StateChangeFailure
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.messages.zk_data import TopicPartitionState
+from statemachines.messages.zk_data import TopicPartitionState, delete_topics_topic_path
 from statemachines.releases import RELEASES
 from statemachines.zookeeper.server import Multi
 from tests.rows import rows
@@ -563,6 +564,17 @@ def test_a_broker_that_stops_does_not_wait_for_one_that_is_gone() -> None:
     cluster.crash(1)
     cluster.settle()
     assert cluster.live == {3}
+
+
+@rows("release", ["0.11", "1.0"])
+def test_a_cluster_in_which_no_controller_can_take_over_says_that_it_comes_to_no_rest(release: str) -> None:
+    """A topic's nodes are gone, but for that which asks for its deletion; real brokers go on for ever, too."""
+    cluster = with_topic(release)
+    cluster.crash(1, 2, 3)
+    cluster.zookeeper.create(None, delete_topics_topic_path("gone"))
+    cluster.restart(1, 2, 3)
+    with pytest.raises(NoRest, match="controllers followed each other"):
+        cluster.settle()
 
 
 def test_what_cannot_be_is_refused() -> None:
