@@ -15,7 +15,7 @@ from election.ids import BrokerId
 from spec.language.errors import UsageError
 from spec.what_if.cluster import KnownCluster, PartitionStatus
 from spec.what_if.events import ClusterEvent
-from statemachines.cluster import Cluster
+from statemachines.cluster import Cluster, NoRest
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
@@ -91,6 +91,17 @@ class RunningCluster(Cluster):
         except ValueError as refused:
             raise UsageError(f"{event}: {refused}") from None
         self.settle()
+
+    def settle(self, seed: int | None = None) -> None:
+        """Go on until nothing is left.
+
+        Raises:
+            UsageError: that does not come about.
+        """
+        try:
+            super().settle(seed)
+        except NoRest as endless:
+            raise UsageError(str(endless)) from None
 
     def restart(self, *brokers: BrokerId) -> None:
         """Brokers start, and all that they keep catches up."""
