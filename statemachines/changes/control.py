@@ -18,6 +18,7 @@ from statemachines.changes.change import (
 
 __all__ = [
     "ANSWER_DROPPED",
+    "ANSWER_DROPPED_MOVES",
     "ASSIGN_FIRST",
     "CHANGE_TOGETHER",
     "CHECK_ALTER_EPOCHS",
@@ -448,7 +449,12 @@ SAY_NOT_NEEDED: Final = since(
 )
 ANSWER_DROPPED: Final = since(
     "2.2.0",
-    "Who asked for an event that is dropped from the queue is answered; before, never",
+    "Who asked for an election, or to be shut down, is answered if that is dropped from the queue; before, never",
+    provenance=Provenance(CONTROLLER),
+)
+ANSWER_DROPPED_MOVES: Final = since(
+    "2.7.0",
+    "So is whoever asked for a reassignment; not so a leader that asked for an ISR",
     provenance=Provenance(CONTROLLER),
 )
 LEAVE_REASSIGNMENT: Final = since(

@@ -87,6 +87,7 @@ class ControlDesign(NamedTuple):
     elect_where_needed: Annotated[bool, control.ELECT_WHERE_NEEDED] = control.ELECT_WHERE_NEEDED.now
     say_not_needed: Annotated[bool, control.SAY_NOT_NEEDED] = control.SAY_NOT_NEEDED.now
     answer_dropped: Annotated[bool, control.ANSWER_DROPPED] = control.ANSWER_DROPPED.now
+    answer_dropped_moves: Annotated[bool, control.ANSWER_DROPPED_MOVES] = control.ANSWER_DROPPED_MOVES.now
     leave_reassignment: Annotated[bool, control.LEAVE_REASSIGNMENT] = control.LEAVE_REASSIGNMENT.now
     rebalance_while_reassigning: Annotated[bool, control.REBALANCE_WHILE_REASSIGNING] = (
         control.REBALANCE_WHILE_REASSIGNING.now

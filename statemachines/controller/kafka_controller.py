@@ -185,12 +185,15 @@ class KafkaController(ElectingController):
         self._resign_if_done()
 
     def _drop_queue(self) -> None:
-        """What waits will not be processed; a leader that asks for an ISR is not told so. [clearAndPut, preempt]"""
+        """What waits will not be processed. [clearAndPut, preempt]"""
         dropped = [event for event in self.queue if isinstance(event, Call)]
         self.queue.clear()
         self.posted.clear()
-        for event in dropped if self.events.design.answer_dropped else ():
-            if event.method != _Its.process_alter_partition.__name__:
+        design, unanswered = self.events.design, {_Its.process_alter_partition.__name__}
+        if not design.answer_dropped_moves:
+            unanswered.add(_Its.process_api_partition_reassignment.__name__)
+        for event in dropped if design.answer_dropped else ():
+            if event.method not in unanswered:
                 self._refuse(event)
 
     def _resign_if_done(self) -> None:

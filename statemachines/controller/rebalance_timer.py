@@ -50,17 +50,20 @@ class RebalanceTimer:
         repeats: bool = False,
     ) -> None:
         self.enabled, self.interval, self.repeats = enabled, interval, repeats
+        self.is_running = False
+        """Whether a failover has been gone through, and no resignation since."""
         self.due_in: tuple[int, ...] = ()
         """The seconds to each check that is scheduled, as they were when it was."""
 
     def start(self) -> None:
         """A failover is over."""
+        self.is_running = True
         if self.enabled:
             self.due_in += (FIRST_CHECK_SECONDS,)
 
     def schedule(self) -> None:
-        """A check has been processed."""
-        if not self.repeats:
+        """A check has been processed; whose failover was cut short schedules none."""
+        if self.is_running and not self.repeats:
             self.due_in += (self.interval,)
 
     def fire(self) -> None:
@@ -77,4 +80,4 @@ class RebalanceTimer:
 
     def stop(self) -> None:
         """The controller resigns."""
-        self.due_in = ()
+        self.is_running, self.due_in = False, ()

@@ -87,6 +87,8 @@ def turned_round(rule: str) -> Callable[[str], ControlDesign]:
     def design_of(release: str) -> ControlDesign:
         design = control_design_of(release)
         changed: dict[str, Any] = {rule: another(getattr(design, rule))}
+        if rule == "metadata_first":  # which is the order of a list
+            changed["failover"] = ()
         return design._replace(**changed)
 
     return design_of

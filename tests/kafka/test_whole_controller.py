@@ -31,6 +31,7 @@ from tests.kafka.conftest import RELEASE, ControlPlanes
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
 from tests.statemachines.test_event_mutants import MUTANTS, RebalancesAlways
 from tests.statemachines.test_life_mutants import MUTANTS as OF_ITS_LIFE
+from tests.statemachines.test_life_mutants import EndsAtOnce
 
 LENGTH = 20
 CHOICES = 512
@@ -480,9 +481,14 @@ def compare_all(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("mutant", [mutant for mutant, _ in OF_ITS_LIFE], ids=lambda mutant: mutant.__name__)
+@pytest.mark.parametrize(
+    "mutant", [mutant for mutant, _ in OF_ITS_LIFE if mutant is not EndsAtOnce], ids=lambda mutant: mutant.__name__
+)
 def test_each_mutant_of_its_life_is_contradicted(recorded: list[Any], mutant: type[KafkaController]) -> None:
-    """By Kafka, in one of the same sequences: controllers are elected there, replaced, and elected again."""
+    """By Kafka, in one of the same sequences: controllers are elected there, replaced, and elected again.
+
+    Not the one that stops in the midst of an event: no command comes there.
+    """
     with pytest.raises(AssertionError):
         compare_all(recorded, controller=mutant)
 
