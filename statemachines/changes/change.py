@@ -11,11 +11,11 @@ How it is known:
     by ticket  of the releases that came between two that are run, the first is that of the ticket's fix
     proposed   no release of Kafka has it
 
-Whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1 run beside ours, and those of 0.11.0.3 and 1.0.2, which are
-looked at whenever they have nothing left to do; of 0.10.2.2 the state machines; a broker that gets their requests, of
-1.0.2, 1.1.1, 2.0.1, 2.2.2, 2.4.1, 2.6.3, 2.8.2 and 3.9.1; of 2.8.0, 2.8.2 and 3.9.1 one that leads or follows. So it
-is by source what else a controller did in 0.10, in which steps it did it until 1.0, what such a broker did before
-1.0, what a broker does that stops, and whether an answer to UpdateMetadata is heard of, which no comparison gives.
+Whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1 run beside ours, and those of 0.10.2.2, 0.11.0.3 and 1.0.2,
+which are looked at whenever they have nothing left to do; a broker that gets their requests, of 1.0.2, 1.1.1, 2.0.1,
+2.2.2, 2.4.1, 2.6.3, 2.8.2 and 3.9.1; of 2.8.0, 2.8.2 and 3.9.1 one that leads or follows. So it is by source in which
+steps a controller did until 1.0 what it did, what such a broker did before 1.0, what a broker does that stops, and
+whether an answer to UpdateMetadata is heard of, which no comparison gives.
 """
 
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ class Compared(Enum):
     WholeController = "spec/kafka/event_plane.py"
     """KafkaController, with all that is its own."""
     SettledController = "spec/kafka/settled_plane.py"
-    """KafkaController of 0.11.0.3 and 1.0.2, whenever it has nothing left to do."""
+    """KafkaController of 0.10.2.2, 0.11.0.3 and 1.0.2, whenever it has nothing left to do."""
     Receiver = "tests/kafka/receiver_comparison.py"
     """KafkaApis, ReplicaManager and MetadataCache, of eight releases since 1.0.2."""
     Leader = "tests/kafka/test_leaders.py"

@@ -275,11 +275,10 @@ RESET_CONTEXT: Final = since(
         ),
     ),
 )
-DELETE_LEFTOVER: Final = KafkaChange(
-    sentence="A controller takes over where of a topic only the request to delete it is left; otherwise each "
-    "failover fails there, and there is no controller",
-    before=True,
-    since={"0.11.0.0": False, "1.1.0": True},
+DELETE_LEFTOVER: Final = since(
+    "1.1.0",
+    "The deletion of a topic ends where only the request for it is left; before, each failover fails there, so that "
+    "there is no controller, or, until 0.10.2, the thread that deletes topics ends, and none is deleted",
     provenance=Provenance(
         compared=SETTLED,
         by_source=(

@@ -67,6 +67,8 @@ QueuedEvent: TypeAlias = Queued | Call
 """An event about who is controller, or one for who is: the call of its handler."""
 FAILOVER: Final = Agenda((Do.FailOver, Do.Started))
 _Its = ControllerEventProcessor
+ENDS_DELETIONS: Final = frozenset({EventFailure.NoTopic, EventFailure.NoReplicaState})
+"""What a failover fails by when deletions go on."""
 BROKER_CHANGES: Final = frozenset({ControllerEvent.BrokerChange, ControllerEvent.BrokerChangeListener})
 
 
@@ -338,9 +340,12 @@ class KafkaController(ElectingController):
 
     def _failed_over(self, processed: Processed) -> None:
         """A failover is over, or has failed. [elect]"""
-        if processed.moves or processed.failure not in (None, EventFailure.ControllerMoved):
+        failure = processed.failure
+        if self.design.threads is Threads.lock and failure in ENDS_DELETIONS:
+            failure = None  # which end a thread of their own, when the failover is over
+        if processed.moves or failure not in (None, EventFailure.ControllerMoved):
             self._fail(())
-        elif processed.failure is not None:
+        elif failure is not None:
             self.me = self.me.to(*MAYBE_RESIGN)
         else:
             self.rebalance_timer.start()

@@ -1,4 +1,4 @@
-"""A whole controller of 0.11 or 1.0 beside Kafka's own: generated sequences of what happens to it, and cases.
+"""A whole controller of 0.10, 0.11 or 1.0 beside Kafka's own: generated sequences of what happens to it, and cases.
 
 After each command, when nothing is left to do, these are equal: who is controller, the context, every node of
 ZooKeeper with its version, the requests to each broker, and what was answered to brokers.
@@ -16,7 +16,7 @@ from spec.kafka.settled_plane import RELEASES, SettledPlane
 from spec.kafka.world import ControlCommand
 from statemachines.messages.control_requests import UpdateMetadataRequest
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.messages.zk_data import delete_topics_topic_path, topic_path
+from statemachines.messages.zk_data import PREFERRED_REPLICA_ELECTION, delete_topics_topic_path, topic_path
 from tests.kafka.conftest import ControlPlanes
 from tests.kafka.event_sequences import SettledDrawing
 
@@ -92,7 +92,16 @@ LEFT_BEHIND: list[ControlCommand] = [
     {"do": "vacate"},
 ]
 BOUNCED: list[ControlCommand] = [*CLUSTER, {"do": "bounce", "brokers": [2]}]
+IMBALANCED: list[ControlCommand] = [
+    {"do": "wait"},
+    {"do": "register", "brokers": [2, 4]},
+    {"do": "create_topic", "topic": "c", "partitions": {"15": [2, 4]}},
+    {"do": "die", "brokers": [2]},
+    {"do": "register", "brokers": [2]},
+    {"do": "leader_writes", "partition": "c-15", "isr": [4, 2]},
+]
 NEVER_SEEN: list[ControlCommand] = [
+    {"do": "wait"},
     {"do": "register", "brokers": [2, 4]},
     {"do": "depose"},
     {"do": "create_topic", "topic": "c", "partitions": {"15": [2]}},
@@ -144,11 +153,32 @@ def test_what_is_assigned_as_asked_waits_for_nothing(control_planes: ControlPlan
     assert ours.context.state.topics_ineligible_for_deletion == frozenset()
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", RELEASES[1:])
 def test_no_controller_can_take_over(control_planes: ControlPlanes, release: str) -> None:
     """Of a topic that was deleted only the request is left: each failover fails, and the next one follows."""
     ours = compare_all(control_planes, [LEFT_BEHIND], release)
     assert ours.is_endless
+
+
+def test_until_0_10_no_topic_is_deleted_while_the_request_for_one_is_left(control_planes: ControlPlanes) -> None:
+    """Its controller takes over all the same: the thread ends that deletes topics."""
+    ours = compare_all(control_planes, [LEFT_BEHIND], "0.10.2.2")
+    assert ours.is_active
+    assert ours.is_stuck
+    assert delete_topics_topic_path("h") in ours.zookeeper.state.nodes
+
+
+def test_until_0_10_an_election_that_fails_is_under_way_until_the_next_failover(
+    control_planes: ControlPlanes,
+) -> None:
+    """One of its partitions has never led. What Kafka remembers then ours does not: no leader is rebalanced."""
+    failing: ControlCommand = {"do": "elect_by_node", "partitions": ["h-15"]}
+    ours = compare_all(control_planes, [[*CLUSTER, failing]], "0.10.2.2")
+    assert ours.is_stuck
+    assert PREFERRED_REPLICA_ELECTION in ours.zookeeper.state.nodes
+    sequences = [[*IMBALANCED, {"do": "rebalance"}], [*IMBALANCED, failing, {"do": "rebalance"}]]
+    (_, balanced), (_, left) = control_planes("0.10.2.2").of("Events", sequences)
+    assert ["znodes" in seen[-1] for seen in (balanced, left)] == [True, False], "whether anything was written"
 
 
 @pytest.mark.parametrize(("release", "told"), [("0.11.0.3", True), ("1.0.2", False)])

@@ -189,7 +189,8 @@ def test_a_topic_that_is_gone_already_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "failure"), [("0.11", EventFailure.NoTopic), ("1.0", EventFailure.NoTopic), ("1.1", None)]
+    ("release", "failure"),
+    [("0.10.2", EventFailure.NoTopic), ("0.11", EventFailure.NoTopic), ("1.0", EventFailure.NoTopic), ("1.1", None)],
 )
 def test_until_1_0_nobody_takes_over_where_only_the_request_to_delete_is_left(
     release: str, failure: EventFailure | None

@@ -1,12 +1,18 @@
 package kafkaspec.control;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import kafka.common.TopicAndPartition;
 import kafka.controller.Callbacks;
 import kafka.controller.ControllerBrokerRequestBatch;
 import kafka.controller.KafkaController;
 import kafka.controller.LeaderIsrAndControllerEpoch;
+import kafka.controller.PartitionAndReplica;
+import kafka.controller.ReplicaState;
+import kafka.controller.ReplicaStateMachine;
 import kafka.controller.TopicDeletionManager;
 import kafka.server.BrokerState;
 import kafka.server.KafkaConfig;
@@ -19,9 +25,66 @@ import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.utils.Time;
 import scala.Function1;
 import scala.Option;
+import scala.collection.JavaConverters;
+import scala.collection.Set;
 import scala.collection.immutable.List;
 import scala.collection.immutable.Set$;
 import scala.runtime.BoxedUnit;
+
+/** Replicas change broker by broker: the order of a hash map is no rule of Kafka's. */
+final class OrderedReplicas extends ReplicaStateMachine {
+    OrderedReplicas(KafkaController controller) {
+        super(controller);
+    }
+
+    @Override
+    public void handleStateChanges(Set<PartitionAndReplica> replicas, ReplicaState target, Callbacks callbacks) {
+        java.util.List<PartitionAndReplica> these = new ArrayList<>();
+        Scala.forEach(replicas, these::add);
+        these.sort(Comparator.comparing(PartitionAndReplica::replica));
+        super.handleStateChanges(
+            JavaConverters.asScalaSetConverter(new LinkedHashSet<>(these)).asScala(), target, callbacks);
+    }
+}
+
+/** Kafka's manager of deletions until 0.10, whose thread is not started: it does its work when that is asked for. */
+final class Deletions extends TopicDeletionManager {
+    private boolean hasFailed;
+
+    /** @param made the manager that the controller has made. */
+    Deletions(KafkaController controller, TopicDeletionManager made) {
+        super(controller, made.topicsToBeDeleted().toSet(), made.topicsIneligibleForDeletion().toSet());
+    }
+
+    @Override
+    public void start() {
+        deleteTopicsThread_$eq(new DeleteTopicsThread() {
+            @Override
+            public void awaitShutdown() { }
+        });
+        deleteTopicStateChanged().set(!topicsToBeDeleted().isEmpty());
+    }
+
+    /** Whether a problem has ended its thread, so that it deletes nothing any more. */
+    boolean hasFailed() {
+        return hasFailed;
+    }
+
+    /** Whether anything has changed since its thread has looked. */
+    boolean hasWork() {
+        DeleteTopicsThread thread = deleteTopicsThread();
+        return !hasFailed && thread != null && thread.isRunning().get() && deleteTopicStateChanged().get();
+    }
+
+    /** Its thread looks at all topics that are to be deleted. */
+    void goOn() {
+        try {
+            deleteTopicsThread().doWork();
+        } catch (RuntimeException problem) {
+            hasFailed = true;
+        }
+    }
+}
 
 /**
  * Kafka's batch of requests, of a controller that keeps what it would send. In 0.10 nothing says that a replica is
@@ -38,6 +101,7 @@ final class CapturedBatch extends ControllerBrokerRequestBatch {
 
         Controller(KafkaConfig config, ZkUtils client) {
             super(config, client, new BrokerState(), Time.SYSTEM, METRICS, Option.empty());
+            Fields.set(this, "replicaStateMachine", new OrderedReplicas(this));
             deleteTopicManager_$eq(new TopicDeletionManager(this, Set$.MODULE$.empty(), Set$.MODULE$.empty()));
             isStarted(partitionStateMachine());
             isStarted(replicaStateMachine());
@@ -47,8 +111,13 @@ final class CapturedBatch extends ControllerBrokerRequestBatch {
             ((AtomicBoolean) Fields.get(machine, "hasStarted")).set(true);
         }
 
-        TopicDeletionManager deletion() {
-            return deleteTopicManager();
+        Deletions deletion() {
+            return (Deletions) deleteTopicManager();
+        }
+
+        @Override
+        public void deleteTopicManager_$eq(TopicDeletionManager made) {
+            super.deleteTopicManager_$eq(new Deletions(this, made));
         }
 
         @Override
@@ -57,7 +126,11 @@ final class CapturedBatch extends ControllerBrokerRequestBatch {
                 ApiKeys api,
                 AbstractRequest.Builder<? extends AbstractRequest> request,
                 Function1<AbstractResponse, BoxedUnit> callback) {
-            sent.add(controllerContext(), broker, request);
+            sent.add(controllerContext(), broker, request, callback);
+        }
+
+        SentRequests sent() {
+            return sent;
         }
 
         ObjectNode takeSent() {

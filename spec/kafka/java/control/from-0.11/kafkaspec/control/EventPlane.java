@@ -41,7 +41,8 @@ final class EventPlane implements AutoCloseable {
     private boolean isStopped;
 
     EventPlane() {
-        KafkaConfig config = Configuration.of(CONTROLLER, Map.of("delete.topic.enable", "true", "auto.leader.rebalance.enable", "true"));
+        KafkaConfig config = Configuration.of(
+            CONTROLLER, Map.of("delete.topic.enable", "true", "auto.leader.rebalance.enable", "true"));
         client = BatchedClient.connect(config, meanwhile);
         listeners = ZkEventThread.of(config.zkConnect());
         controller = new CapturedBatch.Controller(config, client);
@@ -55,7 +56,7 @@ final class EventPlane implements AutoCloseable {
         };
         Fields.set(events, "thread", thread);
         world.perform(Json.object().put("do", "register").set("brokers", Json.array().add(CONTROLLER)));
-        checks = new ScheduledChecks(controller);
+        checks = new ScheduledChecks(controller.kafkaScheduler());
         controller.startup();
     }
 

@@ -35,7 +35,7 @@ final class EventPlane implements AutoCloseable {
         controller = new WholeController(CONFIG, meanwhile);
         controller.start();
         world.isRegistered(CONTROLLER);
-        checks = new ScheduledChecks(controller.asked());
+        checks = new ScheduledChecks(controller.asked().kafkaScheduler());
         asking = new Asking(controller.asked(), ensemble, answer -> answers.add(answer));
     }
 

@@ -12,7 +12,7 @@ import org.apache.kafka.common.requests.LeaderAndIsrResponse;
 import org.apache.kafka.common.requests.StopReplicaRequest;
 import org.apache.kafka.common.requests.StopReplicaResponse;
 
-/** What brokers answer to a controller of Kafka 1.1 to 2.2. */
+/** What brokers answer to a controller of Kafka 0.11 to 2.2. */
 final class Responses {
     private Responses() { }
 

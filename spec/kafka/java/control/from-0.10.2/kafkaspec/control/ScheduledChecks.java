@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import kafka.controller.KafkaController;
 import kafkaspec.Fields;
 import kafkaspec.Json;
 
@@ -20,12 +19,13 @@ final class ScheduledChecks {
     private static final long FIRST = 5;
     private static final long NEXT = 300;
 
-    private final KafkaController controller;
+    private final Object scheduler;
     private final List<Check> checks = new ArrayList<>();
     private ScheduledThreadPoolExecutor executor;
 
-    ScheduledChecks(KafkaController controller) {
-        this.controller = controller;
+    /** @param scheduler Kafka's: a KafkaScheduler, whose package depends on the release */
+    ScheduledChecks(Object scheduler) {
+        this.scheduler = scheduler;
     }
 
     private record Check(long seconds, Runnable task) { }
@@ -33,7 +33,7 @@ final class ScheduledChecks {
     /** Takes what has been scheduled; what a scheduler had to do that was shut down is forgotten. */
     void take() {
         ScheduledThreadPoolExecutor now =
-            (ScheduledThreadPoolExecutor) Fields.get(controller.kafkaScheduler(), "executor");
+            (ScheduledThreadPoolExecutor) Fields.get(scheduler, "executor");
         if (now != executor || now == null || now.isShutdown()) {
             checks.clear();
             executor = now;

@@ -1,0 +1,33 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.requests.AbstractRequest;
+import org.apache.kafka.common.requests.AbstractResponse;
+import org.apache.kafka.common.requests.StopReplicaRequest;
+import org.apache.kafka.common.requests.StopReplicaResponse;
+
+/** What brokers answer to a controller of Kafka 0.10, as far as it does more than log it. */
+final class Responses {
+    private Responses() { }
+
+    /**
+     * The answer to a StopReplica; null to all else.
+     *
+     * @param errors the codes of partitions that fail, by their names; of all together under "all"
+     */
+    static AbstractResponse to(AbstractRequest request, JsonNode errors) {
+        if (!(request instanceof StopReplicaRequest stopReplica)) {
+            return null;
+        }
+        Map<TopicPartition, Short> told = new LinkedHashMap<>();
+        stopReplica.partitions().forEach(partition -> told.put(partition, code(errors, partition.toString())));
+        return new StopReplicaResponse(code(errors, "all"), told);
+    }
+
+    private static short code(JsonNode errors, String name) {
+        return (short) errors.path(name).asInt();
+    }
+}
