@@ -57,6 +57,7 @@ __all__ = [
     "QUEUED_TO_THE_END",
     "READ_BACK_ALTERATION",
     "READ_BACK_STATE",
+    "READ_ELECTIONS_FIRST",
     "READ_FOR_NEW",
     "REASSIGN_UNASSIGNED",
     "REBALANCE_ELECTABLE",
@@ -299,6 +300,18 @@ COUNT_LEADERLESS: Final = since(
         by_source=(
             Line("0.11.0.3", "KafkaController.scala", "onBrokerFailure", 396),
             Line("1.0.0", "KafkaController.scala", "onReplicasBecomeOffline", 448),
+        ),
+    ),
+)
+READ_ELECTIONS_FIRST: Final = until(
+    "0.11.0.0",
+    "A controller that takes over reads which preferred elections are asked for before it elects other leaders: it "
+    "cannot where one of the partitions has never led, and elects for what is to be deleted, too",
+    provenance=Provenance(
+        compared=SETTLED,
+        by_source=(
+            Line("0.10.2.2", "KafkaController.scala", "initializePreferredReplicaElection", 757),
+            Line("0.11.0.0", "KafkaController.scala", "onControllerFailover", 278),
         ),
     ),
 )

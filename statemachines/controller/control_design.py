@@ -67,6 +67,7 @@ class ControlDesign(NamedTuple):
     keep_channels: Annotated[bool, control.KEEP_CHANNELS] = control.KEEP_CHANNELS.now
     reset_context: Annotated[bool, control.RESET_CONTEXT] = control.RESET_CONTEXT.now
     delete_leftover: Annotated[bool, control.DELETE_LEFTOVER] = control.DELETE_LEFTOVER.now
+    read_elections_first: Annotated[bool, control.READ_ELECTIONS_FIRST] = control.READ_ELECTIONS_FIRST.now
     count_leaderless: Annotated[bool, control.COUNT_LEADERLESS] = control.COUNT_LEADERLESS.now
     drop_reassigned: Annotated[bool, control.DROP_REASSIGNED] = control.DROP_REASSIGNED.now
     resume_deleted: Annotated[bool, control.RESUME_DELETED] = control.RESUME_DELETED.now

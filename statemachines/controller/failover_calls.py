@@ -11,8 +11,9 @@ It reads all that there is, and then sets everything going again that its predec
 
 What is done, and in which order, are the lists of `failover`: a step of a list is what `STARTED_BY` and
 `STOPPED_BY` have for it here. Two things are not followed: that until 1.0 a listener is armed in a step of its own
-where a later read arms it, too, and that 0.10 reads the preferred elections early. If any step fails the broker has
-another controller elected, and resigns if one is already [elect].
+where a later read arms it, too, and that 0.10 goes by the preferred elections as it has read them early, where here
+they are read again when they are held. If any step fails the broker has another controller elected, and resigns if
+one is already [elect].
 
 Who resigns forgets all of it. What an event that was cut short has left in the batches of requests stays there:
 elected again, that broker fails in every change of states that takes this batch [B21, open; `clear_batch` is a
@@ -153,6 +154,16 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
         ineligible |= {partition.topic for partition in self.context.state.partitions_being_reassigned}
         return self.init_topic_deletion_manager(topics, ineligible)
 
+    def _initialize_preferred_replica_election(self) -> Calls:
+        """0.10 reads the elections early, and fails where one of the partitions has not led by then."""
+        read = self.get_preferred_replica_election(then(self._require_leaders))
+        return read if self.design.read_elections_first else ()
+
+    def _require_leaders(self, partitions: Sequence[TopicPartition]) -> None:
+        for partition in partitions:
+            if self.context.partition_replica_assignment(partition):
+                self.leadership_of(partition)
+
     def _initialize_zk_reassignment(self) -> Calls:
         """Until 2.3: what is being reassigned stands in the node alone."""
         read = self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self.remember_zk_reassignment))
@@ -183,13 +194,13 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
         return self.maybe_resume_reassignments(sorted(moving - frozenset(resumed)))
 
     def _resume_preferred_replica_elections(self, partitions: Sequence[TopicPartition]) -> Calls:
-        """Those that are assigned, not led as they ought to be, and not to be deleted."""
+        """Those that are assigned, not led as they ought to be, and, since 0.11, not to be deleted."""
         pending = tuple(
             partition
             for partition in partitions
             if self.context.partition_replica_assignment(partition)
             and self.leadership_of(partition).leader_and_isr.leader != self.preferred_replica(partition)
-            and not self.is_topic_queued_up_for_deletion(partition.topic)
+            and (self.design.read_elections_first or not self.is_topic_queued_up_for_deletion(partition.topic))
         )
         return self.on_replica_election(pending, ElectionType.PREFERRED, ElectionTrigger.ZkTriggered)
 
@@ -263,6 +274,7 @@ STARTED_BY: Final[Mapping[Stage, Step]] = {
     stages.CLEAR: lambda its: (call(its._forget_leaders),),
     stages.STATES: lambda its: (call(its._read_states),),
     stages.CHANNELS: lambda its: (call(its._start_channels),),
+    stages.PREFERRED_0_10: lambda its: (call(its._initialize_preferred_replica_election),),
     **dict.fromkeys(
         (stages.REASSIGNED_0_10, stages.REASSIGNED_1_1), lambda its: (call(its._initialize_zk_reassignment),)
     ),
@@ -285,7 +297,7 @@ STARTED_BY: Final[Mapping[Stage, Step]] = {
             *(stages.FEATURES, stages.TOPIC_IDS, stages.HANDLE_BROKER_DATA, stages.TOKENS),  # not modelled
             *(stages.REBALANCE, stages.SCHEDULER, stages.SCHEDULER_LAST),  # when all is done, see `kafka_controller`
             *(stages.HANDLE_PARTITIONS, stages.LISTEN_PARTITIONS),  # there is a handler for each topic that is known
-            *(stages.PREFERRED_0_10, stages.PREFERRED_1_1),  # read when they are held
+            stages.PREFERRED_1_1,  # read when they are held
             *(stages.NEW_DELETION_MANAGER, stages.INIT_DELETION_MANAGER),  # with the read of deletions
         ),
         _nothing,

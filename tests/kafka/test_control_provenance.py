@@ -23,7 +23,14 @@ from statemachines.controller.control_design import ControlDesign, control_desig
 from tests.kafka.conftest import ControlPlanes
 from tests.kafka.control_sequences import Drawing
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing, SettledDrawing
-from tests.kafka.test_settled_controller import ADDED, AS_ASKED, LEADERLESS, LEFT_BEHIND, TO_BE_DELETED
+from tests.kafka.test_settled_controller import (
+    ADDED,
+    AS_ASKED,
+    ELECTED_THOUGH_DELETED,
+    LEADERLESS,
+    LEFT_BEHIND,
+    TO_BE_DELETED,
+)
 from tests.kafka.test_state_machines import TRIGGERED_AGAIN
 from tests.kafka.test_whole_controller import MOVED_AND_GONE, WITHOUT_CHANNELS
 
@@ -75,7 +82,7 @@ CASES: Mapping[Compared, list[list[ControlCommand]]] = {
         WITHOUT_CHANNELS,
         DROPPED,
     ],
-    Compared.SettledController: [ADDED, AS_ASKED, TO_BE_DELETED, LEADERLESS, LEFT_BEHIND],
+    Compared.SettledController: [ADDED, AS_ASKED, TO_BE_DELETED, LEADERLESS, LEFT_BEHIND, ELECTED_THOUGH_DELETED],
 }
 Told = Sequence[tuple[Sequence[ControlCommand], Sequence[Any]]]
 """Sequences, with what Kafka has made of each."""

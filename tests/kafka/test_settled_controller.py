@@ -13,10 +13,20 @@ from random import Random
 import pytest
 
 from spec.kafka.settled_plane import RELEASES, SettledPlane
-from spec.kafka.world import ControlCommand
+from spec.kafka.world import ControlCommand, path_of
+from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
+from statemachines.controller.kafka_zk_client import Exists, ZkRequest, ZkResponse
 from statemachines.messages.control_requests import UpdateMetadataRequest
 from statemachines.messages.topic_partition import TopicPartition
-from statemachines.messages.zk_data import PREFERRED_REPLICA_ELECTION, delete_topics_topic_path, topic_path
+from statemachines.messages.zk_data import (
+    DELETE_TOPICS,
+    ISR_CHANGE_NOTIFICATION,
+    PREFERRED_REPLICA_ELECTION,
+    TOPICS,
+    delete_topics_topic_path,
+    topic_path,
+)
+from statemachines.zookeeper.tree import ZkPath
 from tests.kafka.conftest import ControlPlanes
 from tests.kafka.event_sequences import SettledDrawing
 
@@ -100,6 +110,35 @@ IMBALANCED: list[ControlCommand] = [
     {"do": "register", "brokers": [2]},
     {"do": "leader_writes", "partition": "c-15", "isr": [4, 2]},
 ]
+ELECTED_THOUGH_DELETED: list[ControlCommand] = [
+    *(*IMBALANCED, {"do": "depose"}),
+    {"do": "elect_by_node", "partitions": ["c-15"]},
+    {"do": "ask_deletion", "topic": "c"},
+    {"do": "vacate"},
+]
+NEVER_LED: list[ControlCommand] = [
+    *(*CLUSTER, {"do": "depose"}),
+    {"do": "create_topic", "topic": "h", "partitions": {"15": [2]}},
+    {"do": "elect_by_node", "partitions": ["h-15"]},
+    {"do": "vacate"},
+]
+MUCH_TO_DO: list[ControlCommand] = [
+    {"do": "wait"},
+    {"do": "register", "brokers": [2, 4, 7]},
+    {"do": "create_topic", "topic": "c", "partitions": {"15": [2, 4]}},
+    {"do": "create_topic", "topic": "d", "partitions": {"15": [7]}},
+    {"do": "create_topic", "topic": "h", "partitions": {"15": [4, 7]}},
+    {"do": "die", "brokers": [4]},
+    {"do": "register", "brokers": [4]},
+    {"do": "leader_writes", "partition": "h-15", "isr": [7, 4]},
+    {"do": "depose"},
+    {"do": "die", "brokers": [2]},
+    {"do": "ask_deletion", "topic": "d"},
+    {"do": "reassign_by_node", "targets": {"c-15": [4, 7]}},
+    {"do": "elect_by_node", "partitions": ["h-15"]},
+    {"do": "vacate"},
+]
+"""Another controller leaves a partition that has none to lead it, a deletion, a move and an election."""
 NEVER_SEEN: list[ControlCommand] = [
     {"do": "wait"},
     {"do": "register", "brokers": [2, 4]},
@@ -179,6 +218,53 @@ def test_until_0_10_an_election_that_fails_is_under_way_until_the_next_failover(
     sequences = [[*IMBALANCED, {"do": "rebalance"}], [*IMBALANCED, failing, {"do": "rebalance"}]]
     (_, balanced), (_, left) = control_planes("0.10.2.2").of("Events", sequences)
     assert ["znodes" in seen[-1] for seen in (balanced, left)] == [True, False], "whether anything was written"
+
+
+@pytest.mark.parametrize(("release", "is_endless"), [("0.10.2.2", True), ("0.11.0.3", False), ("1.0.2", False)])
+def test_until_0_10_an_election_of_a_new_partition_keeps_all_from_taking_over(
+    control_planes: ControlPlanes, release: str, is_endless: bool
+) -> None:
+    """It is looked at before a leader is elected; later, when there is one."""
+    assert compare_all(control_planes, [NEVER_LED], release).is_endless is is_endless
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_preferred_leader_of_what_is_to_be_deleted(control_planes: ControlPlanes, release: str) -> None:
+    """Until 0.10 one is elected when another controller takes over, before the deletion goes on."""
+    ours = compare_all(control_planes, [ELECTED_THOUGH_DELETED], release)
+    known = ours.context.state.partition_leadership_info[TopicPartition("c", 15)]
+    assert known.leader_and_isr.leader_epoch == (4 if release == "0.10.2.2" else 3)
+
+
+class FailingOver(SettledPlane):
+    """Keeps the paths that failovers ask for, but for whether there is a node."""
+
+    def __init__(self, release: str) -> None:
+        super().__init__(release)
+        self.asked: list[ZkPath] = []
+
+    def _ask(self, *requests: ZkRequest) -> tuple[ZkResponse, ...]:
+        event = self.controller.event
+        if event is not None and event.method == self.processor.on_controller_failover.__name__:
+            self.asked += [path_of(request) for request in requests if not isinstance(request, Exists)]
+        return super()._ask(*requests)
+
+
+def test_a_failover_of_0_10_asks_in_this_order(control_planes: ControlPlanes) -> None:
+    """But for two things: Kafka arms listeners by reads of their own, and reads only once what is to be elected."""
+    [(_, seen)] = control_planes("0.10.2.2").of("Events", [MUCH_TO_DO])
+    failover, deletions, *_ = seen[-1]["asked"]
+    armed = [ISR_CHANGE_NOTIFICATION, TOPICS, DELETE_TOPICS, BROKER_IDS]
+    begin = [CONTROLLER, CONTROLLER, CONTROLLER_EPOCH, CONTROLLER_EPOCH, *armed]
+    assert failover[: len(begin)] == begin
+
+    ours = FailingOver("0.10.2.2")
+    for command, now in zip(MUCH_TO_DO, seen, strict=True):
+        ours.asked.clear()
+        assert ours.disagreements(command, now) == []
+    _read, again, _deleted = (at for at, path in enumerate(ours.asked) if path == PREFERRED_REPLICA_ELECTION)
+    del ours.asked[again]
+    assert ours.asked == [ISR_CHANGE_NOTIFICATION, *failover[len(begin) :], *deletions]
 
 
 @pytest.mark.parametrize(("release", "told"), [("0.11.0.3", True), ("1.0.2", False)])

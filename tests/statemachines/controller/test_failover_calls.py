@@ -254,6 +254,17 @@ def test_a_preferred_election_of_a_partition_without_state_fails_it() -> None:
     assert cluster.take_over().failure is EventFailure.NeverLed
 
 
+@pytest.mark.parametrize(("release", "failure"), [("0.10.2", EventFailure.NeverLed), ("0.11", None)])
+def test_until_0_10_a_preferred_election_of_a_new_partition_fails_it(
+    release: str, failure: EventFailure | None
+) -> None:
+    """It is looked at before a leader is elected."""
+    cluster = EventCluster(design=control_design_of(release))
+    cluster.create_topic("u", (1,))
+    cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (TopicPartition("u", 0),))
+    assert cluster.take_over().failure is failure
+
+
 # The order
 
 
