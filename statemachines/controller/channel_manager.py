@@ -15,12 +15,13 @@ without channel is logged and dropped. Requests of two controllers to one broker
 Each step of a thread is a method: `take`, then `broken` any number of times, then `answered`. `exchange` goes through
 them for who has no network.
 
-Left out: connections, timeouts (`controller.socket.timeout.ms`) and the pause of 100 ms before a request is sent
-again, and metrics of time. A request that was sent over a connection that broke is taken to be handled before it is
-sent again, or not at all; on a real broker two threads may handle the two in any order.
+Left out: connections, timeouts (`controller.socket.timeout.ms`), the pause before a request is sent again
+(`RETRY_BACKOFF_MS`), and metrics of time. A request that was sent over a connection that broke is taken to be handled
+before it is sent again, or not at all; on a real broker two threads may handle the two in any order.
 
 What older releases did otherwise, and this does not follow: until 0.10 the client was closed before the thread had
-stopped, which could then fail in any way [KAFKA-4959, 0.11]; the metrics of queues came with 0.11 [KAFKA-5135].
+stopped, which could then fail in any way [KAFKA-4959, 0.11]; the metrics of queues came with 0.11 [KAFKA-5135]
+(`statemachines.controller.metrics`).
 
 [ControllerChannelManager.scala, 3.9]
 """
@@ -28,23 +29,48 @@ stopped, which could then fail in any way [KAFKA-4959, 0.11]; the metrics of que
 from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from election.brokers import in_order
 from election.ids import BrokerId
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import ControlResponse, ControlResponseReceived, response_received
-from statemachines.messages.control_requests import ControlRequest
+from statemachines.messages.control_requests import (
+    ControlRequest,
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
 
 __all__ = [
+    "RETRY_BACKOFF_MS",
     "ChannelState",
     "ControllerChannelManager",
     "Delivery",
     "InMemoryChannels",
+    "QueueItem",
     "RequestNotSent",
     "RequestSendThread",
+    "send_thread_name",
 ]
+
+RETRY_BACKOFF_MS: Final = 100
+"""For how long a thread pauses before it sends a request again, or looks again whether its broker can be reached."""
+API_KEYS: Final = {
+    LeaderAndIsrRequest: "LEADER_AND_ISR",
+    StopReplicaRequest: "STOP_REPLICA",
+    UpdateMetadataRequest: "UPDATE_METADATA",
+}
+
+
+def send_thread_name(controller: BrokerId, broker: BrokerId) -> str:
+    """What the thread is called that sends a controller's requests to a broker, in logs and dumps of threads.
+
+    >>> send_thread_name(1, 2)
+    'Controller-1-to-broker-2-send-thread'
+    """
+    return f"Controller-{controller}-to-broker-{broker}-send-thread"
 
 
 class RequestSendThread(NamedTuple):
@@ -53,6 +79,13 @@ class RequestSendThread(NamedTuple):
     started: bool = False
     request: ControlRequest | None = None
     """What it is sending, again and again until it is answered; None: it waits for its queue."""
+
+
+class QueueItem(NamedTuple):
+    """What waits in a queue, as Kafka has it; its callback and the time are left out."""
+
+    api_key: str
+    request: ControlRequest
 
 
 class RequestNotSent(NamedTuple):
@@ -241,6 +274,15 @@ class ControllerChannelManager:
         return self.answered(broker, response) if delivery is Delivery.Answered else None
 
     # What can be read.
+
+    def queue(self, broker: BrokerId) -> tuple[QueueItem, ...]:
+        """What waits for a broker, the first to be sent first.
+
+        Raises:
+            ValueError: it has no channel.
+        """
+        self._thread(broker)
+        return tuple(QueueItem(API_KEYS[type(each)], each) for each in self.state.message_queues[broker])
 
     def queue_size(self, broker: BrokerId) -> int:
         """How many requests wait for a broker, the one that is being sent not among them [QueueSize].

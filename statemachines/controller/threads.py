@@ -22,6 +22,7 @@ from statemachines.zookeeper.tree import EventType
 
 __all__ = [
     "BROKER_CHANGE",
+    "CONTROLLER_EVENT_THREAD",
     "EVENTS",
     "HANDLING",
     "HEALTHCHECK",
@@ -35,6 +36,9 @@ __all__ = [
     "Queued",
     "Threads",
 ]
+
+CONTROLLER_EVENT_THREAD: Final = "controller-event-thread"
+"""What the thread is called that handles the events of the queue, since 0.11."""
 
 
 class ControllerEvent(Enum):

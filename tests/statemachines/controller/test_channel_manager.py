@@ -23,7 +23,12 @@ from statemachines.controller.control_responses import (
     LeaderAndIsrResponseReceived,
     UpdateMetadataResponse,
 )
-from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, UpdateMetadataRequest
+from statemachines.messages.control_requests import (
+    ControlRequest,
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
 from statemachines.messages.errors import Errors
 from tests.mutants import mutant_tests
 from tests.rows import rows
@@ -314,3 +319,16 @@ def test_a_thread_that_has_not_been_started_takes_nothing() -> None:
         manager.take(1)
     manager.startup([])
     assert manager.take(1) == numbered(1)
+
+
+def test_a_queue_can_be_read() -> None:
+    """With Kafka's names of the requests; reading takes nothing."""
+    channels = Channels(1)
+    stop = StopReplicaRequest(9, 2, 101, False, ())
+    channels.send(1, 1)
+    channels.manager.send_request(1, stop)
+    items = channels.manager.queue(1)
+    assert items == (("UPDATE_METADATA", numbered(1)), ("STOP_REPLICA", stop))
+    assert channels.manager.queue(1) == items
+    with pytest.raises(ValueError, match="no channel to broker 2"):
+        channels.manager.queue(2)
