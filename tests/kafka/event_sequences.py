@@ -281,15 +281,15 @@ class EventDrawing:
 class SettledDrawing(EventDrawing):
     """Draws commands to a controller of 0.10, 0.11 or 1.0, each with all that follows from it.
 
-    What can be asked is that of 1.1; until 0.11 no log directory fails alone. Not drawn: what an operator writes, and
-    since 0.11 other controllers, for of a topic whose nodes are gone while it is to be deleted no controller can take
+    What can be asked is that of 1.1; until 0.11 no log directory fails alone. Not drawn since 0.11: other controllers
+    and what an operator writes, for of a topic whose nodes are gone while it is to be deleted no controller can take
     over, see `test_no_controller_can_take_over`.
     """
 
     def __init__(self, pick: Pick, release: str) -> None:
         super().__init__(pick, "1.1.0")
         self._has_directories = Release(release) >= Release("1.0.0")
-        self._deletes_leftovers = Release(release) < Release("0.11.0")
+        self._has_others = Release(release) < Release("0.11.0")
 
     def _fail_log_dir(self) -> ControlCommand:
         return super()._fail_log_dir() if self._has_directories else self._move_brokers()
@@ -298,11 +298,11 @@ class SettledDrawing(EventDrawing):
         return command
 
     def _controllers(self) -> ControlCommand:
-        others = ("depose",) if self._deletes_leftovers else ()
+        others = ("depose",) if self._has_others else ()
         return {"do": self._one(("vacate", "vacate", "newer_controller", *others))}
 
     def _by_hand(self) -> ControlCommand:
-        return {"do": "vacate"}
+        return super()._by_hand() if self._has_others else {"do": "vacate"}
 
     def _leaders(self) -> ControlCommand:
         if self._pick(2):
