@@ -237,6 +237,20 @@ class Cluster:
             raise KeyError(partition)
         return self._status(partition, self._assignments(topic)[partition], self.live)
 
+    def metrics(self, broker: BrokerId) -> dict[str, int]:
+        """What a broker's controller shows through JMX, by Kafka's names: gauges, and what needs no clock to count.
+
+        >>> cluster = Cluster(brokers=(1, 2))
+        >>> cluster.settle()
+        >>> cluster.metrics(1)["kafka.controller:type=KafkaController,name=ActiveControllerCount"]
+        1
+
+        Raises:
+            ValueError: it does not run, or there is none.
+        """
+        self._need((broker,), running=True)
+        return self.controllers[broker].metrics
+
     def _topics(self) -> frozenset[TopicName]:
         return self.zookeeper.children(None, TOPICS)[0]
 

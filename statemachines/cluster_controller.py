@@ -13,13 +13,12 @@ from election.ids import BrokerId
 from statemachines.cluster_history import Effect, Elected, Failed, Sent
 from statemachines.controller.agenda import Do
 from statemachines.controller.calls import Call, call
-from statemachines.controller.channel_manager import ControllerChannelManager
-from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import control_design_of
 from statemachines.controller.design import design_of
 from statemachines.controller.event_driver import ReleaseChannels
 from statemachines.controller.event_processor import event_processor
 from statemachines.controller.kafka_controller import KafkaController, QueuedEvent
+from statemachines.controller.metrics import CountingChannels, context_of, update_metrics
 from statemachines.controller.process import Answer, ControllerProcess
 from statemachines.controller.state_change import Processed
 from statemachines.controller.threads import BEGIN
@@ -54,9 +53,10 @@ class ClusterController(KafkaController):
         unclean: Callable[[], bool],
         auto_leader_rebalance: bool,
     ) -> None:
-        design, context = control_design_of(release), ControllerContext()
-        self.channels = ControllerChannelManager(context, design=design)
-        self._note, self._unclean = note, unclean
+        design = control_design_of(release)
+        context = context_of(design, release)
+        self.channels = CountingChannels(context, design)
+        self._release, self._note, self._unclean = release, note, unclean
         self._asked: list[tuple[Call, Reply]] = []
         """What waits, or is in process, for somebody who asked."""
         channels = ReleaseChannels(self.channels, design)
@@ -69,6 +69,13 @@ class ClusterController(KafkaController):
             answer=self._reply,
             auto_leader_rebalance=auto_leader_rebalance,
         )
+
+    @property
+    def metrics(self) -> dict[str, int]:
+        """What it shows through JMX, by Kafka's names, see `statemachines.controller.metrics`."""
+        shown: dict[str, int] = {}
+        update_metrics(shown, self.context, self.active, self._release)
+        return {**shown, **self.channels.metrics(self._release), **self.stats.metrics()}
 
     # Who asks.
 

@@ -312,6 +312,8 @@ WHOLE: Final[Mapping[str, Callable[[Any], Any]]] = {
     "being_reassigned": lambda told: frozenset(map(parsed, told)),
     "queue": lambda told: list(map(decoded_event, told)),
     "active": tuple,
+    "gauges": dict,
+    "stats": tuple,
     "checks": list,
 }
 """What is to be seen of a whole controller."""

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections import UserDict, deque
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import astuple
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -34,7 +35,7 @@ from statemachines.changes.control import Stops
 from statemachines.controller.agenda import IDLE
 from statemachines.controller.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
 from statemachines.controller.calls import Call, EventFailure, call
-from statemachines.controller.context import ControllerContext, InMemoryContext
+from statemachines.controller.context import InMemoryContext
 from statemachines.controller.control_design import control_design_of
 from statemachines.controller.control_responses import (
     ControlResponse,
@@ -48,6 +49,7 @@ from statemachines.controller.event_driver import ReleaseChannels
 from statemachines.controller.event_processor import ControllerEventProcessor, event_of
 from statemachines.controller.kafka_controller import KafkaController, QueuedEvent
 from statemachines.controller.kafka_zk_client import Exists, GetChildren, GetData, ZkRequest, ZkResponse
+from statemachines.controller.metrics import context_of, gauges_of, update_metrics
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.controller.process import ControllerProcess
 from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
@@ -164,8 +166,8 @@ class EventPlane(World):
         controller: type[KafkaController] = KafkaController,
     ) -> None:
         super().__init__()
-        self.design = control_design_of(release)
-        self.context = ControllerContext(InMemoryContext(partition_assignments=self._of_partitions()))
+        self.release, self.design = release, control_design_of(release)
+        self.context = context_of(self.design, release, InMemoryContext(partition_assignments=self._of_partitions()))
         self.batches = [
             ControllerBrokerRequestBatch(BROKER, self.context, self._send, InMemoryBatch(), self.design)
             for _ in range(3)
@@ -192,6 +194,8 @@ class EventPlane(World):
         self.unanswered: dict[BrokerId, list[Unanswered]] = {}
         self.answers_given: list[dict[str, Any]] = []
         self.handled: list[QueuedEvent] = []
+        self.shown: dict[str, int] = {}
+        """Its gauges, by all of their names."""
         self.kafkas: dict[str, Any] = {}
         """What was to be seen of Kafka last."""
         self._epochs: dict[int, int] = {}
@@ -202,6 +206,7 @@ class EventPlane(World):
         self._command: ControlCommand = {}
         self._asked: list[list[ZkPath]] = []
         self._number = 0
+        self.update_metrics()
         own = self.zookeeper.create(SESSION, registration(BROKER), ephemeral=True)
         self.registered.append(own.stat.czxid)
 
@@ -297,6 +302,8 @@ class EventPlane(World):
             **of_context(state),
             "live_broker_epochs": live_brokers,
             "active": (self.is_active, self.controller.active_controller_id),
+            **({"gauges": self._gauges()} if self.controller.is_running else {}),
+            "stats": astuple(self.controller.stats),
             "being_reassigned": state.partitions_being_reassigned,
             "znodes": {
                 path: (node.version, node_data(path, node.data))
@@ -315,6 +322,10 @@ class EventPlane(World):
                 for batch in self.batches
             ],
         }
+
+    def _gauges(self) -> dict[str, int]:
+        """By Kafka's fields. Those of a controller that has been shut down are shown no more."""
+        return {each.field: self.shown[each.object_name] for each in gauges_of(self.release) if each.field}
 
     # Its channels to brokers.
 
@@ -488,7 +499,12 @@ class EventPlane(World):
         while self.controller.is_busy:
             self._order_change()
             self.controller.go_on()
+        self.update_metrics()
         self.hear()
+
+    def update_metrics(self) -> None:
+        """An event is over."""
+        update_metrics(self.shown, self.context, self.is_active, self.release)
 
     def _order_change(self) -> None:
         """What a change of states asks next, it asks in the order in which Kafka did."""

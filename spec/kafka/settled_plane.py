@@ -91,6 +91,8 @@ class SettledPlane(EventPlane):
             if self.queue and not self.controller.is_busy and not self.controller.posted:
                 self.handled.append(self.queue[0])
             self.controller.go_on()
+            if not self.controller.is_busy:
+                self.update_metrics()
         self.is_endless, kafkas = self.controller.has_work, seen.get("endless", False)
         if self.is_endless or kafkas:
             return different("no end", self.is_endless, kafkas)

@@ -11,7 +11,8 @@ Where Kafka scans all assignments for those of a broker or a topic, this keeps a
 assignments are changed by the methods, and by nothing else while a context is in use. What Kafka gives as a set comes
 as a tuple in the order of the assignments, which is one of the orders in which Kafka may go through it.
 
-Left out: topic ids, endpoints and racks of brokers, and metrics, which can be counted.
+Left out: topic ids, endpoints and racks of brokers. What metrics need is counted here when it is asked for; what a
+controller shows is `metrics`'s.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
@@ -362,6 +363,32 @@ class ControllerContext:
         return sum(
             not self.is_topic_deletion_in_progress(partition.topic)
             for partition in self.partitions_in_states({OfflinePartition})
+        )
+
+    def is_imbalanced(self, partition: TopicPartition) -> bool:
+        """Whether a partition has had a leader, and its first replica does not lead. [hasPreferredLeader]
+
+        While that replica is being added the partition is imbalanced if it is in the ISR already.
+
+        Raises:
+            IndexError: it has no replicas.
+        """
+        assignment, known = self.partition_full_replica_assignment(partition), self.leadership_of(partition)
+        preferred = assignment.replicas[0]
+        if known is None:
+            return False
+        leader, isr = known.leader_and_isr.leader, known.leader_and_isr.isr
+        return preferred in isr if preferred in assignment.adding_replicas else preferred != leader
+
+    def preferred_replica_imbalance_count(self) -> int:
+        """How many partitions are, without those to be deleted [PreferredReplicaImbalanceCount].
+
+        Raises:
+            IndexError: one of all partitions has no replicas.
+        """
+        return sum(
+            self.is_imbalanced(partition) and not self.is_topic_queued_up_for_deletion(partition.topic)
+            for partition in self.state.partition_assignments
         )
 
     # Topics.

@@ -50,6 +50,7 @@ from statemachines.controller.election import ElectingController
 from statemachines.controller.event_driver import BrokerChannels
 from statemachines.controller.event_processor import ControllerEventProcessor, event_processor
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.controller.metrics import ControllerStats
 from statemachines.controller.process import Answer, ControllerProcess, of_thread
 from statemachines.controller.rebalance_timer import RebalanceTimer
 from statemachines.controller.state_change import FailedStateChange, Processed, log_failed_state_change
@@ -117,6 +118,9 @@ class KafkaController(ElectingController):
         """The broker that is controller, the last it knew. [activeControllerId]"""
         self.event: Call | None = None
         """That event."""
+        self.stats = ControllerStats()
+        """What it has counted since its broker's process began."""
+        events.partition_state_machine.mark_unclean = self._mark_unclean
         self._answered = self._shuts_down = self._is_to_resign = False
         self._ask, self._answer = self._ask_servers if ask is None else ask, answer
         self._sessions = 0
@@ -172,6 +176,7 @@ class KafkaController(ElectingController):
         self._is_to_resign = False
         self._forget()
         self.events.forget_all()
+        self.stats = ControllerStats()
         self.me = self.stop(self.me)
 
     def shutdown(self) -> None:
@@ -278,12 +283,16 @@ class KafkaController(ElectingController):
     def _turn_to(self, event: QueuedEvent) -> None:
         if isinstance(event, Queued) and event.event in BROKER_CHANGES:
             event = Call(_Its.process_broker_change.__name__)
+            self.stats.leader_election_timer += 1
         if isinstance(event, Queued):
             self._take(self.handle(self.me._replace(queue=(event,))))
         elif self.active:
             self._begin(event)
         else:
             self._refuse(event)
+
+    def _mark_unclean(self) -> None:
+        self.stats.unclean_leader_election_rate += 1
 
     def _refuse(self, event: Call) -> None:
         """Who asks one that is not controller is told so."""

@@ -27,7 +27,7 @@ and what was added for it stays in the batch of requests; of the batch with the 
 [PartitionStateMachine.scala, KafkaZkClient.scala, 3.9]
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from election import STRATEGIES, initialize_leader_and_isr, leader_for_controlled_shutdown_untold
@@ -124,6 +124,9 @@ PartitionStep: TypeAlias = PartitionStateChange | Handled
 
 class PartitionStateMachine(ZkStateMachine):
     """The states of partitions; see `ZkStateMachine` for its arguments, and `carry_out` for how it is driven."""
+
+    mark_unclean: Callable[[], object] | None = None
+    """Called whenever a leader is chosen that was not in sync [uncleanLeaderElectionRate]."""
 
     def startup(self) -> PartitionStep:
         """A controller takes over: states follow from what was read, then whatever has no leader gets one."""
@@ -374,6 +377,8 @@ class PartitionStateMachine(ZkStateMachine):
         elected = elect(replicas, leader_and_isr.isr, live, shutting_down=leaving, unclean=unclean)
         if elected.leader is None or elected.isr is None:
             return None
+        if elected.unclean and self.mark_unclean is not None:
+            self.mark_unclean()
         new = leader_and_isr.new_leader_and_isr(elected.leader, elected.isr)
         if elected.unclean and self.design.leader_recovery:
             new = new._replace(leader_recovery_state=LeaderRecoveryState.RECOVERING)

@@ -2,8 +2,9 @@
 
 After each command these are equal: which events were processed and which wait, who is controller, the context, every
 node of ZooKeeper with its version, the requests to each broker in their order, what stayed in the three batches of
-requests, what was answered to brokers and administrators, and what ZooKeeper was asked, batch by batch. Sequences
-follow from a seed, which is printed.
+requests, what was answered to brokers and administrators, what ZooKeeper was asked, batch by batch, and what the
+controller shows: its gauges, how many changes of brokers it has timed, how many unclean elections it has marked.
+Sequences follow from a seed, which is printed.
 """
 
 from __future__ import annotations
@@ -284,6 +285,7 @@ def test_until_2_1_a_leader_that_is_back_before_the_controller_looks_is_told_not
     assert any(isinstance(request, LeaderAndIsrRequest) for request in ours.sent.get(1, ())) is told
 
 
+COMES_FIRST = (and_all({"do": "wait"}),)
 NEVER_SEEN: list[ControlCommand] = [
     and_all({"do": "register", "brokers": [1, 2]}),
     and_all({"do": "depose"}),
@@ -357,6 +359,59 @@ def test_a_partition_of_a_topic_that_is_gone_is_taken_for_one_that_moves(control
     ours = compare(sequence, seen)
     assert ours.context.state.partitions_being_reassigned == {TopicPartition("e", 0)}
     assert not ours.context.partition_full_replica_assignment(TopicPartition("e", 0)).is_being_reassigned
+
+
+# What it shows.
+
+
+def gauge(ours: EventPlane, name: str) -> int:
+    """A gauge of ours, which was compared with Kafka's."""
+    return ours.shown[f"kafka.controller:type=KafkaController,name={name}"]
+
+
+@pytest.mark.parametrize(("release", "shown"), [("2.4.1", 0), ("2.8.2", -2), (RELEASE, 0)])
+def test_a_topic_that_is_queued_again_makes_the_imbalance_negative(
+    control_planes: ControlPlanes, release: str, shown: int
+) -> None:
+    """From 2.7.0 to 3.2.0: topic e waits for broker 1, and is taken off with each change of /admin/delete_topics.
+
+    Topic a does not exist: its node is created, and deleted again.
+    """
+    sequence = [
+        and_all({"do": "register", "brokers": [1, 2]}),
+        ON_BOTH,
+        DIES,
+        and_all({"do": "ask_deletion", "topic": "e"}),
+        and_all({"do": "ask_deletion", "topic": "a"}),
+    ]
+    ours = compare(*asked(control_planes(release), *COMES_FIRST, *sequence), release)
+    assert gauge(ours, "PreferredReplicaImbalanceCount") == shown
+
+
+@pytest.mark.parametrize("release", ["2.4.1", RELEASE])
+def test_topics_with_equally_many_replicas_to_delete_count_once(control_planes: ControlPlanes, release: str) -> None:
+    """Kafka adds up the set of their numbers."""
+    sequence = [
+        and_all({"do": "register", "brokers": [2]}),
+        *(and_all({"do": "create_topic", "topic": topic, "partitions": {"0": [2]}}) for topic in "ae"),
+        *(and_all({"do": "ask_deletion", "topic": topic}) for topic in "ae"),
+    ]
+    ours = compare(*asked(control_planes(release), *COMES_FIRST, *sequence), release)
+    assert (gauge(ours, "TopicsToDeleteCount"), gauge(ours, "ReplicasToDeleteCount")) == (2, 1)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_an_unclean_election_is_marked(control_planes: ControlPlanes, release: str) -> None:
+    """Broker 2 has left the ISR when broker 1 dies; a topic may permit that it leads."""
+    sequence = [
+        and_all({"do": "register", "brokers": [1, 2]}),
+        ON_BOTH,
+        and_all({"do": "configure", "topic": "e", "unclean": True}),
+        and_all({"do": "leader_writes", "partition": "e-0", "isr": [1]}),
+        DIES,
+    ]
+    ours = compare(*asked(control_planes(release), *COMES_FIRST, *sequence), release)
+    assert ours.controller.stats.unclean_leader_election_rate == 1
 
 
 # Many partitions.
@@ -434,6 +489,7 @@ def test_what_is_altered_is_different(control_plane: KafkaControlPlane) -> None:
             with pytest.raises(AssertionError):
                 compare(sequence, altered)
             noticed.add(name)
+    assert noticed >= {"gauges", "stats"}
     assert noticed >= {"handled", "queue", "asked", "sent", "answers", "znodes", "partition_states", "replica_states"}
 
 

@@ -32,6 +32,7 @@ final class EventPlane implements AutoCloseable {
     private final World world = new World(ensemble);
     private final Meanwhile meanwhile = new Meanwhile(ensemble, world::perform, sent -> true);
     private final Observation observation = new Observation();
+    private final ShownMetrics metrics = new ShownMetrics();
     private final ZkUtils client;
     private final CapturedBatch.Controller controller;
     private final ZkEventThread listeners;
@@ -156,6 +157,7 @@ final class EventPlane implements AutoCloseable {
         Machines.observe(observation, controller, BrokerEpochs.live(context));
         observation.put("being_reassigned", Observation.texts(context.partitionsBeingReassigned().keySet()));
         observation.put("checks", checks.observe());
+        metrics.observe(observation, controller);
         observation.put("active", Json.array()
             .add(controller.isActive())
             .add((Integer) Fields.get(controller, "activeControllerId")));

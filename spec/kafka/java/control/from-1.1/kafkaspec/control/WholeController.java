@@ -23,6 +23,7 @@ final class WholeController extends BrokerProcess {
 
     private final Meanwhile meanwhile;
     private final SentRequests sent = new SentRequests();
+    private final ShownMetrics metrics = new ShownMetrics();
 
     WholeController(KafkaConfig config, Meanwhile meanwhile) {
         super(config, request -> { });
@@ -109,6 +110,7 @@ final class WholeController extends BrokerProcess {
             }
         }
         seen.put("queue", queue);
+        metrics.observe(seen, controller());
         seen.put("active", Json.array().add(isActive()).add(activeControllerId()));
         ObjectNode left = Json.object();
         List<Object> batches = batches(controller());

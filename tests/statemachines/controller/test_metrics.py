@@ -1,0 +1,127 @@
+"""What a controller shows through JMX, in a cluster in memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from statemachines import Cluster
+from statemachines.cluster_steps import TakeRequest
+from statemachines.controller.control_design import control_design_of
+from statemachines.controller.metrics import context_of
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
+from statemachines.releases import RELEASES
+from tests.rows import rows
+
+GAUGE = "kafka.controller:type=KafkaController,name="
+CHANNELS = "kafka.controller:type=ControllerChannelManager,name="
+STATS = "kafka.controller:type=ControllerStats,name="
+
+
+def with_topic(release: str = "3.9") -> Cluster:
+    """Two brokers at rest, broker 1 controller, and a topic that prefers broker 2."""
+    cluster = Cluster((1, 2), release)
+    cluster.create_topic("t", {0: (2, 1)})
+    cluster.settle()
+    return cluster
+
+
+@rows("release", RELEASES)
+def test_a_death_shows(release: str) -> None:
+    """The partition has not its preferred leader, and brokers have changed once, whatever the release."""
+    cluster = with_topic(release)
+    before = cluster.metrics(1)
+    cluster.crash(2)
+    cluster.settle()
+    after = cluster.metrics(1)
+    for name, (then, now) in {
+        GAUGE + "ActiveControllerCount": (1, 1),
+        GAUGE + "OfflinePartitionsCount": (0, 0),
+        GAUGE + "PreferredReplicaImbalanceCount": (0, 1),
+        STATS + "UncleanLeaderElectionsPerSec": (0, 0),
+    }.items():
+        assert (before[name], after[name]) == (then, now), name
+    timer = STATS + "LeaderElectionRateAndTimeMs"
+    assert after[timer] == before[timer] + 1
+
+
+def test_a_partition_without_leader_is_offline() -> None:
+    cluster = with_topic()
+    cluster.create_topic("u", {0: (2,)})
+    cluster.settle()
+    cluster.crash(2)
+    cluster.settle()
+    assert cluster.metrics(1)[GAUGE + "OfflinePartitionsCount"] == 1
+
+
+def test_who_is_not_controller_shows_nothing_and_who_is_dead_is_not_asked() -> None:
+    cluster = with_topic()
+    assert not any(cluster.metrics(2).values())
+    cluster.crash(2)
+    with pytest.raises(ValueError, match="broker 2 does not run"):
+        cluster.metrics(2)
+
+
+def test_an_unclean_election_counts_until_the_process_ends() -> None:
+    cluster = Cluster((1, 2, 3), unclean=True)
+    cluster.create_topic("t", {0: (2, 3)})
+    cluster.settle()
+    for broker in (3, 2):
+        cluster.crash(broker)
+        cluster.settle()
+    cluster.restart(3)
+    cluster.settle()
+    unclean = STATS + "UncleanLeaderElectionsPerSec"
+    assert cluster.metrics(1)[unclean] == 1
+    cluster.crash(1)
+    cluster.restart(1)
+    assert cluster.metrics(1)[unclean] == 0
+
+
+def test_a_queue_shows_what_waits_and_what_was_taken() -> None:
+    """The counts of a broker end with its channel."""
+    cluster = with_topic()
+    size, taken = (CHANNELS + name + ",broker-id=2" for name in ("QueueSize", "RequestRateAndQueueTimeMs"))
+    before = cluster.metrics(1)
+    cluster.create_topic("u", {0: (2, 1)})
+    while not (waiting := [step for step in cluster.steps() if isinstance(step, TakeRequest) and step.broker == 2]):
+        cluster.step(cluster.steps()[0])
+    now = cluster.metrics(1)
+    assert now[size] > before[size] == 0
+    assert now[CHANNELS + "TotalQueueSize"] >= now[size]
+    cluster.step(waiting[0])
+    after = cluster.metrics(1)
+    assert (after[size], after[taken]) == (now[size] - 1, before[taken] + 1)
+    cluster.crash(2)
+    cluster.settle()
+    assert not {size, taken} & cluster.metrics(1).keys()
+
+
+@rows(
+    "release, first",
+    [
+        ("1.0", "GlobalPartitionCount"),
+        ("2.4", "TopicsIneligibleToDeleteCount"),
+        ("3.1", "FencedBrokerCount"),
+    ],
+)
+def test_a_gauge_is_there_since_its_release(release: str, first: str) -> None:
+    before = RELEASES[RELEASES.index(release) - 1]
+    assert GAUGE + first in Cluster((1,), release).metrics(1)
+    assert GAUGE + first not in Cluster((1,), before).metrics(1)
+
+
+def test_a_partition_without_replicas_is_no_failure() -> None:
+    """Where Kafka would throw, a context that keeps the number of imbalanced partitions goes on."""
+    context = context_of(control_design_of("3.9"), "3.9")
+    partition = TopicPartition("t", 0)
+    led = LeaderIsrAndControllerEpoch(LeaderAndIsr(2, 0, (2,)), 1)
+    context.update_partition_full_replica_assignment(partition, ReplicaAssignment((1, 2)))
+    context.put_partition_leadership_info(partition, led)
+    assert context.preferred_replica_imbalance_count() == 1
+    context.update_partition_full_replica_assignment(partition, ReplicaAssignment(()))
+    assert context.preferred_replica_imbalance_count() == 0
+    context.queue_topic_deletion({"t"})
+    context.remove_topic("t")
+    assert context.preferred_replica_imbalance_count() == 0
