@@ -14,12 +14,10 @@ of another release.
     GetData      /brokers/topics/t
     GetData      /brokers/topics/old/partitions/0/state
     GetData      /brokers/topics/t/partitions/0/state
+    GetData      /admin/preferred_replica_election
     GetData      /admin/reassign_partitions
     GetChildren  /admin/delete_topics
     to broker 2: UpdateMetadata
-    Create       /brokers/topics/t/partitions
-    Create       /brokers/topics/t/partitions/0
-    Create       /brokers/topics/t/partitions/0/state
     to broker 2: LeaderAndIsr
     to broker 2: UpdateMetadata
     GetData      /admin/preferred_replica_election
@@ -32,13 +30,18 @@ from collections.abc import Sequence
 from statemachines.controller.kafka_controller import kafka_controller
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.messages.control_requests import ControlRequest
+from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import (
     PERSISTENT_PATHS,
     PREFERRED_REPLICA_ELECTION,
     TopicAssignment,
+    TopicPartitionState,
     delete_topics_topic_path,
+    topic_partition_path,
+    topic_partition_state_path,
+    topic_partitions_path,
     topic_path,
 )
 from statemachines.zookeeper.server import Multi, ZooKeeper
@@ -55,6 +58,10 @@ def left_behind() -> ZooKeeper:
     zookeeper.create(None, "/brokers/ids/2")
     for topic in ("old", "t"):
         zookeeper.create(None, topic_path(topic), TopicAssignment(((0, ReplicaAssignment(BROKERS)),)))
+    for path in (topic_partitions_path("t"), topic_partition_path(T0)):
+        zookeeper.create(None, path)
+    led = LeaderAndIsr(leader=2, leader_epoch=0, isr=(2,))
+    zookeeper.create(None, topic_partition_state_path(T0), TopicPartitionState.encode(led, 1))
     zookeeper.create(None, delete_topics_topic_path("old"))
     zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0,))
     return zookeeper

@@ -378,15 +378,19 @@ MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
     (StartsWithoutPartitions, {}, "psm_domain"),
     (ForgetsTheOffline, {}, "rsm_domain"),
     (None, {"elect_if_created": False, "lost_replies": True}, "new_is_not_led"),
+]
+"""Other systems of clusters have the same."""
+OF_CHECKS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
     (LooksAfterNobody, {**CHECKED}, "balanced"),
     (LooksAfterEverybody, {**CHECKED, "imbalance_percentage": 100}, "lets_a_few_astray"),
 ]
+"""Only here a controller looks by itself whether preferred replicas lead."""
 
 
 @pytest.mark.parametrize(
     ("kind", "constants", "property_"),
-    MUTANTS,
-    ids=[f"{kind.__name__ if kind else 'switch'}-{name}" for kind, _, name in MUTANTS],
+    [*MUTANTS, *OF_CHECKS],
+    ids=[f"{kind.__name__ if kind else 'switch'}-{name}" for kind, _, name in (*MUTANTS, *OF_CHECKS)],
 )
 def test_a_mutant_breaks_the_property_that_is_there_for_it(
     kind: type[Any] | None, constants: dict[str, Any], property_: str
@@ -406,7 +410,7 @@ def test_every_property_is_broken_by_some_mutant() -> None:
         for each in Partitions(creation=creation, lost_replies=True, rebalances=True).properties
         if each.kind != "sometimes" and not each.name.startswith("zk.")
     }
-    assert {name for _, _, name in MUTANTS} == sought
+    assert {name for _, _, name in (*MUTANTS, *OF_CHECKS)} == sought
 
 
 # What exploration found that the rules for it did not have.
