@@ -91,9 +91,10 @@ def rebalance_candidates(
     ()
     """
     up, leaving = up_and_leaving(live, shutting_down)
-    if imbalance_ratio(broker, partitions) <= Fraction(percentage, 100):
+    preferring = _preferring(broker, partitions)
+    astray = _astray(broker, preferring)
+    if 100 * len(astray) <= percentage * len(preferring):
         return ()
-    astray = _astray(broker, _preferring(broker, partitions))
     if not in_sync:
         return tuple(astray) if broker in up - leaving else ()
     return tuple(
