@@ -235,7 +235,8 @@ class PartitionStateMachine(ZkStateMachine):
         if not self.design.change_together:
             begun = PartitionStateChange(ZkBatch.GetTopicPartitionStates, (), (), partitions, strategy)
             return self._go_on(begun._replace(to_come=tuple(valid)))
-        new = [each for each in valid if self.context.partition_state(each) is NewPartition]
+        is_new = {each: self.context.partition_state(each) is NewPartition for each in valid}
+        new = [each for each in valid if is_new[each]]
         updates = tuple(filter(None, map(self._first, new)))
         change = PartitionStateChange(
             ZkBatch.CreateTopicPartitions,
@@ -243,7 +244,7 @@ class PartitionStateMachine(ZkStateMachine):
             updates,
             partitions,
             strategy,
-            tuple(each for each in valid if each not in new),
+            tuple(each for each in valid if not is_new[each]),
         )
         return change if updates else self._hold_elections(change, change.to_elect)
 
