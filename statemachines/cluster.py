@@ -297,6 +297,7 @@ class Cluster:
             self.controllers[broker].startup()
             while self.controllers[broker].registers_first:
                 self.controllers[broker].go_on()
+            self._end_if_refused(broker)
 
     def shut_down(self, broker: BrokerId, attempts: int = CONTROLLED_SHUTDOWN_MAX_RETRIES) -> None:
         """A broker is told to stop: it asks the controller to be let go, and stops in any case.
@@ -660,6 +661,7 @@ class Cluster:
                     its.put(event)
             case ControllerStep(broker):
                 self.controllers[broker].go_on()
+                self._end_if_refused(broker)
             case ShutDownStep(broker):
                 self._go_on_stopping(broker)
             case CatchUp(replica, leader):
@@ -680,6 +682,12 @@ class Cluster:
     def _something_happens(self) -> None:
         for broker in self.brokers.values():
             broker.forget_refusals()
+
+    def _end_if_refused(self, broker: BrokerId) -> None:
+        """A broker whose registration was refused ends: another one has its node, or somebody made it by hand."""
+        if self.brokers[broker].is_running and not self.controllers[broker].me.is_running:
+            self._note(Failed(f"broker {broker} ends, for its node is there already"))
+            self._stop(broker)
 
     def _stop(self, broker: BrokerId) -> None:
         self._stopping.pop(broker, None)
@@ -773,7 +781,7 @@ class Cluster:
         Args:
             details: what Kafka writes and a cluster in memory does not keep.
         """
-        return znodes_of(self.zookeeper.state.nodes, self.release, self._unclean, details)
+        return znodes_of(self.zookeeper.state.nodes, self.release, self._unclean, self._racks, details)
 
     @staticmethod
     def from_znodes(
@@ -792,7 +800,13 @@ class Cluster:
         read = KafkaTree.read(tree)
         down, controller = read.brokers - read.live, read.controller
         cluster = Cluster(
-            sorted(read.brokers), release, down=down, controller=controller, unclean=read.unclean, logs=logs
+            sorted(read.brokers),
+            release,
+            down=down,
+            controller=controller,
+            unclean=read.unclean,
+            logs=logs,
+            racks=read.racks,
         )
         nodes = cluster.zookeeper.state.nodes
         before = max(0, read.controller_epoch - (controller is not None))  # who is elected raises it by one

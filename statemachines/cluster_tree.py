@@ -96,7 +96,11 @@ class Details(NamedTuple):
 
 
 def znodes_of(
-    nodes: Mapping[ZkPath, Node], release: str, unclean: bool, details: Details | None = None
+    nodes: Mapping[ZkPath, Node],
+    release: str,
+    unclean: bool,
+    racks: Mapping[BrokerId, str],
+    details: Details | None = None,
 ) -> dict[ZkPath, bytes]:
     """The tree of a cluster in memory as brokers of a release would have written it, parents first.
 
@@ -104,9 +108,12 @@ def znodes_of(
         nodes: what is in its ZooKeeper.
         release: of its brokers.
         unclean: whether unclean elections are permitted where a topic does not say.
+        racks: those of brokers that have one.
         details: what is not in its ZooKeeper.
     """
     details = details or Details()
+    in_racks = {broker: details.broker(broker)._replace(rack=rack) for broker, rack in racks.items()}
+    details = details._replace(brokers={**details.brokers, **in_racks})
     values = {**AT_START, CLUSTER_ID: details.cluster_id}
     if unclean and Release(release) >= Release("2.0.0"):
         values[DEFAULTS] = {UNCLEAN: "true"}
@@ -223,6 +230,12 @@ class KafkaTree(NamedTuple):
     def controller_epoch(self) -> ControllerEpoch:
         """Of the last controller; 0: there was none."""
         return int(self.values.get(CONTROLLER_EPOCH, 0))
+
+    @property
+    def racks(self) -> dict[BrokerId, str]:
+        """Those of brokers that are registered with one."""
+        its = ((path, self.values[path].rack) for path in self.values if parent_of(path) == BROKER_IDS)
+        return {int(name_of(path)): rack for path, rack in its if rack is not None}
 
     @property
     def unclean(self) -> bool:

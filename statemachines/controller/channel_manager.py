@@ -15,6 +15,9 @@ without channel is logged and dropped. Requests of two controllers to one broker
 Each step of a thread is a method: `take`, then `broken` any number of times, then `answered`. `exchange` goes through
 them for who has no network.
 
+What Kafka keeps of a broker in a ControllerBrokerStateInfo is here the queue, the thread and what is read of them;
+the network client, the node's address, the request's configuration and its logger are left out.
+
 Left out: connections, timeouts (`controller.socket.timeout.ms`), the pause before a request is sent again
 (`RETRY_BACKOFF_MS`), and metrics of time. A request that was sent over a connection that broke is taken to be handled
 before it is sent again, or not at all; on a real broker two threads may handle the two in any order.

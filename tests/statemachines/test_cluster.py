@@ -566,6 +566,18 @@ def test_a_broker_that_stops_does_not_wait_for_one_that_is_gone() -> None:
     assert cluster.live == {3}
 
 
+@rows("release", RELEASES)
+def test_a_broker_whose_node_was_made_by_hand_does_not_start(release: str) -> None:
+    cluster = with_topic(release)
+    cluster.crash(2)
+    cluster.settle()
+    cluster.zookeeper.create(None, f"{BROKER_IDS}/2")
+    cluster.restart(2)
+    cluster.settle()
+    assert cluster.live == {1, 3}
+    assert any("broker 2 ends, for its node is there already" in str(each) for each in cluster.history)
+
+
 @rows("release", ["0.11", "1.0"])
 def test_a_cluster_in_which_no_controller_can_take_over_says_that_it_comes_to_no_rest(release: str) -> None:
     """A topic's nodes are gone, but for that which asks for its deletion; real brokers go on for ever, too."""

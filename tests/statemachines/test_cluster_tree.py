@@ -51,6 +51,14 @@ def led(cluster: Cluster) -> list[object]:
     return [(partition, *status[:3]) for partition, status in cluster.partitions().items()]
 
 
+def test_racks_stand_in_registrations_and_are_read_from_them() -> None:
+    cluster = Cluster((1, 2, 3), racks={1: "a", 2: "a", 3: "b"})
+    assert json.loads(cluster.znodes()["/brokers/ids/3"])["rack"] == "b"
+    again = Cluster.from_znodes(cluster.znodes())
+    again.create_topic("t", partitions=2, replication_factor=2)
+    assert [each.assignment.replicas for each in again.partitions().values()] == [(1, 3), (3, 2)]
+
+
 @rows("release", RELEASES)
 def test_a_cluster_is_made_again_of_its_nodes(release: str) -> None:
     """It has the same nodes, and keeps them when its controller has taken over."""

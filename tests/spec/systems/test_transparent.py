@@ -1,0 +1,20 @@
+"""What is shipped is explored at full speed: no rule of it is opaque, with whatever code comes into its reach."""
+
+from __future__ import annotations
+
+import pytest
+
+from spec.atlas.instances import PinnedInstance, instances
+from spec.checking.local.transparency import opaque
+from spec.checking.model import Model
+
+EACH = {instance.system: instance for instance in instances()}
+"""One of each system."""
+MORE = [each for each in instances() if each.constants.get("rebalances")][:1]
+"""What brings more code into reach."""
+
+
+@pytest.mark.parametrize("instance", [*EACH.values(), *MORE], ids=lambda instance: instance.name)
+def test_no_rule_is_opaque(instance: PinnedInstance) -> None:
+    """Else each of its evaluations would be made on plain values, which takes several times as long."""
+    assert opaque(Model(instance.specification())) == {}
