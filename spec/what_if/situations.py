@@ -113,11 +113,10 @@ def situations(
         event.require_known(cluster, release)
         if event.unexplored:
             raise UsageError(f"{event}, with --any-order: {event.unexplored}")
-    by_default = cluster.permits_unclean(release) or AllowUnclean() in events
-    of_topics = {event.topic for event in events if isinstance(event, AllowUnclean)}
-    for event in events:
         if isinstance(event, AllowUnclean) and event.topic not in (None, *cluster.topics):
             raise UsageError(f"{event}: there is no topic {event.topic}; there are {', '.join(cluster.topics)}")
+    by_default = cluster.permits_unclean(release) or AllowUnclean() in events
+    of_topics = {event.topic for event in events if isinstance(event, AllowUnclean)}
     planned, targets = tuple(_planned(cluster, events)), _targets(cluster, events)
     found: dict[Situation, list[TopicPartition]] = {}
     for partition, status in sorted(cluster.partitions.items()):
