@@ -410,7 +410,8 @@ class Cluster:
             sorted(self._registered()),
             racks=self._racks,
         )
-        self.zookeeper.set(None, topic_path(name), TopicAssignment.encode({**assignments, **_assigned(name, added)}))
+        new = {TopicPartition(name, number): ReplicaAssignment(brokers) for number, brokers in added.items()}
+        self.zookeeper.set(None, topic_path(name), TopicAssignment.encode({**assignments, **new}))
         self._something_happens()
 
     def _need_no_changes_of(self, topic: TopicName, assignments: Mapping[TopicPartition, ReplicaAssignment]) -> None:
@@ -820,17 +821,3 @@ class Cluster:
 def _each_once(name: str, brokers: Iterable[BrokerId]) -> tuple[BrokerId, ...]:
     """Brokers in any order."""
     return in_order(name, tuple(brokers) if isinstance(brokers, Iterable) else brokers)
-
-
-def _assigned(
-    topic: TopicName, replicas: Mapping[PartitionId, Sequence[BrokerId]]
-) -> dict[TopicPartition, ReplicaAssignment]:
-    """What a topic's node says of these partitions.
-
-    Raises:
-        InvalidBrokers: a broker stands there twice, or is no broker's id.
-    """
-    return {
-        (each := TopicPartition(topic, partition)): ReplicaAssignment(tuple(brokers)).checked(each)
-        for partition, brokers in replicas.items()
-    }
