@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from statemachines.controller.alter_partition import AlterPartitionRequest
 from statemachines.controller.calls import Call, EventFailure, call
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, NO_BROKER
 from statemachines.controller.kafka_controller import KafkaController, kafka_controller
@@ -279,3 +280,21 @@ def test_who_cannot_register_is_no_controller(release: str) -> None:
     brokers.its[1].startup()
     brokers.settle()
     assert (brokers.its[1].is_running, brokers.its[1].active) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("release", "refused"),
+    [("2.1", set()), ("2.2", {"election"}), ("2.6", {"election"}), ("2.7", {"election", "move"})],
+)
+def test_who_waits_when_a_controller_is_shut_down_is_refused(release: str, refused: set[str]) -> None:
+    """Of an election since 2.2, of a reassignment since 2.7; a leader that asks for an ISR never."""
+    brokers = Brokers(release)
+    its, work = brokers.its[brokers.active[0]], brokers.its[brokers.active[0]].events
+    brokers.answers.clear()
+    by_admin = (ElectionType.PREFERRED, ElectionTrigger.AdminClientTriggered)
+    its.put(call(work.process_replica_leader_election, (T0,), *by_admin))
+    its.put(call(work.process_api_partition_reassignment, ((T0, (1,)),)))
+    its.put(call(work.process_alter_partition, AlterPartitionRequest(0, 0, ())))
+    its.shutdown()
+    answered = {((T0, Errors.NOT_CONTROLLER),): "election", (): "move"}
+    assert {answered[each] for each in brokers.answers} == refused
