@@ -83,12 +83,12 @@ class TimedController(ClusterController):
         self.events_taken: defaultdict[str, Share] = defaultdict(Share)
         self._share = Share()
 
-    def go_on(self) -> None:
+    def advance(self) -> None:
         """Do the next step; what belongs to no event counts for none."""
         if self.event is None:
             self._share = Share()
         began = time.perf_counter()
-        super().go_on()
+        super().advance()
         self._share.seconds += time.perf_counter() - began
 
     def _begin(self, event: Call) -> None:

@@ -35,7 +35,7 @@ SYSTEMS: Final[dict[str, type[Specification]]] = {
 SIZES: Final = (
     Size("controller-election", {"brokers": 2, "elections": 1}, 1.3e4),
     Size("controller-election", {"brokers": 2}, 1.3e5),
-    Size("controller-election", {"elections": 1, "crashes": False, "operator": False}, 7.4e5),
+    Size("controller-election", {"elections": 1, "crashes": False, "operator_deletes": False}, 7.4e5),
     Size("controller-election", {}, 4.8e7),
     Size("controller-election", {"elections": 3}, 5e7, 50_000_000),
     Size("replication", {**KIP_320, "brokers": 2, "max_leader_epoch": 2}, 6e3),

@@ -34,7 +34,7 @@ recipients that are not up.
 
 Two functions stand beside the strategies: `initialize_leader_and_isr` elects for a partition that never had a
 leader, and `rebalance_candidates` finds the partitions to give back to their preferred leader. The strategies are
-those of 1.1 to 3.9; from 1.1 to 2.0 `leader_for_controlled_shutdown_untold` is in the place of one of them.
+those of 1.1 to 3.9; from 1.1 to 2.0 `leader_for_controlled_shutdown_1_1` is in the place of one of them.
 
 Which brokers are assigned to a partition is decided before any election: `assign_replicas_to_brokers` places the
 replicas of a new topic, `create_new_partitions_assignment` those of partitions that a topic gets later.
@@ -56,7 +56,7 @@ from election.strategies import (
     UNCLEAN,
     Strategy,
     leader_for_controlled_shutdown,
-    leader_for_controlled_shutdown_untold,
+    leader_for_controlled_shutdown_1_1,
     leader_for_offline,
     leader_for_preferred_replica,
     leader_for_reassign,
@@ -78,7 +78,7 @@ __all__ = [
     "imbalance_ratio",
     "initialize_leader_and_isr",
     "leader_for_controlled_shutdown",
-    "leader_for_controlled_shutdown_untold",
+    "leader_for_controlled_shutdown_1_1",
     "leader_for_offline",
     "leader_for_preferred_replica",
     "leader_for_reassign",

@@ -54,10 +54,10 @@ def imbalance_ratio(broker: BrokerId, partitions: Mapping[Name, Partition]) -> F
     >>> imbalance_ratio(1, partitions)
     Fraction(1, 2)
     """
-    preferring = _preferring(broker, partitions)
+    preferring = _partitions_preferring(broker, partitions)
     if not preferring:
         return Fraction(0)
-    return Fraction(len(_astray(broker, preferring)), len(preferring))
+    return Fraction(len(_not_led_by_preferred(broker, preferring)), len(preferring))
 
 
 def rebalance_candidates(
@@ -91,8 +91,8 @@ def rebalance_candidates(
     ()
     """
     up, leaving = up_and_leaving(live, shutting_down)
-    preferring = _preferring(broker, partitions)
-    astray = _astray(broker, preferring)
+    preferring = _partitions_preferring(broker, partitions)
+    astray = _not_led_by_preferred(broker, preferring)
     if 100 * len(astray) <= percentage * len(preferring):
         return ()
     if not in_sync:
@@ -104,14 +104,14 @@ def rebalance_candidates(
     )
 
 
-def _preferring(broker: BrokerId, partitions: Mapping[Name, Partition]) -> dict[Name, Partition]:
+def _partitions_preferring(broker: BrokerId, partitions: Mapping[Name, Partition]) -> dict[Name, Partition]:
     in_order("broker", (broker,))
     for name, partition in partitions.items():
         _check(name, partition)
     return {name: partition for name, partition in partitions.items() if tuple(partition.replicas[:1]) == (broker,)}
 
 
-def _astray(broker: BrokerId, preferring: Mapping[Name, Partition]) -> dict[Name, Partition]:
+def _not_led_by_preferred(broker: BrokerId, preferring: Mapping[Name, Partition]) -> dict[Name, Partition]:
     return {
         name: partition
         for name, partition in preferring.items()

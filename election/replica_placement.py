@@ -95,7 +95,7 @@ def assign_replicas_to_brokers(
         if number < 0:
             raise ValueError(f"{name}: {number}, allowed are the integers from 0 on")
 
-    counted = _counted(ordered, racks or {}, mode)
+    counted = _by_count(ordered, racks or {}, mode)
     ring = _rack_alternated(counted) if counted else ordered
     rack_of = counted or dict.fromkeys(ordered, "")
     number_of_racks = len(set(rack_of.values()))
@@ -163,7 +163,7 @@ def create_new_partitions_assignment(
     )
 
 
-def _counted(
+def _by_count(
     brokers: tuple[BrokerId, ...], racks: Mapping[BrokerId, str], mode: RackAwareMode
 ) -> dict[BrokerId, str]:
     """The racks of these brokers, or none if they do not count."""

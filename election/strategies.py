@@ -195,7 +195,7 @@ def leader_for_controlled_shutdown(
     return NO_ELIGIBLE_LEADER
 
 
-def leader_for_controlled_shutdown_untold(
+def leader_for_controlled_shutdown_1_1(
     replicas: Sequence[Id],
     isr: Sequence[Id],
     live: Collection[Id],
@@ -207,12 +207,12 @@ def leader_for_controlled_shutdown_untold(
 
     Brokers that are shutting down are not told, and the old leader goes on as one [KAFKA-7482].
 
-    >>> leader_for_controlled_shutdown_untold(replicas=(1, 2, 3), isr=(1, 2, 3), live={1, 3}, shutting_down={1})
+    >>> leader_for_controlled_shutdown_1_1(replicas=(1, 2, 3), isr=(1, 2, 3), live={1, 3}, shutting_down={1})
     ElectionResult(leader=3, isr=(2, 3), recipients=(3,), unclean=False)
     """
     elected = leader_for_controlled_shutdown(replicas, isr, live, shutting_down=shutting_down, unclean=unclean)
-    told = tuple(broker for broker in elected.recipients if broker not in shutting_down)
-    return elected._replace(recipients=told)
+    recipients = tuple(broker for broker in elected.recipients if broker not in shutting_down)
+    return elected._replace(recipients=recipients)
 
 
 STRATEGIES: Final[Mapping[str, Strategy]] = MappingProxyType(

@@ -32,7 +32,7 @@ Broker 1 does what the controller says, but begins to fetch nothing. It follows 
 
 from statemachines import Cluster
 from statemachines.cluster_history import Sent
-from statemachines.cluster_steps import CatchUp, ChangeIsr, ShutDownStep
+from statemachines.cluster_steps import AdvanceShutdown, CatchUp, ChangeIsr
 from statemachines.messages.control_requests import UpdateMetadataRequest
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 
@@ -72,11 +72,11 @@ def main(release: str = "3.9") -> None:
     print(f"broker 1 fetches {fetched(cluster)}")
     cluster.shut_down(1, attempts=2)
     done = len(cluster.history)
-    while (step := cluster.steps()[0]) != ShutDownStep(1, "Stopped"):
-        if step == ShutDownStep(1, "Backoff"):
+    while (step := cluster.steps()[0]) != AdvanceShutdown(1, "Stopped"):
+        if step == AdvanceShutdown(1, "Backoff"):
             logs.behind = frozenset()
             step = cluster.steps()[0]
-        if isinstance(step, ShutDownStep | CatchUp | ChangeIsr):
+        if isinstance(step, AdvanceShutdown | CatchUp | ChangeIsr):
             print(step)
         cluster.step(step)
         for effect in cluster.history[done:]:

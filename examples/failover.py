@@ -82,8 +82,8 @@ def main(release: str = "0.10.2") -> None:
 
     controller = kafka_controller(1, zookeeper, send, release, ask=ask)
     controller.startup()
-    while controller.has_work and not controller.me.started:
-        controller.go_on()
+    while controller.has_work and not controller.me.failover_done:
+        controller.advance()
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ class RaftElection(Specification[Servers]):
         return len(s.heartbeats[term]) <= 1
 
     @sometimes
-    def two_lead(self, s: Servers) -> bool:
+    def two_leaders(self, s: Servers) -> bool:
         """A leader does not know yet that another leads in a later term."""
         return list(s.role.values()).count("leader") > 1
 

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Final
 
 from spec.atlas.anomalies import anomalies, anomaly_named
+from spec.by_release import RELEASES, release_named
 from spec.checking.check import check, silent
 from spec.checking.exploration import OnProgress
+from spec.controller_life import transitions
 from spec.language.errors import UsageError
-from spec.life import moves
-from spec.releases import RELEASES, release_named
 from spec.reports import sequence_diagram
-from statemachines.drawing import controller_diagram, diagrams
+from statemachines.drawing import controller_diagram, table_diagrams
 
-NAMES: Final = (*diagrams.DIAGRAMS, "controller")
+NAMES: Final = (*table_diagrams.DIAGRAMS, "controller")
 """What there are pictures of."""
-FORMATS: Final = tuple(diagrams.FORMATS)
+FORMATS: Final = tuple(table_diagrams.FORMATS)
 """What they can be drawn as."""
 GENERATIONS: Final = ("0.10.2", "1.0", "2.0", "3.9")
 """The releases whose controllers are drawn in `diagrams/`: the last one of each generation."""
@@ -31,7 +31,7 @@ ANOMALIES: Final = ("B1", "B4", "B6", "B7", "B20", "K1")
 """The anomalies that are drawn there."""
 _PICTURES: Final = (
     *(("controller", release) for release in GENERATIONS),
-    *((each, None) for each in diagrams.DIAGRAMS),
+    *((each, None) for each in table_diagrams.DIAGRAMS),
     *((each, None) for each in ANOMALIES),
 )
 FILES: Final[Mapping[str, tuple[str, str, str | None]]] = {
@@ -57,10 +57,10 @@ def drawn(what: str, form: str, release: str | None = None, on_progress: OnProgr
     named = release and release_named(release, dict.fromkeys(RELEASES))
     if what == "controller":
         named = named or RELEASES[-1]
-        life = controller_diagram.picture_of(named, moves(named, on_progress))
+        life = controller_diagram.picture_of(named, transitions(named, on_progress))
         return controller_diagram.FORMATS[form](life)
-    table = diagrams.DIAGRAMS[what]
-    return diagrams.FORMATS[form](table.at(named) if named else table)
+    table = table_diagrams.DIAGRAMS[what]
+    return table_diagrams.FORMATS[form](table.at(named) if named else table)
 
 
 def _anomaly(what: str, form: str, release: str | None, on_progress: OnProgress) -> str:

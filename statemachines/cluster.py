@@ -3,11 +3,11 @@
 What befalls it is a method: brokers crash, topics are created, partitions move. A method only makes it happen: it
 ends a session, writes a node, or puts a request into the controller's queue. What follows is a number of steps:
 
-    TakeRequest     a broker takes the next request from a controller's channel, and answers
-    ControllerStep  a broker's controller takes its next event, or makes the next batch of requests to ZooKeeper
-    ShutDownStep    a broker that was told to stop goes on: it asks the controller, waits, or stops
-    CatchUp         a follower catches up with its leader, which is to take it into the ISR
-    ChangeIsr       a leader asks the controller for ISRs; until 2.6 it tells the controller of them
+    TakeRequest        a broker takes the next request from a controller's channel, and answers
+    AdvanceController  a broker's controller takes its next event, or makes the next batch of requests to ZooKeeper
+    AdvanceShutdown    a broker that was told to stop goes on: it asks the controller, waits, or stops
+    CatchUp            a follower catches up with its leader, which is to take it into the ISR
+    ChangeIsr          a leader asks the controller for ISRs; until 2.6 it tells the controller of them
 
 `steps()` says which can happen next, `step()` does one, and `settle()` goes on until nothing is left: in a fixed
 order, in which all is quiet before ISRs change, or in an order that is drawn by a seed. What happened is `history`.
@@ -30,7 +30,7 @@ from election.brokers import in_order
 from election.ids import BrokerId
 from election.replica_placement import assign_replicas_to_brokers, create_new_partitions_assignment
 from statemachines.admin import checked_targets, validate_topic_create
-from statemachines.broker.broker import Broker, CaughtUp, Logs
+from statemachines.broker.broker import AlwaysCaughtUp, Broker, Logs
 from statemachines.broker.kafka_server import (
     CONTROLLED_SHUTDOWN_MAX_RETRIES,
     AskController,
@@ -40,7 +40,7 @@ from statemachines.broker.kafka_server import (
 )
 from statemachines.cluster_controller import ClusterController
 from statemachines.cluster_history import Effect, Elected, Failed, PartitionStatus, RecordingZooKeeper
-from statemachines.cluster_steps import CatchUp, ChangeIsr, ControllerStep, ShutDownStep, Step, TakeRequest
+from statemachines.cluster_steps import AdvanceController, AdvanceShutdown, CatchUp, ChangeIsr, Step, TakeRequest
 from statemachines.cluster_tree import Details, KafkaTree, znodes_of
 from statemachines.controller.alter_partition import AlterPartitionResponse
 from statemachines.controller.calls import Call
@@ -73,7 +73,7 @@ from statemachines.messages.zk_data import (
 from statemachines.releases import RELEASES, Release
 from statemachines.zookeeper.tree import ZkPath, add_nodes
 
-__all__ = ["Cluster", "NoRest"]
+__all__ = ["Cluster", "NotSettled"]
 
 P = TypeVar("P", bound=tuple[TopicName, PartitionId])
 """A partition, as a `TopicPartition` or as a pair."""
@@ -89,11 +89,11 @@ HANDLERS: Final = ControllerEventProcessor
 """The handlers of the controller's events."""
 
 
-MOST_ELECTIONS: Final = 100
+MAX_ELECTIONS: Final = 100
 """After so many elections of controllers a cluster is taken to come to no rest."""
 
 
-class NoRest(RuntimeError):
+class NotSettled(RuntimeError):
     """A cluster comes to no rest, as in Kafka: no controller can take over, and another one tries."""
 
 
@@ -174,7 +174,7 @@ class Cluster:
         """What each broker is as a controller, active or not."""
         self.brokers: dict[BrokerId, Broker] = {}
         for broker in sorted(ids):
-            self._add(broker, CaughtUp() if logs is None else logs)
+            self._add(broker, AlwaysCaughtUp() if logs is None else logs)
         for broker in sorted(set(self.brokers) - set(down)):
             self.brokers[broker].start()
             self.controllers[broker].begin()
@@ -296,7 +296,7 @@ class Cluster:
             self.brokers[broker].start()
             self.controllers[broker].startup()
             while self.controllers[broker].registers_first:
-                self.controllers[broker].go_on()
+                self.controllers[broker].advance()
             self._end_if_refused(broker)
 
     def shut_down(self, broker: BrokerId, attempts: int = CONTROLLED_SHUTDOWN_MAX_RETRIES) -> None:
@@ -450,14 +450,14 @@ class Cluster:
                 broker's id; until 2.3 a partition is not to move any more. Nothing has happened.
         """
         asked = checked_targets(targets)
-        moves = [(partition, target) for partition, target in asked if target is not None]
-        if not self.design.kip_455 and len(moves) < len(asked):
+        reassigned = [(partition, target) for partition, target in asked if target is not None]
+        if not self.design.kip_455 and len(reassigned) < len(asked):
             raise ValueError("until 2.3 a reassignment cannot be cancelled")
         self._something_happens()
         if self.design.kip_455:
             event = Call(HANDLERS.process_api_partition_reassignment.__name__, (asked,))
             self._ask(event, self._noting_refusals("reassignment"))
-        elif refused := self._refused_by_tool(moves):
+        elif refused := self._refused_by_tool(reassigned):
             self._note(Failed(f"the reassignment is refused: {refused}"))
         else:
             self.zookeeper.create(None, REASSIGN_PARTITIONS, asked)
@@ -571,11 +571,11 @@ class Cluster:
 
         Raises:
             ValueError: the seed is no integer; nothing has happened.
-            NoRest: one controller after the other is elected, without end.
+            NotSettled: one controller after the other is elected, without end.
         """
         if not (seed is None or isinstance(seed, int)):
             raise ValueError(f"seed: {reprlib.repr(seed)}, allowed are integers, or None")
-        last = self._elections + MOST_ELECTIONS
+        last = self._elections + MAX_ELECTIONS
         if seed is not None:
             chance = random.Random(seed)
             while steps := self.steps():
@@ -588,7 +588,7 @@ class Cluster:
 
     def _require_rest(self, last: int) -> None:
         if self._elections > last:
-            raise NoRest(f"the cluster comes to no rest: {MOST_ELECTIONS} controllers followed each other by now")
+            raise NotSettled(f"the cluster comes to no rest: {MAX_ELECTIONS} controllers followed each other by now")
 
     def _by_urgency(self) -> Iterator[Sequence[Step]]:
         """What can happen next, by kinds; a step that another of its kind has made needless does nothing."""
@@ -598,24 +598,28 @@ class Cluster:
             for broker, queue in each.channels.state.message_queues.items()
             if queue and self.brokers[broker].is_running
         ]
-        working = [self.controllers[broker] for broker in self.live if self._goes_on(self.controllers[broker])]
+        working = [
+            self.controllers[broker] for broker in self.live if self._is_still_controller(self.controllers[broker])
+        ]
         working.sort(key=lambda each: (not each.has_session, each.broker))  # without a session it registers last
-        yield [ControllerStep(each.broker, each.next_step) for each in working]
+        yield [AdvanceController(each.broker, each.next_step) for each in working]
         yield from self._stopping_steps(waiting=False)
         yield self._catching_up()
         leaders = {
-            broker: each.isrs_to_tell for broker, each in self.brokers.items() if self._reaches_controller(broker)
+            broker: each.isr_changes_to_send
+            for broker, each in self.brokers.items()
+            if self._reaches_controller(broker)
         }
         yield [ChangeIsr(each) for each in sorted(filter(leaders.get, leaders), key=lambda each: leaders[each][0])]
         yield from self._stopping_steps(waiting=True)
 
-    def _goes_on(self, controller: ClusterController) -> bool:
+    def _is_still_controller(self, controller: ClusterController) -> bool:
         """Whether a controller has a step. One that hears late has none until another is elected, if others run."""
         late = controller.broker in self._late and not (controller.is_busy and controller.active)
         waits = late and self.controller is None and bool(self.live - self._late)
         return controller.has_work and not waits
 
-    def _stopping_steps(self, waiting: bool) -> Iterator[Sequence[ShutDownStep]]:
+    def _stopping_steps(self, waiting: bool) -> Iterator[Sequence[AdvanceShutdown]]:
         """Of brokers that stop, one by one: those that wait for another attempt, or the others."""
         for broker in tuple(self._stopping):
             due, awaits = self.brokers[broker].shutdown, self.brokers[broker].awaits_controller
@@ -623,7 +627,7 @@ class Cluster:
             ends = isinstance(due, Stopped) and not self.controllers[broker].is_running
             awaits = awaits or (ends and self.controllers[broker].is_busy)
             if waits is waiting and not awaits:
-                yield [ShutDownStep(broker, "Begin" if due is None else type(due).__name__)]
+                yield [AdvanceShutdown(broker, "Begin" if due is None else type(due).__name__)]
 
     def _catching_up(self) -> list[CatchUp]:
         """By partitions, the preferred replicas first."""
@@ -631,7 +635,7 @@ class Cluster:
             CatchUp(replica, leader)
             for leader in sorted(self.live)
             if self.design.alter_partition or self.controllers[leader].has_session  # until 2.6 it writes the ISR
-            for replica in self.brokers[leader].joining()
+            for replica in self.brokers[leader].replicas_that_may_join()
             if self._may_join(replica, leader)
         ]
         return sorted(found, key=lambda each: each.replica.topic_partition)
@@ -660,10 +664,10 @@ class Cluster:
                 event = None if received is None else event_of(received)
                 if event is not None:
                     its.put(event)
-            case ControllerStep(broker):
-                self.controllers[broker].go_on()
+            case AdvanceController(broker):
+                self.controllers[broker].advance()
                 self._end_if_refused(broker)
-            case ShutDownStep(broker):
+            case AdvanceShutdown(broker):
                 self._go_on_stopping(broker)
             case CatchUp(replica, leader):
                 self.brokers[leader].has_caught_up(replica)
@@ -682,7 +686,7 @@ class Cluster:
 
     def _something_happens(self) -> None:
         for broker in self.brokers.values():
-            broker.forget_refusals()
+            broker.retry_refused_isrs()
 
     def _end_if_refused(self, broker: BrokerId) -> None:
         """A broker whose registration was refused ends: another one has its node, or somebody made it by hand."""
@@ -703,10 +707,10 @@ class Cluster:
         else:
             self.controllers[controller].ask(event, reply)
 
-    def _refused_by_tool(self, moves: Sequence[tuple[TopicPartition, tuple[BrokerId, ...]]]) -> str:
+    def _refused_by_tool(self, reassigned: Sequence[tuple[TopicPartition, tuple[BrokerId, ...]]]) -> str:
         """Why `kafka-reassign-partitions.sh` does not write a node; empty: it does."""
         partitions = self.partitions()
-        for partition, target in moves:
+        for partition, target in reassigned:
             if partition not in partitions:
                 return f"there is no partition {partition}"
             if strangers := {*target} - self.brokers.keys():
@@ -748,7 +752,7 @@ class Cluster:
                 stopping.shut_down(self._stopping[broker])
             case FindController() as step:
                 responses = stopping.ask_zookeeper(server.requests(step))
-                stopping.shutdown = server.found(step, responses)
+                stopping.shutdown = server.controller_found(step, responses)
             case AskController(_, controller, request):
                 if not self.brokers[controller].is_running:
                     stopping.shutdown_answered(None)
@@ -762,7 +766,7 @@ class Cluster:
                 event = Call(HANDLERS.process_controlled_shutdown.__name__, tuple(request))
                 self.controllers[controller].ask(event, answered)
             case Backoff() as step:
-                stopping.shutdown = server.waited(step)
+                stopping.shutdown = server.backed_off(step)
             case Stopped():
                 its = self.controllers[broker]
                 if its.is_running:

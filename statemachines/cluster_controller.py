@@ -11,16 +11,16 @@ from typing import Any, Final
 
 from election.ids import BrokerId
 from statemachines.cluster_history import Effect, Elected, Failed, Sent
-from statemachines.controller.agenda import Do
+from statemachines.controller.agenda import ControllerStep
 from statemachines.controller.calls import Call, call
 from statemachines.controller.control_design import control_design_of
+from statemachines.controller.controller_process import Answer, ControllerProcess
 from statemachines.controller.design import design_of
 from statemachines.controller.event_driver import ReleaseChannels
 from statemachines.controller.event_processor import event_processor
 from statemachines.controller.kafka_controller import KafkaController, QueuedEvent
 from statemachines.controller.metrics import CountingChannels, context_of, update_metrics
-from statemachines.controller.process import Answer, ControllerProcess
-from statemachines.controller.state_change import Processed
+from statemachines.controller.state_change import EventDone
 from statemachines.controller.threads import BEGIN
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.zookeeper.server import ZooKeeper
@@ -29,7 +29,14 @@ __all__ = ["ClusterController", "Reply"]
 
 Reply = Callable[[Any], object]
 """What is told an answer."""
-REGISTERING: Final = frozenset({Do.Connect, Do.RegisterBroker, Do.CheckRegistration, Do.DeleteRegistration})
+REGISTERING: Final = frozenset(
+    {
+        ControllerStep.Connect,
+        ControllerStep.RegisterBroker,
+        ControllerStep.CheckRegistration,
+        ControllerStep.DeleteRegistration,
+    }
+)
 
 
 class ClusterController(KafkaController):
@@ -114,14 +121,14 @@ class ClusterController(KafkaController):
             return ""
         if self.event is not None:
             return self.event.method
-        for agenda in (self.me.listening, self.me.doing):
+        for agenda in (self.me.listener_agenda, self.me.agenda):
             if agenda:
                 return agenda[0].name
         if self.has_lost_session:
             return "begin anew"
-        told = self.zookeeper.state.events[self.me.session]
-        if told:
-            return f"{told[0].type.name} {told[0].path}"
+        events = self.zookeeper.state.events[self.me.session]
+        if events:
+            return f"{events[0].type.name} {events[0].path}"
         waits: QueuedEvent = (*self.posted, *self.queue)[0]
         return waits.method if isinstance(waits, Call) else str(waits)
 
@@ -141,7 +148,9 @@ class ClusterController(KafkaController):
     @property
     def registers_first(self) -> bool:
         """Whether its broker registers before it takes requests, since 1.1, and has not done so yet."""
-        return Do.RegisterBroker in self.me.doing or any(map(self.me.about_to, REGISTERING - {Do.Connect}))
+        return ControllerStep.RegisterBroker in self.me.agenda or any(
+            map(self.me.about_to, REGISTERING - {ControllerStep.Connect})
+        )
 
     def stop_with_session(self) -> None:
         """Its broker ends, and its session with it."""
@@ -160,15 +169,15 @@ class ClusterController(KafkaController):
         for machine in (self.events.partition_state_machine, self.events.replica_state_machine):
             machine.unclean_leader_election_enable = unclean
 
-    def _goes_through(self, me: ControllerProcess, said: str) -> Answer:
+    def _failover_goes_through(self, me: ControllerProcess, said: str) -> Answer:
         self._configure(self._unclean())
         self._note(Elected(self.broker, me.epoch))
-        return super()._goes_through(me, said)
+        return super()._failover_goes_through(me, said)
 
     def _went_on(self, step: Any) -> None:
         event = self.event
         super()._went_on(step)
-        if isinstance(step, Processed) and step.failure is not None and event is not None:
+        if isinstance(step, EventDone) and step.failure is not None and event is not None:
             self._note(Failed(f"{event.method} was cut short: {step.failure}"))
 
     def _send(self, broker: BrokerId, request: ControlRequest) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from election.ids import BrokerId
 from statemachines.messages.topic_partition import PartitionAndReplica
 
-__all__ = ["CatchUp", "ChangeIsr", "ControllerStep", "ShutDownStep", "Step", "TakeRequest"]
+__all__ = ["CatchUp", "ChangeIsr", "AdvanceController", "AdvanceShutdown", "Step", "TakeRequest"]
 
 
 class TakeRequest(NamedTuple):
@@ -23,7 +23,7 @@ class TakeRequest(NamedTuple):
         return f"broker {self.broker} takes {self.request} of controller {self.controller}"
 
 
-class ControllerStep(NamedTuple):
+class AdvanceController(NamedTuple):
     """The controller on a broker goes on."""
 
     broker: BrokerId
@@ -33,7 +33,7 @@ class ControllerStep(NamedTuple):
         return f"the controller on broker {self.broker} goes on: {self.event}"
 
 
-class ShutDownStep(NamedTuple):
+class AdvanceShutdown(NamedTuple):
     """A broker that stops goes on."""
 
     broker: BrokerId
@@ -62,5 +62,5 @@ class ChangeIsr(NamedTuple):
         return f"broker {self.leader} tells the controller of ISRs"
 
 
-Step: TypeAlias = TakeRequest | ControllerStep | ShutDownStep | CatchUp | ChangeIsr
+Step: TypeAlias = TakeRequest | AdvanceController | AdvanceShutdown | CatchUp | ChangeIsr
 """What can happen next."""

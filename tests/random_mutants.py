@@ -13,7 +13,7 @@ Survivors that change nothing, so that no test could tell:
 
     broker/broker           an epoch that is not above, in place of the same: it is never below
     broker/log/truncation   a log that begins at -1 instead of 0 by default: there is no offset below 0
-    controller_calls        a batch asked by its last request whether it reads, not by its first: all do, or none
+    event_thread            a batch asked by its last request whether it reads, not by its first: all do, or none
     controller_process      a length that is not 0, in place of one above 0
     kafka_zk_client         what an exception says that is caught wherever it is raised
     partition_state_machine zip without strict: that there is an answer to each request has been looked at before
@@ -46,8 +46,8 @@ from cosmic_ray.plugins import get_operator, operator_names
 PACKAGES = ("election", "statemachines")
 CONCERNED = (
     "tests/election tests/statemachines tests/spec/parts tests/spec/systems tests/spec/scenarios tests/spec/what_if "
-    "tests/spec/test_life.py tests/spec/test_diagrams.py tests/spec/atlas tests/spec/cli tests/kafka tests/zookeeper "
-    "tests/test_examples.py tests/test_tutorial.py tests/test_docstrings.py"
+    "tests/spec/test_controller_life.py tests/spec/test_diagrams.py tests/spec/atlas tests/spec/cli tests/kafka "
+    "tests/zookeeper tests/test_examples.py tests/test_tutorial.py tests/test_docstrings.py"
 )
 """What of `make test` depends on them."""
 PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not long and not spark")

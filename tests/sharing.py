@@ -27,7 +27,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
     "Kafka": ("tests/kafka/",),
     "controller's moves": (
         "tests/spec/test_diagrams.py",
-        "tests/spec/test_life.py",
+        "tests/spec/test_controller_life.py",
         "tests/statemachines/drawing/test_controller_diagram.py",
     ),
 }

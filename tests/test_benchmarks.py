@@ -52,7 +52,9 @@ def test_the_port_to_promela_has_the_pinned_figures(search: str) -> None:
 def test_an_instance_is_asked_for_as_it_is_pinned() -> None:
     """With its release, constants and properties; and what is compared by default is pinned."""
     asked = " ".join(rounds.command(PINNED["controller-election, 1.1 to the end"]))
-    assert asked == "check controller-election --json --release 1.1 --set brokers=2 --set waiting=2 --continue"
+    assert (
+        asked == "check controller-election --json --release 1.1 --set brokers=2 --set max_queued_events=2 --continue"
+    )
     assert "--set crashes=false" in " ".join(rounds.command(PINNED["controller, connections are lost"]))
     assert set(rounds.NAMES) <= PINNED.keys()
 

@@ -15,13 +15,13 @@ from importlib.resources import files
 from typing import Any, Final, Literal
 
 from spec.atlas.loading import system_named, under
+from spec.by_release import release_named
 from spec.checking import Replay, Result, Trace, check
 from spec.checking.model import EvaluationFailed
 from spec.checking.result import EXIT_CODES, BaseResult, KnownViolation, violated
 from spec.checking.values.text import show
 from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
 from spec.language.specification import Specification
-from spec.releases import release_named
 from statemachines.changes import CHANGES
 
 Side = Literal["off", "on"]

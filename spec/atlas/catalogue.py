@@ -7,11 +7,11 @@ from typing import Any
 
 from spec.atlas.anomalies import Anomaly
 from spec.atlas.loading import specification, system_named
+from spec.by_release import distinct
 from spec.checking.values.text import jsonable, show
 from spec.language.escapes import escaped
 from spec.language.specification import Specification, title_of
 from spec.language.words import Constant
-from spec.releases import distinct
 from spec.systems import SYSTEMS
 
 

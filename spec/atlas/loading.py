@@ -14,12 +14,12 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from spec.by_release import release_named, valuation
 from spec.checking.values.settings import read
 from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, shortened, shown, told
 from spec.language.identity import same
 from spec.language.specification import Specification, title_of, unknown_constant
 from spec.language.words import Constant
-from spec.releases import release_named, valuation
 from spec.systems import SYSTEMS
 
 
@@ -197,9 +197,9 @@ def specification(
         UsageError: an unknown name, a value of the wrong type, or two values for one constant.
         AssumptionViolated: constants that the specification does not admit.
     """
-    wishes = [_Wish.written(setting) for setting in settings]
-    wishes += [_Wish("--with", name, "true") for name in switched_on]
-    wishes += [_Wish("--without", name, "false") for name in switched_off]
+    wishes = [_Setting.written(setting) for setting in settings]
+    wishes += [_Setting("--with", name, "true") for name in switched_on]
+    wishes += [_Setting("--without", name, "false") for name in switched_off]
     begun = valuation(system.releases, release)
     asked: dict[str, Any] = {}
     variant, before = system, None
@@ -213,7 +213,7 @@ def specification(
     return under(system, release, asked)
 
 
-class _Wish(NamedTuple):
+class _Setting(NamedTuple):
     """What a person wants a constant to be, and by which option."""
 
     option: str
@@ -224,7 +224,7 @@ class _Wish(NamedTuple):
         return f"{self.option} {self.name}" + (f"={self.text}" if self.option == "--set" else "")
 
     @classmethod
-    def written(cls, setting: str) -> _Wish:
+    def written(cls, setting: str) -> _Setting:
         name, equals, text = setting.partition("=")
         if not (name and equals):
             raise UsageError(f"--set {setting}: write NAME=VALUE")
@@ -247,9 +247,9 @@ class _Wish(NamedTuple):
         return UsageError(f"{self.option} {self.name}: {wrong}")
 
 
-def _agreed(wishes: Iterable[_Wish], known: Mapping[str, Constant]) -> dict[str, Any]:
+def _agreed(wishes: Iterable[_Setting], known: Mapping[str, Constant]) -> dict[str, Any]:
     """The values that are wished for."""
-    values: dict[str, tuple[Any, _Wish]] = {}
+    values: dict[str, tuple[Any, _Setting]] = {}
     for wish in wishes:
         value = wish.value(known[wish.name])
         wished, earlier = values.setdefault(wish.name, (value, wish))

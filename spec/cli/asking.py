@@ -33,7 +33,7 @@ def asked_for(
 ) -> tuple[Specification, str | None]:
     """The specification that is meant, and the release by its full name."""
     from spec.atlas.loading import answering_for, specification, system_named
-    from spec.releases import release_named
+    from spec.by_release import release_named
 
     with printing_to_stderr():
         cls = system_named(system)

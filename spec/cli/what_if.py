@@ -113,7 +113,7 @@ def what_if(
     Exits 0 if every partition has a leader in the end, 12 if one has none, or may have none, and 20 if a bound was
     reached.
     """
-    from spec.releases import ByRelease, release_named
+    from spec.by_release import ByRelease, release_named
     from spec.what_if.any_order import in_any_order
     from spec.what_if.arguments import brokers_of, events_of, isrs_of, min_isrs_of
     from spec.what_if.cluster import complete

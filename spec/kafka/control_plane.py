@@ -50,7 +50,7 @@ from statemachines.controller.kafka_zk_client import ZkBatch
 from statemachines.controller.partition_state_machine import PartitionLeaderElectionStrategy, PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import BatchNotEmpty, ControllerBrokerRequestBatch
-from statemachines.controller.state_change import FailedStateChange, Handled, StateChangeFailure
+from statemachines.controller.state_change import ChangeDone, FailedStateChange, StateChangeFailure
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -163,7 +163,7 @@ class ControlPlane(World):
         if self._is_known_to_throw(command):
             thrown = seen.get("thrown", {"thrown": None})["thrown"]
             return [*self._compared(), *different("exception", "NoSuchElementException", thrown)]
-        handled, refused = Handled(), None
+        handled, refused = ChangeDone(), None
         try:
             handled = self.perform(command)
         except OtherRequests as other:
@@ -206,7 +206,7 @@ class ControlPlane(World):
             ),
         }
 
-    def _told(self, command: ControlCommand, handled: Handled, seen: Mapping[str, Any]) -> list[Disagreement]:
+    def _told(self, command: ControlCommand, handled: ChangeDone, seen: Mapping[str, Any]) -> list[Disagreement]:
         """What is to be seen of one command only: requests, results, failures."""
         told = [
             *different("requests to brokers", self.sent, decoded_requests(seen["sent"])),
@@ -238,9 +238,9 @@ class ControlPlane(World):
         """A topic is queued that had been queued before, and has no replica any more, but leaders still.
 
         From 2.7 to 3.1 Kafka then looks for the first replica of each partition, to take it out of a metric, and
-        finds none. [ControllerContext.cleanPreferredReplicaImbalanceMetric, 2.8; `count_once`]
+        finds none. [ControllerContext.cleanPreferredReplicaImbalanceMetric, 2.8; `allow_requeued_deletion`]
         """
-        if self.design.count_once or command["do"] != "queue_deletion":
+        if self.design.allow_requeued_deletion or command["do"] != "queue_deletion":
             return False
         known = self.context.state.partition_leadership_info
         queued = (each for topic in command["topics"] for each in self.context.partitions_for_topic(topic))
@@ -248,17 +248,17 @@ class ControlPlane(World):
 
     # What is done.
 
-    def perform(self, command: ControlCommand) -> Handled:
+    def perform(self, command: ControlCommand) -> ChangeDone:
         """Carry out a command, and what it begins."""
         done = super().perform(command)
         if not isinstance(done, tuple):
-            return Handled()
+            return ChangeDone()
         machine, change = done
         return self._drive(machine, change, command)
 
-    def _drive(self, machine: Any, change: Any, command: ControlCommand) -> Handled:
+    def _drive(self, machine: Any, change: Any, command: ControlCommand) -> ChangeDone:
         number = 0
-        while not isinstance(change, Handled):
+        while not isinstance(change, ChangeDone):
             requests = machine.requests(change)
             if not requests:  # and Kafka makes none
                 change = machine.answered(change, ())

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from spec.language import Step
 from spec.systems.controller import ClusterAtWork
-from statemachines.controller.agenda import Do
+from statemachines.controller.agenda import ControllerStep
+from statemachines.controller.controller_process import ControllerProcess
 from statemachines.controller.design import CONTROLLER_EPOCH
-from statemachines.controller.process import ControllerProcess
 from statemachines.controller.threads import ControllerEvent
 from statemachines.releases import Release, line_of
 
@@ -78,7 +78,7 @@ class Divergence(NamedTuple):
 
 
 def _fails_between_the_states_and_the_election(step: BrokerStep) -> bool:
-    return step.action == "fail" and step.me.about_to(Do.ReadPartitionState)
+    return step.action == "fail" and step.me.about_to(ControllerStep.ReadPartitionState)
 
 
 def _ends_with_isr_changes(step: BrokerStep) -> bool:
@@ -95,7 +95,7 @@ def _handles_isr_changes(step: BrokerStep) -> bool:
 
 
 def _drops_isr_changes(step: BrokerStep) -> bool:
-    return _handles_isr_changes(step) and not step.me.active and step.me.listens and step.has_session
+    return _handles_isr_changes(step) and not step.me.active and step.me.handlers_registered and step.has_session
 
 
 def _reads_isr_changes_in_an_ended_session(step: BrokerStep) -> bool:
@@ -111,12 +111,14 @@ def _waits_for_a_lost_multi(step: BrokerStep) -> bool:
 
 
 def _ends_its_failover_deposed(step: BrokerStep) -> bool:
-    before, after = (each.about_to(Do.DeletePreferredElection) for each in (step.me, step.after))
+    before, after = (each.about_to(ControllerStep.DeletePreferredElection) for each in (step.me, step.after))
     return after and not before and step.is_deposed(step.after)
 
 
 def _renews_before_a_create(step: BrokerStep) -> bool:
-    creates = step.me.about_to(Do.CreateController) or step.me.beside().about_to(Do.RegisterBroker)
+    creates = step.me.about_to(ControllerStep.CreateController) or step.me.as_zk_event_thread().about_to(
+        ControllerStep.RegisterBroker
+    )
     return step.action == "learn_of_expiry" and creates
 
 

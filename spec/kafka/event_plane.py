@@ -44,6 +44,7 @@ from statemachines.controller.control_responses import (
     is_awaited,
     response_received,
 )
+from statemachines.controller.controller_process import ControllerProcess
 from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, design_of, registration
 from statemachines.controller.event_driver import ReleaseChannels
 from statemachines.controller.event_processor import ControllerEventProcessor, event_of
@@ -51,7 +52,6 @@ from statemachines.controller.kafka_controller import KafkaController, QueuedEve
 from statemachines.controller.kafka_zk_client import Exists, GetChildren, GetData, ZkRequest, ZkResponse
 from statemachines.controller.metrics import context_of, gauges_of, update_metrics
 from statemachines.controller.partition_state_machine import PartitionStateMachine
-from statemachines.controller.process import ControllerProcess
 from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch, InMemoryBatch
@@ -258,7 +258,7 @@ class EventPlane(World):
             for broker, epoch in self.kafkas["live_broker_epochs"].items()
         }
         sent = self._requests(seen["sent"])
-        if self.design.group_stop is not Stops.together:
+        if self.design.stop_replica_grouping is not Stops.together:
             self._order_unanswered(sent)
         return [
             *different("events", list(map(event_name, self.handled)), list(map(decoded_event, seen["handled"]))),
@@ -455,7 +455,7 @@ class EventPlane(World):
 
     def hear(self) -> None:
         """Watches have told something."""
-        self.controller.hear_now()
+        self.controller.deliver_watch_events()
 
     def take(self) -> Event | None:
         """What a watch has told, which is armed no more."""
@@ -495,10 +495,10 @@ class EventPlane(World):
     def _handle(self) -> None:
         """The oldest event is processed, batch by batch."""
         self.handled.append(self.queue[0])
-        self.controller.go_on()
+        self.controller.advance()
         while self.controller.is_busy:
             self._order_change()
-            self.controller.go_on()
+            self.controller.advance()
         self.update_metrics()
         self.hear()
 

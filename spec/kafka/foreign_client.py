@@ -19,9 +19,9 @@ from election.ids import BrokerId, ControllerEpoch
 from spec.language import Domain, Size, action, bound, constant, integers, left_out, optional, part, require
 from spec.parts.zookeeper import Znodes, ZooKeeperPart
 from spec.systems.controller import ClusterAtWork, ControllerLife
-from statemachines.controller.agenda import Do
+from statemachines.controller.agenda import ControllerStep
+from statemachines.controller.controller_process import OnePartitionContext
 from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, Design, registration, requests_of
-from statemachines.controller.process import OnePartitionContext
 from statemachines.znodes.codec import encode
 from statemachines.znodes.values import BrokerInfo, ControllerRegistration
 from statemachines.zookeeper.tree import ZkPath, ZkVersion
@@ -48,18 +48,18 @@ class LifeBesideForeignClient(ControllerLife):
     @cached_property
     def design(self) -> Design:
         """As ever, but that a broker finds registrations without owner, and looks whose they are."""
-        return super().design._replace(ephemeral_owner_check=self.chosen.ephemeral_owner_check)
+        return super().design._replace(ephemeral_owner_check=self.release_design.ephemeral_owner_check)
 
     @property
-    def steps(self) -> list[Do]:
+    def steps(self) -> list[ControllerStep]:
         """All requests on the agendas of brokers: a client makes them ask."""
-        return requests_of(self.design, self.told)
+        return requests_of(self.design, self.events)
 
     # How large it is.
 
     def sizes(self) -> Mapping[Any, Size]:
         """The version of /controller_epoch is not the epoch any more."""
-        versions = integers(0, max(*self.versions, self.updates))
+        versions = integers(0, max(*self.versions, self.state_writes))
         return {**super().sizes(), ZkVersion: versions, OnePartitionContext.epoch_zk_version: self.versions}
 
     @property
@@ -77,16 +77,16 @@ class LifeBesideForeignClient(ControllerLife):
         match znodes.paths:
             case str() as path if path == CONTROLLER:
                 broker = self.domain_of(BrokerId)
-                return replace(znodes, data=optional(broker), version=left_out(), by_hand=True)
+                return replace(znodes, data=optional(broker), version=left_out(), made_by_others=True)
             case str() as path if path == CONTROLLER_EPOCH:
                 return replace(znodes, data=optional(self.domain_of(ControllerEpoch)), version=self.versions)
             case str():
                 return znodes
-        return replace(znodes, version=left_out(), by_hand=True)
+        return replace(znodes, version=left_out(), made_by_others=True)
 
-    def within_bounds(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> bool:
+    def within_bounds(self, s: ClusterAtWork, broker: BrokerId, do: ControllerStep) -> bool:
         """Neither is /controller_epoch set more often than is counted."""
-        increments = do in (Do.RegisterController, Do.IncrementEpoch)
+        increments = do in (ControllerStep.RegisterController, ControllerStep.IncrementEpoch)
         return super().within_bounds(s, broker, do) and not (increments and not self._may_be_set(s, CONTROLLER_EPOCH))
 
     def _may_be_set(self, s: ClusterAtWork, path: ZkPath) -> bool:
@@ -108,8 +108,8 @@ class LifeBesideForeignClient(ControllerLife):
     def client_creates(self, s: ClusterAtWork, node: ZkPath, data: int | None) -> None:
         """A client creates a node, which is not there."""
         require(node not in s.zk.nodes and data in self.written[node])
-        if node in s.zk.created:
-            bound(s.zk.created[node] < self.registrations)
+        if node in s.zk.creations:
+            bound(s.zk.creations[node] < self.registrations)
         self.zk.servers(s.zk).create(None, node, data)
 
     @action(node=lambda self: list(self.written), data=lambda self: self.data, actor="a client", receiver="ZooKeeper")

@@ -44,7 +44,8 @@ class Task:
     Args:
         brokers: how many there are.
         steps: what happens, each by its name in the specification (`action`) with its parameters.
-        outliving: ZooKeeper's servers have a fault: what an ended session owned stays until `delete_at_last`.
+        outliving: ZooKeeper's servers have a fault: what an ended session owned stays until
+            `delete_outliving_ephemerals`.
     """
 
     brokers: int

@@ -24,6 +24,7 @@ from spec.kafka.script import OWN, SILENT, Script, actions_of, is_half_a_step, o
 from spec.kafka.wire import NOAUTH, Notification, ReplyFrame, RequestFrame
 from spec.language import Step
 from spec.language.errors import EnvironmentFailed
+from statemachines.controller.controller_process import ControllerProcess
 from statemachines.controller.design import (
     BROKER_IDS,
     CONTROLLER,
@@ -31,7 +32,6 @@ from statemachines.controller.design import (
     PARTITION_STATE,
     registration,
 )
-from statemachines.controller.process import ControllerProcess
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.zk_data import TopicAssignment, TopicPartitionState
@@ -298,7 +298,7 @@ class Replaying:
                 await self._pass(broker, held)
                 return
             else:
-                doing = self._controllers[broker].doing
+                doing = self._controllers[broker].agenda
                 raise Departure(f"broker {broker} asks {held}, and by the specification it is about to: {doing}")
         if enabled[0].action != "listen":
             self._starting.discard(broker)
@@ -319,7 +319,7 @@ class Replaying:
         """The proxy answers a broker's next request as a server does whose ACLs do not let it."""
         broker = step.parameters["broker"]
         held = await self._head(broker, step)
-        doing = self._controllers[broker].doing
+        doing = self._controllers[broker].agenda
         if not own_steps(self.specified, broker, actions_of(held.request)):
             raise Departure(f"broker {broker} asks {held}, and by the specification it is about to: {doing}")
         self._do(step)

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 from election.ids import BrokerId
 from spec.atlas.anomalies import Anomaly, anomaly_named
 from spec.atlas.loading import under
+from spec.by_release import release_named
 from spec.checking import Result, check
 from spec.checking.traces.replay import Replay
 from spec.kafka.jars import releases
@@ -28,7 +29,6 @@ from spec.kafka.wire import RequestFrame
 from spec.language import Step
 from spec.language.errors import UsageError
 from spec.language.specification import Specification
-from spec.releases import release_named
 from spec.systems.controller import ControllerLife
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, PARTITION_STATE, Threads
 from statemachines.releases import Release, line_of
@@ -54,22 +54,24 @@ class ReplayedAnomaly(NamedTuple):
 
 
 NOTHING_ELSE: Final = {
-    **dict.fromkeys(("crashes", "expiries", "failures", "lost_replies", "disconnections", "receives"), False),
-    "updates": 1,
+    **dict.fromkeys(
+        ("crashes", "expiries", "request_failures", "lost_replies", "disconnections", "receiving_broker"), False
+    ),
+    "state_writes": 1,
 }
 REPLAYED: Final[Mapping[str, ReplayedAnomaly]] = {
     "B4": ReplayedAnomaly(Release("1.1"), NOTHING_ELSE),
     "B20": ReplayedAnomaly(
         Release("1.0"),
-        {**NOTHING_ELSE, "brokers": 1, "operator": False, "lost_replies": True},
+        {**NOTHING_ELSE, "brokers": 1, "operator_deletes": False, "lost_replies": True},
         "fenced_writes",
         while_up=(
             Step("increment_epoch", {"broker": 0, "reply": "lost"}),
             Step("read_states", {"broker": 0, "leader": "dead"}),
         ),
     ),
-    "B24": ReplayedAnomaly(Release("2.1"), {**NOTHING_ELSE, "brokers": 1, "failures": True}),
-    "B43": ReplayedAnomaly(Release("1.1"), {**NOTHING_ELSE, "failures": True}),
+    "B24": ReplayedAnomaly(Release("2.1"), {**NOTHING_ELSE, "brokers": 1, "request_failures": True}),
+    "B43": ReplayedAnomaly(Release("1.1"), {**NOTHING_ELSE, "request_failures": True}),
     "K1": ReplayedAnomaly(Release("1.0")),
     "K1a": ReplayedAnomaly(Release("2.1")),
     "K1b": ReplayedAnomaly(Release("1.1")),
@@ -224,7 +226,7 @@ def script_of(name: str, release: str, ask: Callable[..., Result] = check) -> Sc
     if not steps or specification.design.threads is not Threads.barrier:
         prelude = tuple(step for step in interference if step.action == "start")
         interference = (CALL, *(step for step in interference if step.action != "start"), *its.while_up)
-        steps, specification = (), _under(line, constants, elections=ELECTIONS, operator=True)
+        steps, specification = (), _under(line, constants, elections=ELECTIONS, operator_deletes=True)
     return Script(anomaly, lines[line], specification, found, steps, prelude, interference)
 
 

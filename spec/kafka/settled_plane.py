@@ -90,7 +90,7 @@ class SettledPlane(EventPlane):
         while self.controller.has_work and len(self.handled) < ENDLESS:
             if self.queue and not self.controller.is_busy and not self.controller.posted:
                 self.handled.append(self.queue[0])
-            self.controller.go_on()
+            self.controller.advance()
             if not self.controller.is_busy:
                 self.update_metrics()
         self.is_endless, kafkas = self.controller.has_work, seen.get("endless", False)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from spec.language import each
-from statemachines.controller.agenda import METHODS, REGISTERS, Do
+from statemachines.controller.agenda import METHODS, REGISTERS, ControllerStep
 from statemachines.controller.design import Threads
 from statemachines.controller.one_partition import OnePartitionController
 
@@ -22,11 +22,11 @@ THE_CONTROLLER: Final = "controller of broker {broker}"
 ZK_EVENT_THREAD: Final = "ZkEventThread of broker {broker}"
 """The lane of the thread that reads for listeners, where it does not do the controller's work itself."""
 
-OF_THE_PROCESS: Final = REGISTERS | {Do.Connect, Do.DeleteRegistration}
+OF_THE_PROCESS: Final = REGISTERS | {ControllerStep.Connect, ControllerStep.DeleteRegistration}
 """What a broker asks for that is there without a controller."""
 
 
-def each_request(among: Callable[[Do], bool] = lambda do: True) -> Any:
+def each_request(among: Callable[[ControllerStep], bool] = lambda do: True) -> Any:
     """What a parameter `do` ranges over, so that there is an action for each of a system's requests.
 
     Args:
@@ -35,11 +35,11 @@ def each_request(among: Callable[[Do], bool] = lambda do: True) -> Any:
     return each(
         lambda self: [do for do in self.steps if among(do)],
         like=lambda do: getattr(OnePartitionController, METHODS[do]),
-        actor=lambda self, do: made_by(do, self.design.threads),
+        actor=lambda self, do: lane_of(do, self.design.threads),
     )
 
 
-def made_by(do: Do, threads: Threads) -> str:
+def lane_of(do: ControllerStep, threads: Threads) -> str:
     """The lane of what makes a request."""
     if do in REGISTERS and threads is Threads.queue:
         return ZK_EVENT_THREAD

@@ -45,7 +45,7 @@ class ChannelsPart(Part[Channels]):
 
     brokers: Domain[BrokerId]
     requests: Domain[ControlRequest]
-    waiting: int
+    max_queued_requests: int
     design: ControlDesign
     manager: type[ControllerChannelManager] = ControllerChannelManager
 
@@ -54,7 +54,7 @@ class ChannelsPart(Part[Channels]):
         return {
             BrokerId: self.brokers,
             ControlRequest: self.requests,
-            tuple[ControlRequest, ...]: at_most(self.waiting),
+            tuple[ControlRequest, ...]: at_most(self.max_queued_requests),
             RequestSendThread.request: optional(self.requests),
         }
 
@@ -64,10 +64,10 @@ class ChannelsPart(Part[Channels]):
 
     def send(self, s: Channels, broker: BrokerId, request: ControlRequest) -> None:
         """A request is put into a queue, if there is one."""
-        bound(len(s.message_queues.get(broker, ())) < self.waiting)
+        bound(len(s.message_queues.get(broker, ())) < self.max_queued_requests)
         self.of(s).send_request(broker, request)
 
-    def line(self, s: Channels, broker: BrokerId) -> tuple[ControlRequest, ...]:
+    def queued_requests(self, s: Channels, broker: BrokerId) -> tuple[ControlRequest, ...]:
         """What a broker has yet to answer, in order; the first is perhaps being sent."""
         if broker not in s.message_queues:
             return ()
@@ -76,13 +76,13 @@ class ChannelsPart(Part[Channels]):
 
     def are_silent(self, s: Channels) -> bool:
         """Whether nothing waits, and nothing is being sent."""
-        return not any(self.line(s, broker) for broker in self.brokers)
+        return not any(self.queued_requests(s, broker) for broker in self.brokers)
 
     def are_closed(self, s: Channels) -> bool:
         """Whether there is no channel."""
         return not any(broker in s.message_queues for broker in self.brokers)
 
-    def move(self, s: Channels, to: Channels) -> None:
+    def hand_over(self, s: Channels, to: Channels) -> None:
         """These channels are held elsewhere from now on, and are none here; what was held there is gone."""
         for broker in self.brokers:
             for kept, others in (

@@ -28,7 +28,7 @@ from spec.language import (
     variable,
     view,
 )
-from statemachines.controller.design import accepts
+from statemachines.controller.design import accepts_controller_epoch
 
 __all__ = ["Receiver", "ReceiverPart"]
 
@@ -65,16 +65,16 @@ class ReceiverPart(Part[Receiver]):
         if self.exists:
             s.requests |= {epoch}
 
-    def takes(self, s: Receiver, epoch: ControllerEpoch) -> bool:
+    def accepts(self, s: Receiver, epoch: ControllerEpoch) -> bool:
         """Whether the broker takes a request of this epoch."""
-        return accepts(s.known_epoch, epoch)
+        return accepts_controller_epoch(s.known_epoch, epoch)
 
     @action(when=lambda self: self.exists, actor="a broker")
     def deliver_request(self, s: Receiver, epoch: ControllerEpoch) -> None:
         """A broker gets a controller's request, and refuses it if it knows of a newer controller."""
         require(epoch in s.requests)
         s.requests -= {epoch}
-        if self.takes(s, epoch):
+        if self.accepts(s, epoch):
             say("accepted")
             s.known_epoch = epoch
         else:
@@ -86,13 +86,13 @@ class ReceiverPart(Part[Receiver]):
         return before.known_epoch <= after.known_epoch
 
     @view
-    def under_way(self, s: Receiver) -> str:
+    def requests_under_way(self, s: Receiver) -> str:
         """The controllers' requests that have not reached the broker that gets them."""
         epochs = " and ".join(map(str, s.requests))
         return f"requests under epoch {epochs} are on their way to a broker" if epochs else ""
 
     @view
-    def fence(self, s: Receiver) -> str:
+    def fenced_requests(self, s: Receiver) -> str:
         """Which requests that broker refuses."""
         return f"the broker that gets requests refuses those below epoch {s.known_epoch}" if s.known_epoch else ""
 
@@ -101,7 +101,9 @@ class ReceiverPart(Part[Receiver]):
         """The controllers' requests on their way to a broker, which refuses what is struck out."""
         requests = [
             Tag(
-                f"epoch {epoch}", Look.plain if self.takes(s, epoch) else Look.gone, "as the broker would take it now"
+                f"epoch {epoch}",
+                Look.plain if self.accepts(s, epoch) else Look.gone,
+                "as the broker would take it now",
             )
             for epoch in sorted(s.requests)
         ]

@@ -6,7 +6,7 @@ The part does nothing by itself: a system says when a request arrives, and which
 A broker's *life* is what it does under one registration. What it knows it forgets when it dies, but for its logs; its
 broker epoch here is the number of its lives before this one, or, of one that is not registered, before the next one.
 If only its session ends, it runs on with all that it knows, its broker epoch too, until it has heard of its next
-registration: until then it is `behind`.
+registration: until then it is `unaware_of_registration`.
 
 Left out: the logs themselves, of which it is known which there are; log directories that fail.
 """
@@ -65,7 +65,7 @@ class ReceivingBrokers(State):
     """What brokers know, each of its own."""
 
     broker_epochs: Total[BrokerId, BrokerEpoch] = variable("How many lives of a broker are over.")
-    behind: frozenset[BrokerId] = variable(
+    unaware_of_registration: frozenset[BrokerId] = variable(
         "Brokers that run, and know an earlier registration of theirs: it has ended, or there is a later one.",
         of=lambda self: subset_of(tuple(self.requests.brokers) if self.expires else ()),
     )
@@ -198,15 +198,17 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
 
     requests: WaitingRequests
     design: ControlDesign
-    proposes: bool = False
-    manager: type[ReplicaManager] = ReplicaManager
+    leaders_propose_isrs: bool = False
+    replica_manager_class: type[ReplicaManager] = ReplicaManager
     expires: bool = False
 
     # What a broker does.
 
     def replica_manager(self, s: ReceivingBrokers, broker: BrokerId) -> ReplicaManager:
         """The replicas of a broker, over this state."""
-        return self.manager(broker, MetadataCache(_Metadata(s, broker)), _Replicas(s, broker), self.design)
+        return self.replica_manager_class(
+            broker, MetadataCache(_Metadata(s, broker)), _Replicas(s, broker), self.design
+        )
 
     def alter_partition_manager(self, s: ReceivingBrokers, broker: BrokerId) -> AlterPartitionManager:
         """What the leaders on a broker propose, over this state."""
@@ -236,22 +238,22 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
 
     def own_epoch(self, s: ReceivingBrokers, broker: BrokerId) -> BrokerEpoch:
         """The broker epoch that a broker knows. [KafkaController.brokerEpoch]"""
-        return s.broker_epochs[broker] - (broker in s.behind)
+        return s.broker_epochs[broker] - (broker in s.unaware_of_registration)
 
     def expire(self, s: ReceivingBrokers, broker: BrokerId) -> None:
         """A broker's registration ends, and it goes on as if it had not."""
         s.broker_epochs[broker] += 1
-        s.behind |= {broker}
+        s.unaware_of_registration |= {broker}
 
-    def learn_registration(self, s: ReceivingBrokers, broker: BrokerId) -> None:
+    def learn_broker_epoch(self, s: ReceivingBrokers, broker: BrokerId) -> None:
         """A broker hears of its registration."""
-        s.behind -= {broker}
+        s.unaware_of_registration -= {broker}
 
-    def die(self, s: ReceivingBrokers, broker: BrokerId) -> None:
+    def stop(self, s: ReceivingBrokers, broker: BrokerId) -> None:
         """A broker's life ends; the next one has its logs, and knows nothing else."""
         s.broker_epochs[broker] += 1
-        if broker in s.behind:
-            s.behind -= {broker}
+        if broker in s.unaware_of_registration:
+            s.unaware_of_registration -= {broker}
         s.alive_brokers[broker] = frozenset()
         _OfBroker(s.metadata, broker).clear()
         _OfBroker(s.unsent_isr_updates, broker).clear()
@@ -307,7 +309,7 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
     def pending(self, leader: BrokerId) -> Iterator[PendingExpandIsr]:
         """What the leader on a broker may ask for."""
         (partition, *_) = self.requests.assignments
-        for isr in self.requests.isrs(partition) if self.proposes else ():
+        for isr in self.requests.isrs(partition) if self.leaders_propose_isrs else ():
             for replica in (each for each in self.requests.brokers if leader in isr and each not in isr):
                 for epoch, version in self.requests.epochs():
                     sent = LeaderAndIsr(leader, epoch, (*isr, replica), partition_epoch=version)
@@ -350,7 +352,7 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
         return old.leader_epoch < new.leader_epoch or (old.leader, old.leader_epoch) == (new.leader, new.leader_epoch)
 
     @invariant
-    def one_leads_in_an_epoch(self, s: ReceivingBrokers, partition: TopicPartition) -> bool:
+    def one_leader_in_an_epoch(self, s: ReceivingBrokers, partition: TopicPartition) -> bool:
         """P5: no two brokers take themselves for leader of a partition in one leader epoch."""
         epochs = [self.leads(s, broker, partition) for broker in self.requests.brokers]
         leading = [epoch for epoch in epochs if epoch is not None]

@@ -61,7 +61,7 @@ class BatchPart(Part[Batch]):
 
     type_sizes: Mapping[Any, Size]
     assignments: Mapping[TopicPartition, Collection[ReplicaAssignment]]
-    told: Collection[PartitionAndReplica]
+    recipients: Collection[PartitionAndReplica]
     stopped: Collection[PartitionAndReplica]
 
     def sizes(self) -> Mapping[Any, Size]:
@@ -70,7 +70,7 @@ class BatchPart(Part[Batch]):
 
     def leader_and_isr_to(self, replica: PartitionAndReplica) -> Domain[Any]:
         """All that a replica may be told."""
-        if replica not in self.told:
+        if replica not in self.recipients:
             return one_of()
         partition = replica.topic_partition
         replicas, adding, removing = (

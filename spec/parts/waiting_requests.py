@@ -61,7 +61,7 @@ class WaitingRequests:
 
     # What is kept.
 
-    def kept(self, request: ControlRequest) -> ControlRequest:
+    def reduced(self, request: ControlRequest) -> ControlRequest:
         """A request without what no broker looks at here: which leaders are live; who is new, as no disk fails; which
         controller wrote a state, as no leader writes it; of metadata all but who leads.
         """
@@ -70,14 +70,14 @@ class WaitingRequests:
                 told = tuple(each._replace(controllerEpoch=0, isNew=False) for each in states)
                 return request._replace(partitionStates=told, liveLeaders=())
             case UpdateMetadataRequest(partitionStates=known):
-                return request._replace(partitionStates=tuple(map(self.metadata_kept, known)))
+                return request._replace(partitionStates=tuple(map(self.kept_metadata, known)))
             case StopReplicaRequest():
                 return request
 
     @staticmethod
-    def metadata_kept(told: UpdateMetadataPartitionState) -> UpdateMetadataPartitionState:
+    def kept_metadata(state: UpdateMetadataPartitionState) -> UpdateMetadataPartitionState:
         """Who leads a partition."""
-        return told._replace(controllerEpoch=0, isr=(), zkVersion=0, replicas=(), offlineReplicas=())
+        return state._replace(controllerEpoch=0, isr=(), zkVersion=0, replicas=(), offlineReplicas=())
 
     # Which there may be.
 

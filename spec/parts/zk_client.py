@@ -85,7 +85,7 @@ class ZkClientReadingVariables(ControllerZkClient):
 
     def path_exists(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
         """Whether the system has the node."""
-        return (following.given(path in self.cluster.zk.nodes),)
+        return (following.with_answer(path in self.cluster.zk.nodes),)
 
     def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
         """The notifications of ISRs, the topics that are to be deleted, or the partitions of a topic."""
@@ -98,11 +98,11 @@ class ZkClientReadingVariables(ControllerZkClient):
         else:
             of_topic = (each for each in self.assignments if topic_partitions_path(each.topic) == path)
             children += (str(each.partition) for each in of_topic if topic_partition_path(each) in nodes)
-        return (following.given(tuple(children)),)
+        return (following.with_answer(tuple(children)),)
 
     def get_data(self, paths: Iterable[ZkPath], following: Call, watch: bool = False) -> Calls:
         """Which partition a notification is of; other nodes are as the system has them."""
-        return (following.given(tuple(map(self._data, paths))),)
+        return (following.with_answer(tuple(map(self._data, paths))),)
 
     def _data(self, path: ZkPath) -> ZkResponse | None:
         for partition in self.assignments:
@@ -132,11 +132,13 @@ class ZkClientReadingVariables(ControllerZkClient):
     def get_all_broker_and_epochs_in_cluster(self, following: Call) -> Calls:
         """The brokers that are registered."""
         epochs = self.cluster.broker_epochs
-        return (following.given(tuple((broker, epochs[broker]) for broker in self.cluster.registered)),)
+        return (following.with_answer(tuple((broker, epochs[broker]) for broker in self.cluster.registered)),)
 
     def get_all_topics_in_cluster(self, following: Call) -> Calls:
         """The topics that have a node."""
-        return (following.given(tuple(each for each in self.topics if topic_path(each) in self.cluster.zk.nodes)),)
+        return (
+            following.with_answer(tuple(each for each in self.topics if topic_path(each) in self.cluster.zk.nodes)),
+        )
 
     def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName], following: Call) -> Calls:
         """What is in the nodes of these topics."""
@@ -145,10 +147,10 @@ class ZkClientReadingVariables(ControllerZkClient):
             node = self.cluster.zk.nodes.get(topic_path(topic))
             if node is not None:
                 read.update(self.assignments if node.data is None else node.data.decode(topic))
-        return (following.given(tuple(read.items())),)
+        return (following.with_answer(tuple(read.items())),)
 
     def get_topic_partition_states(self, partitions: Sequence[TopicPartition], following: Call) -> Calls:
         """The leaders and ISRs that are in ZooKeeper."""
         nodes = ((partition, self.cluster.written(partition)) for partition in partitions)
         states = ((partition, node.data.decode(node.version)) for partition, node in nodes if node is not None)
-        return (following.given(tuple(states)),)
+        return (following.with_answer(tuple(states)),)

@@ -3,7 +3,7 @@
 The rules are those of `statemachines.zookeeper.server`, over the variables below. A system says which znodes there
 may be (`Znodes`); the domain of every variable follows. It asks through `servers(s.zk)`, as a client would, and the
 servers' own actions come along: sessions end (`zk.expire`), and where that fault is on, what they owned goes later
-(`zk.delete_at_last`).
+(`zk.delete_outliving_ephemerals`).
 
 Left out: zxids, see `statemachines.zookeeper.counters`. Z4, that no answer overtakes an event, is about what a
 client makes of an answer; a system says it of its clients.
@@ -47,7 +47,7 @@ from spec.language import (
     where,
 )
 from spec.language.domains import LeftOutDomain
-from spec.parts.zookeeper_pictures import sessions_drawn, znodes_drawn
+from spec.parts.zookeeper_pictures import draw_sessions, draw_znodes
 from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
 from statemachines.zookeeper.server import FIRES, Event, EventType, WatchTable
 from statemachines.zookeeper.tree import Node, SessionId, ZkPath, Zxid, name_of, parent_of
@@ -82,20 +82,20 @@ class Znodes:
         data: what they may hold.
         version: how often they may be set; `left_out()` where no rule asks for it.
         owned: whether this session may own the one at this path; where nothing is said, none does.
-        by_hand: a node that sessions own may be made by another client as well, and then has no owner.
+        made_by_others: a node that sessions own may be made by another client as well, and then has no owner.
         data_watched: clients watch them, or whether they are there.
         child_watched: clients watch their children; elsewhere no rule reads which there are, but for `children`.
-        created: how often one may be created, in place of whose czxid it is counted; 0: they are not told apart.
+        creations: how often one may be created, in place of whose czxid it is counted; 0: they are not told apart.
     """
 
     paths: Domain[ZkPath] | ZkPath
     data: Size = (None,)
     version: Size = (0,)
     owned: Callable[[Any, ZkPath], bool] | None = None
-    by_hand: bool = False
+    made_by_others: bool = False
     data_watched: bool = False
     child_watched: bool = False
-    created: int = 0
+    creations: int = 0
     children: Size | None = None
 
     @cached_property
@@ -122,18 +122,18 @@ class Ensemble(State):
         "Per session, the watch events that are on their way to its client."
     )
     zxid: Zxid = variable("The last transaction, which no rule reads.")
-    away: frozenset[SessionId] = variable(
+    disconnected: frozenset[SessionId] = variable(
         "The sessions whose clients have lost their connection. What would be sent to them waits, and is not sent.",
         of=lambda self: subset_of(self.sessions if self.disconnections else ()),
     )
-    created: Total[CountedPath, int] = variable(
+    creations: Total[CountedPath, int] = variable(
         "How often a node was created at a path: a history, by which one is told from the next.",
-        of=lambda self, path: integers(0, self.at[path].created),
+        of=lambda self, path: integers(0, self.layout_at[path].creations),
     )
 
     def serves(self, session: SessionId) -> bool:
         """Whether a session is alive, and its client has a connection."""
-        return session in self.sessions and session not in self.away
+        return session in self.sessions and session not in self.disconnected
 
 
 @dataclass(frozen=True)
@@ -143,13 +143,13 @@ class ZooKeeperPart(Part[Ensemble]):
     Args:
         sessions: every session that there may be: each a `Session`, or whatever else the system makes of its clients.
         znodes: every znode that there may be, and how large it is; the root if its children are watched.
-        inbox: how many events can be on their way to a client.
+        max_events: how many events can be on their way to a client.
         expiries: the servers end sessions.
         reconnects: clients lose their connection at all; what they watched may be another node when they are back.
         disconnections: they lose it for a while, not just for a moment.
-        outliving: a fault of the servers: what an ended session owned goes later. [ZOOKEEPER-2985]
+        ephemerals_outlive_sessions: a fault of the servers: what an ended session owned goes later. [ZOOKEEPER-2985]
         one_write: no step of the system writes a node twice; else Z2 is not to be seen.
-        together: for a node that is created by a transaction that also sets another: that other one.
+        set_with: for a node that is created by a transaction that also sets another: that other one.
         implementation: the servers.
     """
 
@@ -157,13 +157,13 @@ class ZooKeeperPart(Part[Ensemble]):
 
     sessions: Domain[SessionId]
     znodes: Collection[Znodes]
-    inbox: int
+    max_events: int
     expiries: bool = True
     reconnects: bool = True
     disconnections: bool = False
-    outliving: bool = False
+    ephemerals_outlive_sessions: bool = False
     one_write: bool = True
-    together: Mapping[ZkPath, ZkPath] = field(default_factory=dict)
+    set_with: Mapping[ZkPath, ZkPath] = field(default_factory=dict)
     implementation: type[ZooKeeperWithoutZxids] = ZooKeeperWithoutZxids
 
     def sizes(self) -> Mapping[Any, Size]:
@@ -180,12 +180,12 @@ class ZooKeeperPart(Part[Ensemble]):
             ParentPath: either(*child_watched),
             WatchedPath: watched,
             EphemeralPath: either(*(each.domain for each in self.layout if each.owned)),
-            CountedPath: either(*(each.domain for each in self.layout if each.created)),
+            CountedPath: either(*(each.domain for each in self.layout if each.creations)),
             Event.path: watched,
             Event.type: [each for each in EventType if happens.get(each, True)],
             Zxid: left_out(),
             Node.created: left_out(),
-            tuple[Event, ...]: at_most(self.inbox),
+            tuple[Event, ...]: at_most(self.max_events),
         }
 
     # How large it is.
@@ -196,22 +196,22 @@ class ZooKeeperPart(Part[Ensemble]):
         return self.znodes if any("/" in each.domain for each in self.znodes) else (Znodes("/"), *self.znodes)
 
     @cached_property
-    def at(self) -> Mapping[ZkPath, Znodes]:
+    def layout_at(self) -> Mapping[ZkPath, Znodes]:
         """What there may be at each path."""
         return {path: each for each in self.layout for path in each.domain}
 
     def owns(self, session: SessionId, path: ZkPath) -> bool:
         """Whether the node at a path can belong to a session."""
-        owned = self.at[path].owned
+        owned = self.layout_at[path].owned
         return owned is not None and owned(session, path)
 
     def node_at(self, path: ZkPath) -> Domain[Node]:
         """Every node that there may be at a path."""
-        its, paths = self.at[path], self.domain_of(ZkPath)
+        its, paths = self.layout_at[path], self.domain_of(ZkPath)
         owners = [each for each in self.sessions if self.owns(each, path)]
         owner: Size = part_of(self.sessions, *owners) if owners else (None,)
-        owner = optional(owner) if owners and its.by_hand else owner
-        czxid = integers(0, its.created) if its.created else left_out()
+        owner = optional(owner) if owners and its.made_by_others else owner
+        czxid = integers(0, its.creations) if its.creations else left_out()
         below = part_of(paths, *(other for other in paths if parent_of(other) == path != other))
         children = subset_of(every(name_of, path=below)) if its.child_watched or not below.size else left_out()
         return self.domain_of(
@@ -220,7 +220,7 @@ class ZooKeeperPart(Part[Ensemble]):
 
     def counts_writes(self, path: ZkPath) -> bool:
         """Whether the version of a node is kept."""
-        return not isinstance(self.at[path].version, LeftOutDomain)
+        return not isinstance(self.layout_at[path].version, LeftOutDomain)
 
     def sessions_of(self, client: Any) -> Domain[Session]:
         """Every `Session` that a client may have."""
@@ -232,7 +232,7 @@ class ZooKeeperPart(Part[Ensemble]):
         return part_of(paths, *(path for path in paths if self.owns(session, path)))
 
     @cached_property
-    def told_of(self) -> Mapping[ZkPath, Collection[tuple[WatchTable, ZkPath]]]:
+    def deletion_watches(self) -> Mapping[ZkPath, Collection[tuple[WatchTable, ZkPath]]]:
         """Of each path, the watches that tell that a node there has gone."""
         watched = {"data_watches": self.domain_of(DataPath), "child_watches": self.domain_of(ParentPath)}
         gone = FIRES[EventType.NodeDeleted]
@@ -242,14 +242,14 @@ class ZooKeeperPart(Part[Ensemble]):
         }
 
     @cached_property
-    def most_seen(self) -> int:
+    def max_own_events(self) -> int:
         """How many events the end of a session can be to itself."""
         ephemerals = [self.ephemerals_of(session) for session in self.sessions]
-        return max(len({place for path in owned for _, place in self.told_of[path]}) for owned in ephemerals)
+        return max(len({place for path in owned for _, place in self.deletion_watches[path]}) for owned in ephemerals)
 
-    def orders(self, owned: Iterable[ZkPath]) -> list[tuple[ZkPath, ...]]:
+    def deletion_orders(self, owned: Iterable[ZkPath]) -> list[tuple[ZkPath, ...]]:
         """The orders in which ephemerals can go, as far as a watch tells of them: those first of which none does."""
-        told = sorted(path for path in owned if self.told_of[path])
+        told = sorted(path for path in owned if self.deletion_watches[path])
         untold = [path for path in owned if path not in told]
         return [(*untold, *order) for order in permutations(told)]
 
@@ -257,7 +257,7 @@ class ZooKeeperPart(Part[Ensemble]):
 
     def servers(self, s: Ensemble) -> ZooKeeperWithoutZxids:
         """The servers, over this state: what clients ask."""
-        return self.implementation(s, self.outliving, s.created)
+        return self.implementation(s, self.ephemerals_outlive_sessions, s.creations)
 
     @initial
     def set_up(self, s: Ensemble) -> None:
@@ -266,7 +266,7 @@ class ZooKeeperPart(Part[Ensemble]):
 
     def refers_to(self, s: Ensemble, session: SessionId) -> bool:
         """Whether the servers know of a session, be it by a node that it left, so that it cannot be a new one."""
-        left = self.ephemerals_of(session) if self.outliving else ()
+        left = self.ephemerals_of(session) if self.ephemerals_outlive_sessions else ()
         return session in s.sessions or any(path in s.nodes and s.nodes[path].owner == session for path in left)
 
     def free_session(self, s: Ensemble, client: Any, left: Session | None = None) -> Session:
@@ -276,22 +276,22 @@ class ZooKeeperPart(Part[Ensemble]):
         require(free)
         return free[0]
 
-    def loses_connection(self, s: Ensemble, session: SessionId) -> None:
+    def lose_connection(self, s: Ensemble, session: SessionId) -> None:
         """A client has lost its connection; where that is no state of its own, it is back at once."""
         if self.disconnections:
-            s.away |= {session}
+            s.disconnected |= {session}
         else:
             self.servers(s).come_back(session)
 
-    def comes_back(self, s: Ensemble, session: SessionId) -> None:
+    def reconnect(self, s: Ensemble, session: SessionId) -> None:
         """A client that was away is back, and is told what it has missed."""
-        require(session in s.away)
-        s.away -= {session}
+        require(session in s.disconnected)
+        s.disconnected -= {session}
         self.servers(s).come_back(session)
 
     @action(
-        seen=lambda self: range(self.most_seen + 1),
-        order=lambda self: range(max(len(self.orders(self.ephemerals_of(each))) for each in self.sessions)),
+        seen=lambda self: range(self.max_own_events + 1),
+        order=lambda self: range(max(len(self.deletion_orders(self.ephemerals_of(each))) for each in self.sessions)),
         when=lambda self: self.expiries,
     )
     def expire(self, s: Ensemble, session: SessionId, seen: int, order: int) -> None:
@@ -300,26 +300,26 @@ class ZooKeeperPart(Part[Ensemble]):
         The owner itself may still hear of it, if it watches and its connection is open: `seen` events.
         """
         require(session in s.sessions)
-        servers, away, orders = self.servers(s), session in s.away, self.orders(s.sessions[session])
+        servers, away, orders = self.servers(s), session in s.disconnected, self.deletion_orders(s.sessions[session])
         require(order < len(orders))
         if seen:
-            require(not away and not self.outliving)
-            tells = {tell for path in orders[0] for tell in self.told_of[path]}
+            require(not away and not self.ephemerals_outlive_sessions)
+            tells = {tell for path in orders[0] for tell in self.deletion_watches[path]}
             require(seen <= len({place for table, place in tells if table in servers.armed(session, place)}))
         servers.expire(session, orders[order], seen=seen)
         if away:
             servers.disconnect(session)
-            s.away -= {session}
+            s.disconnected -= {session}
 
-    @action(when=lambda self: self.outliving)
-    def delete_at_last(self, s: Ensemble, path: EphemeralPath) -> None:
+    @action(when=lambda self: self.ephemerals_outlive_sessions)
+    def delete_outliving_ephemerals(self, s: Ensemble, path: EphemeralPath) -> None:
         """The servers delete what a session that has ended owned."""
         require(path in s.nodes and s.nodes[path].owner not in s.sessions)
         self.servers(s).delete(None, path)
 
     # What holds of any ZooKeeper.
 
-    @invariant(when=lambda self: not self.outliving)
+    @invariant(when=lambda self: not self.ephemerals_outlive_sessions)
     def ephemeral_owned(self, s: Ensemble) -> bool:
         """Z1: the owner of an ephemeral node is a live session."""
         return all(node.owner is None or node.owner in s.sessions for node in s.nodes.values())
@@ -336,13 +336,13 @@ class ZooKeeperPart(Part[Ensemble]):
             return not (new.data != old.data and new.owner == old.owner)
         return new.version == old.version + 1
 
-    @transition_invariant(when=lambda self: self.together)
+    @transition_invariant(when=lambda self: self.set_with)
     def multi_atomic(self, before: Ensemble, step: Step, after: Ensemble) -> bool:
         """Z3: of a multi all operations are to be seen, or none: a node comes with the change of the other."""
         return all(
             (path in after.nodes and after.nodes[path] != before.nodes.get(path))
             == (after.nodes[other] != before.nodes[other])
-            for path, other in self.together.items()
+            for path, other in self.set_with.items()
         )
 
     @transition_invariant
@@ -358,9 +358,9 @@ class ZooKeeperPart(Part[Ensemble]):
     @view(when=lambda self: self.disconnections)
     def cut_off(self, s: Ensemble, session: SessionId) -> str:
         """A client that has lost its connection."""
-        return f"the client of {session} has no connection to ZooKeeper" if session in s.away else ""
+        return f"the client of {session} has no connection to ZooKeeper" if session in s.disconnected else ""
 
-    @view(when=lambda self: self.outliving)
+    @view(when=lambda self: self.ephemerals_outlive_sessions)
     def left_behind(self, s: Ensemble, path: ZkPath) -> str:
         """A node whose session has ended."""
         where(path in s.nodes and s.nodes[path].owner not in (None, *s.sessions))
@@ -371,10 +371,10 @@ class ZooKeeperPart(Part[Ensemble]):
     @picture
     def tree(self, s: Ensemble) -> Tree:
         """The znodes: what each holds, how often it was set, and whose it is if it ends with a session."""
-        return znodes_drawn(s.nodes, s.sessions, self.counts_writes)
+        return draw_znodes(s.nodes, s.sessions, self.counts_writes)
 
     @picture
     def clients(self, s: Ensemble) -> Grid | None:
         """The sessions: what each watches, and which watch events are on their way to its client."""
         where(s.sessions)
-        return sessions_drawn(s.sessions, s.away, s.data_watches, s.child_watches, s.events)
+        return draw_sessions(s.sessions, s.disconnected, s.data_watches, s.child_watches, s.events)

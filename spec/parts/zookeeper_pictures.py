@@ -8,13 +8,13 @@ from spec.language import Grid, Look, Queue, Tag, Tags, Tree
 from statemachines.zookeeper.server import Event
 from statemachines.zookeeper.tree import Node, SessionId, ZkPath
 
-__all__ = ["sessions_drawn", "znodes_drawn"]
+__all__ = ["draw_sessions", "draw_znodes"]
 
 Watches = Mapping[ZkPath, Collection[SessionId]]
 """The sessions that watch each path."""
 
 
-def znodes_drawn(
+def draw_znodes(
     nodes: Mapping[ZkPath, Node], sessions: Collection[SessionId], counts_writes: Callable[[ZkPath], bool]
 ) -> Tree:
     """What each znode holds, how often it was set, and whose it is if it ends with a session.
@@ -38,7 +38,7 @@ def _held(node: Node, sessions: Collection[SessionId], has_version: bool) -> Tag
     return Tags(told) if told else ""
 
 
-def sessions_drawn(
+def draw_sessions(
     sessions: Collection[SessionId],
     away: Collection[SessionId],
     data_watches: Watches,

@@ -193,7 +193,7 @@ class _Story:
 
     def do(self, replay: Replay, number: int, text: str, said: str | None) -> TraceStep:
         """Do a step."""
-        self.all_is_said(replay)
+        self.require_all_claimed(replay)
         told = replay.do(written(text, replay.model))
         self.last, self.unsaid = number, {name for name, first in replay.broken.items() if first == replay.number}
         if said not in (None, "; ".join(told.said)):
@@ -217,7 +217,7 @@ class _Story:
         if word == "breaks":
             self.unsaid -= set(names)
 
-    def all_is_said(self, replay: Replay) -> None:
+    def require_all_claimed(self, replay: Replay) -> None:
         """Everything that the last step broke was named."""
         if self.unsaid:
             told = [replay.trace(name) for name in sorted(self.unsaid)]
@@ -228,7 +228,7 @@ class _Story:
         """The last line was read."""
         if self.replay is None or self.replay.number == 1:
             raise TranscriptError("nothing is done")
-        self.all_is_said(self.replay)
+        self.require_all_claimed(self.replay)
         if not self.claimed:
             raise TranscriptError("it does not say what breaks or holds")
 

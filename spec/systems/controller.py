@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
+from spec.by_release import ByRelease
 from spec.language import (
     Size,
     Step,
@@ -33,9 +34,15 @@ from spec.language import (
 from spec.parts.broker_requests import THE_CONTROLLER, ZK_EVENT_THREAD, each_request
 from spec.parts.receiver import Receiver, ReceiverPart
 from spec.parts.zookeeper import ZooKeeperPart
-from spec.releases import ByRelease
 from spec.systems.controller_election import Cluster, ControllerElection, is_contested
-from statemachines.controller.agenda import CHECKS, IDLE, WRITES, Do
+from statemachines.controller.agenda import CHECKS, IDLE, WRITES, ControllerStep
+from statemachines.controller.controller_process import (
+    Answer,
+    ControllerProcess,
+    LiveBroker,
+    OnePartitionContext,
+    of_thread,
+)
 from statemachines.controller.design import (
     BROKER_IDS,
     CONTROLLER,
@@ -49,18 +56,17 @@ from statemachines.controller.design import (
     is_repeated,
     registration,
 )
-from statemachines.controller.process import Answer, ControllerProcess, LiveBroker, OnePartitionContext, of_thread
 from statemachines.controller.threads import EVENTS, HANDLING, LISTENERS, NEW_SESSION, ControllerEvent, Queued
 from statemachines.zookeeper.tree import name_of
 
-LOSABLE = WRITES - {Do.DeleteRegistration}
+LOSABLE = WRITES - {ControllerStep.DeleteRegistration}
 """The requests whose answer may be lost. What a deletion of a registration did is seen by the next request anyway."""
 
 
 class ClusterAtWork(Cluster):
     """Brokers that do a controller's work, and one that gets the controllers' requests."""
 
-    held_over: frozenset[BrokerId] = variable(
+    acting_in_new_session: frozenset[BrokerId] = variable(
         "The brokers that are controller in another session than that in which they were elected: a history.",
         of=lambda self: subset_of(self.domain_of(BrokerId) if self.design.threads is not Threads.barrier else ()),
     )
@@ -86,31 +92,33 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     leaves_out = "topics, replicas, what of a failover touches none of the variables, threads beside ZkEventThread"
 
     brokers: int = constant(2, "Brokers that compete.", at_least=1, at_most=3)
-    waiting: int = constant(8, "Bound: how many events may wait at a broker.", at_least=5, at_most=12)
+    max_queued_events: int = constant(8, "Bound: how many events may wait at a broker.", at_least=5, at_most=12)
     registrations: int = constant(
         0,
         "Bound: how often a broker registers, by which its epoch is told; 0: epochs of brokers are left out.",
         at_least=0,
         at_most=5,
     )
-    updates: int = constant(2, "Bound: how often the partition's state is written.", at_least=1, at_most=9)
+    state_writes: int = constant(2, "Bound: how often the partition's state is written.", at_least=1, at_most=9)
     expiries: bool = constant(True, "The servers end sessions.")
     lost_replies: bool = constant(True, "Writes take effect whose answer is lost.")
     disconnections: bool = constant(True, "Clients lose their connection for a while.")
-    failures: bool = constant(True, "A request of a failover fails for a reason of its own.")
+    request_failures: bool = constant(True, "A request of a failover fails for a reason of its own.")
     failed_elections: bool = constant(False, "A request of an election of leaders fails for a reason of its own.")
-    receives: bool = constant(True, "A broker gets the controllers' requests, and knows the highest epoch of them.")
+    receiving_broker: bool = constant(
+        True, "A broker gets the controllers' requests, and knows the highest epoch of them."
+    )
     isr_changes: bool = constant(False, "The leader of a partition changes its ISR, and the controller is told.")
     ephemeral_outlives_session: bool = constant(
         False, "A fault of the servers: what an ended session owned goes later (ZOOKEEPER-2985)."
     )
 
-    chosen: Design = switches(Design, ByRelease(design_of))
+    release_design: Design = switches(Design, ByRelease(design_of))
 
     @cached_property
     def design(self) -> Design:
         """How the controller of this release does it, without what nothing here can make it do."""
-        its = self.chosen
+        its = self.release_design
         return its._replace(
             failover=failover_of(its),
             looks_again=True,
@@ -121,7 +129,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     # How large it is.
 
     @property
-    def told(self) -> Collection[ControllerEvent]:
+    def events(self) -> Collection[ControllerEvent]:
         """What a broker may have to handle."""
         heard = EVENTS[self.design.threads]
         return [each for each in heard if self.isr_changes or each is not ControllerEvent.IsrChangeNotification]
@@ -133,9 +141,9 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         epochs = every(LiveBroker, name=names, epoch=range(1, self.registrations + 1))
         return {
             BrokerEpoch: integers(0, self.registrations),
-            ControllerProcess.posted: sequence_of(posted, longest=self.waiting),
-            OnePartitionContext.live: subset_of(epochs if self.design.broker_epoch else names),
-            ControllerProcess.found: subset_of(epochs),
+            ControllerProcess.posted: sequence_of(posted, longest=self.max_queued_events),
+            OnePartitionContext.live_brokers: subset_of(epochs if self.design.broker_epoch else names),
+            ControllerProcess.brokers_read: subset_of(epochs),
             **given,
         }
 
@@ -144,24 +152,24 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         """Its clients are the brokers, whose connections may be lost."""
         return replace(
             super().zk,
-            inbox=4,
+            max_events=4,
             reconnects=True,
             expiries=self.expiries,
             disconnections=self.disconnections,
-            outliving=self.ephemeral_outlives_session,
-            together={CONTROLLER: CONTROLLER_EPOCH} if self.design.epoch_update is Election.multi else {},
+            ephemerals_outlive_sessions=self.ephemeral_outlives_session,
+            set_with={CONTROLLER: CONTROLLER_EPOCH} if self.design.epoch_update is Election.multi else {},
         )
 
     @part
     def receiver(self) -> ReceiverPart:
         """One broker gets the requests of all controllers."""
-        return ReceiverPart(epochs=self.domain_of(ControllerEpoch), exists=self.receives)
+        return ReceiverPart(epochs=self.domain_of(ControllerEpoch), exists=self.receiving_broker)
 
     # A broker's process and its session.
 
     def connected(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """Its client has a connection to the servers, or is about to be told that its session has ended."""
-        return s.controllers[broker].session not in s.zk.away
+        return s.controllers[broker].session not in s.zk.disconnected
 
     @action(when=lambda self: self.expiries)
     def learn_of_expiry(self, s: ClusterAtWork, broker: BrokerId) -> None:
@@ -172,17 +180,17 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         me = s.controllers[broker]
         require(me.session is not None and me.session not in s.zk.sessions)
         require(not any(of_thread(self.design, check, me).about_to(check) for check in CHECKS))  # fails, and then
-        bound(len(me.queue) + len(me.posted) + len(NEW_SESSION) <= self.waiting)
+        bound(len(me.queue) + len(me.posted) + len(NEW_SESSION) <= self.max_queued_events)
         session = self.zk.free_session(s.zk, broker, left=me.registration)
         s.controllers[broker] = self.controller(s, broker).renew(me, session)
-        if me.active or me.listens:
-            s.held_over |= {broker}
+        if me.active or me.handlers_registered:
+            s.acting_in_new_session |= {broker}
 
-    @action(when=lambda self: self.design.threads is Threads.barrier and not self.design.reinit_only_if_dead)
+    @action(when=lambda self: self.design.threads is Threads.barrier and not self.design.reinit_only_if_expired)
     def fail_authentication(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """An idle broker's client fails to authenticate, and begins anew, while its session lives on."""
         me = s.controllers[broker]
-        require(me.doing == IDLE and s.zk.serves(me.session))
+        require(me.agenda == IDLE and s.zk.serves(me.session))
         s.controllers[broker] = self.controller(s, broker).begin_anew(me)
 
     @action(when=lambda self: self.design.threads is not Threads.barrier, actor="ZooKeeper", receiver="broker")
@@ -190,7 +198,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         """What its watches have to tell reaches a broker; it then stays, even if its session ends."""
         me = s.controllers[broker]
         require(me.session is not None and s.zk.events[me.session] and self.connected(s, broker))
-        self.becomes(s, broker, self.controller(s, broker).deliver(me))
+        self.set_controller(s, broker, self.controller(s, broker).deliver(me))
 
     def hears(self, s: ClusterAtWork, broker: BrokerId) -> ControllerProcess:
         """What it knows when it turns to an event: until 1.0, and without a connection, nothing arrives with that."""
@@ -202,15 +210,15 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def listen(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """ZkEventThread reads for a listener, and puts an event into the controller's queue."""
         me = s.controllers[broker]
-        require(me.listening == IDLE and me.posted and s.zk.serves(me.session))
-        self.acts_on(s, broker, self.controller(s, broker).listen(me))
+        require(me.listener_agenda == IDLE and me.posted and s.zk.serves(me.session))
+        self.apply_answer(s, broker, self.controller(s, broker).listen(me))
 
     @action(when=lambda self: self.isr_changes, actor="ZooKeeper", receiver="broker")
-    def announce_isr(self, s: ClusterAtWork, broker: BrokerId) -> None:
+    def notify_isr_change(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """The leader of a partition has changed its ISR, and a broker that listens is told."""
         me = s.controllers[broker]
-        require(me.hears_of_isr and s.zk.serves(me.session))
-        self.becomes(s, broker, self.controller(s, broker).isr_changes(me))
+        require(me.takes_isr_notification and s.zk.serves(me.session))
+        self.set_controller(s, broker, self.controller(s, broker).isr_changes(me))
 
     @action(when=lambda self: self.disconnections)
     def lose_connection(self, s: ClusterAtWork, broker: BrokerId, heard: bool) -> None:
@@ -219,64 +227,68 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         require(s.zk.serves(me.session))
         if heard:
             require(s.zk.events[me.session])
-            self.becomes(s, broker, self.controller(s, broker).deliver(me))
-        self.zk.loses_connection(s.zk, me.session)
+            self.set_controller(s, broker, self.controller(s, broker).deliver(me))
+        self.zk.lose_connection(s.zk, me.session)
 
     @action(when=lambda self: self.disconnections, receiver="ZooKeeper")
     def reconnect(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """A client that was away is back, and is told what it has missed."""
-        self.zk.comes_back(s.zk, s.controllers[broker].session)
+        self.zk.reconnect(s.zk, s.controllers[broker].session)
 
     # A broker's requests.
 
     @property
-    def steps(self) -> list[Do]:
+    def steps(self) -> list[ControllerStep]:
         """The requests that brokers make: those on their agendas, but for what nothing here makes them ask."""
         again = self.crashes and self.sessions_per_broker > 1
-        renewed = self.design.threads is not Threads.barrier or not self.design.reinit_only_if_dead
+        renewed = self.design.threads is not Threads.barrier or not self.design.reinit_only_if_expired
         needed = {
-            Do.CheckRegistration: self.lost_replies or again or renewed or self.ephemeral_outlives_session,
-            Do.CheckController: self.lost_replies or self.brokers > 1,
-            Do.CheckEpoch: self.lost_replies,
-            Do.MoveController: self.failures,
-            Do.DeleteController: self.failures or self.design.epoch_update is Election.cas_checked,
+            ControllerStep.CheckRegistration: self.lost_replies
+            or again
+            or renewed
+            or self.ephemeral_outlives_session,
+            ControllerStep.CheckController: self.lost_replies or self.brokers > 1,
+            ControllerStep.CheckEpoch: self.lost_replies,
+            ControllerStep.MoveController: self.request_failures,
+            ControllerStep.DeleteController: self.request_failures
+            or self.design.epoch_update is Election.cas_checked,
         }
         return [do for do in super().steps if needed.get(do, True)]
 
-    def within_bounds(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> bool:
+    def within_bounds(self, s: ClusterAtWork, broker: BrokerId, do: ControllerStep) -> bool:
         """Whether a request is not one too many for the bounds of this model."""
-        if do is Do.UpdateLeaderAndIsr:
-            return s.writes < self.updates
-        if do is Do.RegisterBroker and self.registrations:
-            return s.zk.created[registration(broker)] < self.registrations
+        if do is ControllerStep.UpdateLeaderAndIsr:
+            return s.times_state_written < self.state_writes
+        if do is ControllerStep.RegisterBroker and self.registrations:
+            return s.zk.creations[registration(broker)] < self.registrations
         return super().within_bounds(s, broker, do)
 
-    def can_ask(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> bool:
+    def can_ask(self, s: ClusterAtWork, broker: BrokerId, do: ControllerStep) -> bool:
         """Whether this request is the broker's next one, and its client sends it now."""
         may = super().can_ask(s, broker, do) and self.connected(s, broker)
         return may and (not is_repeated(self.design, do) or s.controllers[broker].session in s.zk.sessions)
 
-    def ask(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> Answer:
+    def ask(self, s: ClusterAtWork, broker: BrokerId, do: ControllerStep) -> Answer:
         """The broker makes its next request, which is this one, and acts on the answer, and others hear of it."""
         answer = super().ask(s, broker, do)
         after = answer.controller
-        if answer.sends:
+        if answer.sends_requests:
             self.receiver.send(s.receiver, after.epoch)
-        if do is Do.CreateController or not (after.active or after.listens):
-            s.held_over -= {broker}
+        if do is ControllerStep.CreateController or not (after.active or after.handlers_registered):
+            s.acting_in_new_session -= {broker}
         return answer
 
-    def ask_in_vain(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> None:
+    def lose_reply_to(self, s: ClusterAtWork, broker: BrokerId, do: ControllerStep) -> None:
         """The broker makes its next request, which is this one, and the answer is lost with the connection."""
         require(self.can_ask(s, broker, do))
         bound(self.within_bounds(s, broker, do))
         me = of_thread(self.design, do, s.controllers[broker])
         require(me.session in s.zk.sessions and self.controller(s, broker).lose_reply(me))
         say("it is done, and the broker does not hear of it")
-        self.zk.loses_connection(s.zk, me.session)
+        self.zk.lose_connection(s.zk, me.session)
 
-    @action(do=each_request(lambda do: do not in {*LOSABLE, Do.ReadStates}), receiver="ZooKeeper")
-    def request(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> None:
+    @action(do=each_request(lambda do: do not in {*LOSABLE, ControllerStep.ReadStates}), receiver="ZooKeeper")
+    def request(self, s: ClusterAtWork, broker: BrokerId, do: ControllerStep) -> None:
         """The broker makes a request that only reads, or whose answer is not lost."""
         self.ask(s, broker, do)
 
@@ -285,30 +297,32 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         reply=lambda self: ("answered", "lost") if self.lost_replies else ("answered",),
         receiver="ZooKeeper",
     )
-    def write(self, s: ClusterAtWork, broker: BrokerId, do: Do, reply: Literal["answered", "lost"]) -> None:
+    def write(
+        self, s: ClusterAtWork, broker: BrokerId, do: ControllerStep, reply: Literal["answered", "lost"]
+    ) -> None:
         """The broker makes a request whose answer may be lost after it had its effect."""
-        (self.ask if reply == "answered" else self.ask_in_vain)(s, broker, do)
+        (self.ask if reply == "answered" else self.lose_reply_to)(s, broker, do)
 
     @action(actor=THE_CONTROLLER, receiver="ZooKeeper")
     def read_states(self, s: ClusterAtWork, broker: BrokerId, leader: Literal["alive", "dead"]) -> None:
         """The controller reads every state into its cache, and sees whether a leader has to be elected."""
-        self.ask(s, broker, Do.ReadStates)
+        self.ask(s, broker, ControllerStep.ReadStates)
         if leader == "alive":  # in a failover; else there is nothing to elect
             me = s.controllers[broker]
-            require(me.about_to(Do.ReadPartitionState) and me.context.live)
-            s.controllers[broker] = self.controller(s, broker).let_be(me)
+            require(me.about_to(ControllerStep.ReadPartitionState) and me.context.live_brokers)
+            s.controllers[broker] = self.controller(s, broker).skip_election(me)
 
-    @action(when=lambda self: self.failures, actor=THE_CONTROLLER, receiver="ZooKeeper")
+    @action(when=lambda self: self.request_failures, actor=THE_CONTROLLER, receiver="ZooKeeper")
     def fail(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """A request of a failover fails for a reason of its own, this one or one that is fused with it."""
-        require(self.can_fail(s, broker) and not s.controllers[broker].about_to(Do.UpdateLeaderAndIsr))
-        self.acts_on(s, broker, self.controller(s, broker).fail(s.controllers[broker]))
+        require(self.can_fail(s, broker) and not s.controllers[broker].about_to(ControllerStep.UpdateLeaderAndIsr))
+        self.apply_answer(s, broker, self.controller(s, broker).fail(s.controllers[broker]))
 
     @action(when=lambda self: self.failed_elections, actor=THE_CONTROLLER, receiver="ZooKeeper")
     def fail_to_elect(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """A request of a failover's election of leaders fails for a reason of its own."""
-        require(self.can_fail(s, broker) and s.controllers[broker].doing[0] in LEADER_AND_ISR)
-        self.acts_on(s, broker, self.controller(s, broker).fail_to_elect(s.controllers[broker]))
+        require(self.can_fail(s, broker) and s.controllers[broker].agenda[0] in LEADER_AND_ISR)
+        self.apply_answer(s, broker, self.controller(s, broker).fail_to_elect(s.controllers[broker]))
 
     def can_fail(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """Whether it is in its failover, with a session and a connection, for else that is why a request fails."""
@@ -330,17 +344,17 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         if me.is_running and me.broker_epoch < before.controllers[broker].broker_epoch:
             return False
         node = after.zk.nodes.get(path)
-        return node is None or path in before.zk.nodes or node.czxid > before.zk.created[path]
+        return node is None or path in before.zk.nodes or node.czxid > before.zk.creations[path]
 
     # Properties of the controller.
 
     def quiet(self, s: ClusterAtWork) -> bool:
         """Nothing is under way: no step, no event, no request, no session whose broker is not there or not told."""
         at_rest = (
-            not me.is_running or (me.at_rest and me.session in s.zk.sessions and not s.zk.events[me.session])
+            not me.is_running or (me.is_idle and me.session in s.zk.sessions and not s.zk.events[me.session])
             for me in s.controllers.values()
         )
-        if s.receiver.requests or s.zk.away or not all(at_rest):
+        if s.receiver.requests or s.zk.disconnected or not all(at_rest):
             return False
         running = [me.session for me in s.controllers.values()]
         return all(session in running for session in s.zk.sessions) and self.zk.ephemeral_owned(s.zk)
@@ -348,7 +362,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     @invariant(where=quiet)
     def active_has_node(self, s: ClusterAtWork) -> bool:
         """C5: when all is quiet, a broker takes itself for controller if, and only if, /controller names it."""
-        return all(me.active == (broker == s.named) for broker, me in s.controllers.items())
+        return all(me.active == (broker == s.named_controller) for broker, me in s.controllers.items())
 
     @transition_invariant
     def state_writer_monotone(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
@@ -359,36 +373,40 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def cache_fresh(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """C8: when all is quiet, the effective controller knows the partition's state as it is in ZooKeeper."""
         me = s.controllers[broker]
-        where(me.active and me.started and me.epoch == s.epoch)
-        return me.context.cached == s.writes
+        where(me.active and me.failover_done and me.epoch == s.epoch)
+        return me.context.partition_state_version == s.times_state_written
 
     @invariant
     def cache_not_ahead(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """C9: the effective controller knows no state of the partition that is not in ZooKeeper yet."""
         me = s.controllers[broker]
         where(me.active and me.epoch == s.epoch)
-        return me.context.cached is None or me.context.cached <= s.writes
+        return (
+            me.context.partition_state_version is None or me.context.partition_state_version <= s.times_state_written
+        )
 
     @invariant(where=quiet)
-    def live_set(self, s: ClusterAtWork) -> bool:
+    def live_brokers_known(self, s: ClusterAtWork) -> bool:
         """C10: when all is quiet, a controller that is done takes those brokers for alive that are registered."""
         registered: frozenset[Any] = s.zk.nodes[BROKER_IDS].children
         if self.design.broker_epoch:
             paths = [path for path in map(registration, s.controllers) if path in s.zk.nodes]
             registered = frozenset(LiveBroker(name_of(path), s.zk.nodes[path].czxid) for path in paths)
-        return all(me.context.live == registered for me in s.controllers.values() if me.active and me.started)
+        return all(
+            me.context.live_brokers == registered for me in s.controllers.values() if me.active and me.failover_done
+        )
 
     @invariant
     def no_lost_wakeup(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """C11: an idle controller hears of every change: what it watches is armed, or an event is on its way."""
         me = s.controllers[broker]
-        where(me.doing == IDLE and me.active and me.started and me.session in s.zk.sessions)
-        coming = me.will_read | {event.path for event in s.zk.events[me.session]}
+        where(me.agenda == IDLE and me.active and me.failover_done and me.session in s.zk.sessions)
+        coming = me.paths_to_read | {event.path for event in s.zk.events[me.session]}
         watched = me.session in s.zk.data_watches[CONTROLLER] or CONTROLLER in coming
         return watched and (me.session in s.zk.child_watches[BROKER_IDS] or BROKER_IDS in coming)
 
     @invariant
-    def resigned_clean(self, s: ClusterAtWork, broker: BrokerId) -> bool:
+    def resigned_context_empty(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """C12: a broker that does not take itself for controller keeps nothing of a controller's context."""
         me = s.controllers[broker]
         return me.active or not me.has_context
@@ -397,7 +415,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def controller_started(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """A broker that takes itself for controller has gone through a failover, or is in it, or moves on (B22)."""
         me = s.controllers[broker]
-        return not me.active or me.started or me.doing != IDLE
+        return not me.active or me.failover_done or me.agenda != IDLE
 
     @invariant(where=quiet)
     def registered_when_quiet(self, s: ClusterAtWork, broker: BrokerId) -> bool:
@@ -406,26 +424,28 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         return not me.is_running or (path in s.zk.nodes and s.zk.nodes[path].owner == me.session)
 
     @invariant(where=quiet)
-    def somebody_is_controller(self, s: ClusterAtWork) -> bool:
+    def controller_exists(self, s: ClusterAtWork) -> bool:
         """C13: when all is quiet and a broker runs, a broker is controller."""
         return CONTROLLER in s.zk.nodes or all(not me.is_running for me in s.controllers.values())
 
     @transition_invariant
     def writes_in_its_session(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
         """A broker that writes as controller does so in the session in which it was elected (B3)."""
-        where(after.writes != before.writes)
-        return step.parameters["broker"] not in before.held_over
+        where(after.times_state_written != before.times_state_written)
+        return step.parameters["broker"] not in before.acting_in_new_session
 
     @transition_invariant(of="handle_event")
     def handles_in_its_session(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """No event that waits is handled by a controller in a later session than it was elected in (B3)."""
-        return broker not in before.held_over or not after.controllers[broker].about_to(Do.ReadBrokers)
+        return broker not in before.acting_in_new_session or not after.controllers[broker].about_to(
+            ControllerStep.ReadBrokers
+        )
 
     @transition_invariant(of="handle_event")
-    def resigned_is_deaf(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
+    def resigned_does_nothing(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """No event makes a broker that has resigned do a controller's work (B27)."""
         me = after.controllers[broker]
-        works = me.about_to(Do.ReadBrokers) or me.about_to(Do.ReadStates)
+        works = me.about_to(ControllerStep.ReadBrokers) or me.about_to(ControllerStep.ReadStates)
         return not works or self.controller(after, broker).is_active(me)
 
     # What must be able to happen.
@@ -447,7 +467,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     def turns_to(self, s: ClusterAtWork, broker: BrokerId, event: ControllerEvent) -> bool:
         """Whether a broker has turned to what this event leads to."""
-        return s.controllers[broker].doing == HANDLING[self.design.threads].get(event)
+        return s.controllers[broker].agenda == HANDLING[self.design.threads].get(event)
 
     @sometimes(when=lambda self: self.design.threads is Threads.barrier, of="handle_event")
     def a_controller_change(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
@@ -455,7 +475,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         return self.turns_to(after, broker, ControllerEvent.ControllerChange)
 
     @sometimes(
-        when=lambda self: self.design.threads is not Threads.lock and (self.expiries or self.operator),
+        when=lambda self: self.design.threads is not Threads.lock and (self.expiries or self.operator_deletes),
         of="handle_event",
     )
     def a_reelect(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
@@ -467,7 +487,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         """A broker that has no request under way hears that its session has ended."""
         return True
 
-    def fails_over(self, s: ClusterAtWork, broker: BrokerId, before: Do) -> bool:
+    def fails_over(self, s: ClusterAtWork, broker: BrokerId, before: ControllerStep) -> bool:
         """Whether a controller is in its failover, and this comes next."""
         me = s.controllers[broker]
         return me.in_failover and me.about_to(before)
@@ -475,30 +495,32 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     @sometimes(of="crash")
     def dies_before_it_knows_the_brokers(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """A controller dies in its failover, before it has read which brokers are alive."""
-        return self.fails_over(before, broker, Do.ReadBrokers)
+        return self.fails_over(before, broker, ControllerStep.ReadBrokers)
 
     @sometimes(of="crash")
     def dies_before_it_knows_the_states(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """A controller dies in its failover, before it has read the partitions' states."""
-        return self.fails_over(before, broker, Do.ReadStates)
+        return self.fails_over(before, broker, ControllerStep.ReadStates)
 
     @sometimes(of="crash")
     def dies_before_it_elects(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """A controller dies in its failover, when it has told the brokers of each other, and elected no leader."""
-        return self.fails_over(before, broker, Do.ReadPartitionState)
+        return self.fails_over(before, broker, ControllerStep.ReadPartitionState)
 
     @sometimes(of="crash")
     def dies_before_it_writes(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """A controller dies in its failover, between the read of a partition's state and its write."""
-        return self.fails_over(before, broker, Do.UpdateLeaderAndIsr)
+        return self.fails_over(before, broker, ControllerStep.UpdateLeaderAndIsr)
 
     @sometimes(
         when=lambda self: self.design.broker_epoch and self.registrations > 1 and self.crashes, of="read_brokers"
     )
     def a_bounced_broker(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """The controller finds a broker that was alive when it last read, and is another one by now."""
-        knew, now = before.controllers[broker].context.live, after.controllers[broker]
-        known, found, left = ({each.name for each in live} for live in (knew, now.found, now.context.live))
+        knew, now = before.controllers[broker].context.live_brokers, after.controllers[broker]
+        known, found, left = (
+            {each.name for each in live} for live in (knew, now.brokers_read, now.context.live_brokers)
+        )
         return bool(known & found - left)
 
     @sometimes(when=lambda self: self.brokers > 1, of="read_brokers")
@@ -512,7 +534,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def registered_by(self, s: ClusterAtWork, broker: BrokerId) -> str:
         """A registration that is not by the broker's present session, or is not there."""
         me, path = s.controllers[broker], registration(broker)
-        where(me.session is not None and not me.about_to(Do.RegisterBroker))
+        where(me.session is not None and not me.about_to(ControllerStep.RegisterBroker))
         if path not in s.zk.nodes:
             return f"{path} is not there, and broker {broker} is running"
         owner = s.zk.nodes[path].owner
@@ -522,6 +544,6 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def stale_cache(self, s: ClusterAtWork, broker: BrokerId) -> str:
         """A controller that knows the partition's state at another version than ZooKeeper's."""
         me = s.controllers[broker]
-        cached = me.context.cached
-        where(me.active and cached not in (None, s.writes))
-        return f"broker {broker} knows the partition's state at version {cached}; in ZooKeeper it is at {s.writes}"
+        cached, written = me.context.partition_state_version, s.times_state_written
+        where(me.active and cached not in (None, written))
+        return f"broker {broker} knows the partition's state at version {cached}; in ZooKeeper it is at {written}"

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from typing_extensions import TypeVar
 
 from election.ids import BrokerId, ControllerEpoch
+from spec.by_release import ByRelease
 from spec.language import (
     Grid,
     Size,
@@ -38,10 +39,17 @@ from spec.language import (
     where,
 )
 from spec.parts.broker_requests import THE_CONTROLLER, each_request
-from spec.parts.controllers_shown import belief, controllers_drawn, intent
+from spec.parts.controller_views import belief, draw_controllers, intent
 from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
-from spec.releases import ByRelease
-from statemachines.controller.agenda import IDLE, Do
+from statemachines.controller.agenda import IDLE, ControllerStep
+from statemachines.controller.controller_process import (
+    Answer,
+    ControllerProcess,
+    Failover,
+    OnePartitionContext,
+    of_thread,
+    process_values,
+)
 from statemachines.controller.design import (
     BROKER_IDS,
     CONTROLLER,
@@ -55,14 +63,6 @@ from statemachines.controller.design import (
     requests_of,
 )
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.process import (
-    Answer,
-    ControllerProcess,
-    Failover,
-    OnePartitionContext,
-    of_thread,
-    values_of,
-)
 from statemachines.controller.threads import ControllerEvent
 from statemachines.zookeeper.tree import Node, SessionId, ZkVersion
 
@@ -84,7 +84,7 @@ class Cluster(State):
         return epoch
 
     @property
-    def named(self) -> BrokerId | None:
+    def named_controller(self) -> BrokerId | None:
         """Which broker /controller names, if it is there."""
         return self.zk.nodes[CONTROLLER].data if CONTROLLER in self.zk.nodes else None
 
@@ -95,7 +95,7 @@ class Cluster(State):
         return state
 
     @property
-    def writes(self) -> ZkVersion:
+    def times_state_written(self) -> ZkVersion:
         """How often the partition's state was written."""
         return self.zk.nodes[PARTITION_STATE].version
 
@@ -135,11 +135,11 @@ class ControllerElection(Specification[C]):
         1, "Sessions of one broker, alive or still referred to, at a time.", at_least=1, at_most=3
     )
     elections: int = constant(2, "Bound: how often /controller_epoch is incremented.", at_least=1, at_most=9)
-    waiting: int = constant(4, "Bound: how many events may wait at a broker.", at_least=2, at_most=12)
+    max_queued_events: int = constant(4, "Bound: how many events may wait at a broker.", at_least=2, at_most=12)
     crashes: bool = constant(True, "Brokers crash, and may be started again.")
-    operator: bool = constant(True, "An operator deletes /controller.")
+    operator_deletes: bool = constant(True, "An operator deletes /controller.")
 
-    chosen: Design = switches(
+    release_design: Design = switches(
         Design,
         ByRelease(design_of),
         only=["epoch_update", "fence_zk", "conditional_increment"],
@@ -152,19 +152,19 @@ class ControllerElection(Specification[C]):
     @cached_property
     def design(self) -> Design:
         """How the controller of this release does it, as far as an election goes: none registers."""
-        return self.chosen._replace(
-            failover=least_failover(self.chosen), ephemeral_owner_check=False, broker_epoch=False
+        return self.release_design._replace(
+            failover=least_failover(self.release_design), ephemeral_owner_check=False, broker_epoch=False
         )
 
     # How large it is.
 
     @property
-    def told(self) -> Collection[ControllerEvent]:
+    def events(self) -> Collection[ControllerEvent]:
         """What a broker may have to handle."""
         return ControllerEvent.ControllerChange, ControllerEvent.Reelect
 
     @property
-    def updates(self) -> int:
+    def state_writes(self) -> int:
         """How often the partition's state can have been written: once in each failover."""
         return self.elections * self.brokers
 
@@ -175,11 +175,11 @@ class ControllerElection(Specification[C]):
             BrokerId: brokers,
             SessionId: every(Session, client=brokers, number=range(self.sessions_per_broker)),
             ControllerEpoch: integers(0, self.elections),
-            ZkVersion: integers(0, max(self.elections, self.updates)),
+            ZkVersion: integers(0, max(self.elections, self.state_writes)),
             OnePartitionContext.epoch_zk_version: integers(0, self.elections),
-            ControllerProcess.queue: at_most(self.waiting),
+            ControllerProcess.queue: at_most(self.max_queued_events),
             tuple[Failover, ...]: at_most(self.elections * self.brokers),
-            **values_of(self.design, self.told),
+            **process_values(self.design, self.events),
         }
 
     @part
@@ -187,13 +187,15 @@ class ControllerElection(Specification[C]):
         """Its clients are the brokers, whose connections are never lost. /controller is never set."""
         own, epochs = every(registration, broker=self.domain_of(BrokerId)), self.domain_of(ControllerEpoch)
         znodes = (
-            Znodes(BROKER_IDS, child_watched=Do.ReadBrokers in self.design.failover),
+            Znodes(BROKER_IDS, child_watched=ControllerStep.ReadBrokers in self.design.failover),
             Znodes(CONTROLLER, data=self.domain_of(BrokerId), owned=lambda session, path: True, data_watched=True),
             Znodes(CONTROLLER_EPOCH, data=epochs, version=epochs),
-            Znodes(PARTITION_STATE, data=self.domain_of(PartitionStateEpoch), version=integers(0, self.updates)),
-            Znodes(own, owned=lambda session, path: path == registration(session.client), created=self.registrations),
+            Znodes(PARTITION_STATE, data=self.domain_of(PartitionStateEpoch), version=integers(0, self.state_writes)),
+            Znodes(
+                own, owned=lambda session, path: path == registration(session.client), creations=self.registrations
+            ),
         )
-        return ZooKeeperPart(self.domain_of(SessionId), znodes, inbox=3, reconnects=False)
+        return ZooKeeperPart(self.domain_of(SessionId), znodes, max_events=3, reconnects=False)
 
     @initial
     def a_cluster_set_up(self, s: C) -> None:
@@ -208,9 +210,9 @@ class ControllerElection(Specification[C]):
         """A broker's controller, over this state."""
         return self.one_partition_controller(self.design, self.zk.servers(s.zk), broker)
 
-    def becomes(self, s: C, broker: BrokerId, me: ControllerProcess) -> None:
+    def set_controller(self, s: C, broker: BrokerId, me: ControllerProcess) -> None:
         """What a broker knows from now on, as long as there is room for what waits."""
-        bound(len(me.queue) <= self.waiting and len(me.posted) <= self.waiting)
+        bound(len(me.queue) <= self.max_queued_events and len(me.posted) <= self.max_queued_events)
         s.controllers[broker] = me
 
     @action
@@ -223,7 +225,7 @@ class ControllerElection(Specification[C]):
     def connect(self, s: C, broker: BrokerId) -> None:
         """A broker opens a ZooKeeper session."""
         me = s.controllers[broker]
-        require(me.about_to(Do.Connect))
+        require(me.about_to(ControllerStep.Connect))
         session = self.zk.free_session(s.zk, broker, left=me.registration)
         s.controllers[broker] = self.controller(s, broker).connect(me, session)
 
@@ -231,7 +233,7 @@ class ControllerElection(Specification[C]):
     def learn_of_expiry(self, s: C, broker: BrokerId) -> None:
         """An idle broker's client reconnects, and is told that its session has ended."""
         me = s.controllers[broker]
-        require(me.doing == IDLE and me.session not in s.zk.sessions)
+        require(me.agenda == IDLE and me.session not in s.zk.sessions)
         s.controllers[broker] = self.controller(s, broker).expire(me)
 
     def hears(self, s: C, broker: BrokerId) -> ControllerProcess:
@@ -246,8 +248,8 @@ class ControllerElection(Specification[C]):
         before the next answer.
         """
         me = self.hears(s, broker)
-        require(me.doing == IDLE and me.queue)
-        self.acts_on(s, broker, self.controller(s, broker).handle(me))
+        require(me.agenda == IDLE and me.queue)
+        self.apply_answer(s, broker, self.controller(s, broker).handle(me))
 
     @action(when=lambda self: self.crashes)
     def crash(self, s: C, broker: BrokerId) -> None:
@@ -259,41 +261,41 @@ class ControllerElection(Specification[C]):
     # A broker's requests.
 
     @property
-    def steps(self) -> list[Do]:
+    def steps(self) -> list[ControllerStep]:
         """The requests that brokers make: those on their agendas."""
-        return requests_of(self.design, self.told)
+        return requests_of(self.design, self.events)
 
-    def within_bounds(self, s: C, broker: BrokerId, do: Do) -> bool:
+    def within_bounds(self, s: C, broker: BrokerId, do: ControllerStep) -> bool:
         """Whether a request is not one too many for the bounds of this model."""
-        increments = do in (Do.RegisterController, Do.IncrementEpoch)
+        increments = do in (ControllerStep.RegisterController, ControllerStep.IncrementEpoch)
         return not increments or s.controllers[broker].epoch < self.elections
 
-    def can_ask(self, s: C, broker: BrokerId, do: Do) -> bool:
+    def can_ask(self, s: C, broker: BrokerId, do: ControllerStep) -> bool:
         """Whether this request is the broker's next one."""
         return of_thread(self.design, do, s.controllers[broker]).about_to(do)
 
-    def ask(self, s: C, broker: BrokerId, do: Do) -> Answer:
+    def ask(self, s: C, broker: BrokerId, do: ControllerStep) -> Answer:
         """The broker makes its next request, which is this one, and acts on the answer."""
         require(self.can_ask(s, broker, do))
         bound(self.within_bounds(s, broker, do))
-        return self.acts_on(s, broker, self.controller(s, broker).step(do)(s.controllers[broker]))
+        return self.apply_answer(s, broker, self.controller(s, broker).step(do)(s.controllers[broker]))
 
-    def acts_on(self, s: C, broker: BrokerId, answer: Answer) -> Answer:
+    def apply_answer(self, s: C, broker: BrokerId, answer: Answer) -> Answer:
         """The broker acts on an answer, which may be that its failover goes through."""
-        say(answer.said)
-        self.becomes(s, broker, answer.controller)
+        say(answer.description)
+        self.set_controller(s, broker, answer.controller)
         if answer.failover:
             s.failovers += (answer.failover,)
         return answer
 
     @action(do=each_request(), receiver="ZooKeeper")
-    def request(self, s: C, broker: BrokerId, do: Do) -> None:
+    def request(self, s: C, broker: BrokerId, do: ControllerStep) -> None:
         """The broker makes a request, which is answered."""
         self.ask(s, broker, do)
 
     # An operator.
 
-    @action(when=lambda self: self.operator, actor="operator", receiver="ZooKeeper")
+    @action(when=lambda self: self.operator_deletes, actor="operator", receiver="ZooKeeper")
     def operator_deletes_controller(self, s: C) -> None:
         """An operator deletes /controller."""
         require(CONTROLLER in s.zk.nodes)
@@ -325,12 +327,12 @@ class ControllerElection(Specification[C]):
     def single_controller(self, s: C) -> bool:
         """C3: at most one broker acts as controller under the epoch that is in ZooKeeper."""
         epoch = s.epoch
-        return sum(each.acts and each.epoch == epoch for each in s.controllers.values()) <= 1
+        return sum(each.acts_as_controller and each.epoch == epoch for each in s.controllers.values()) <= 1
 
     @transition_invariant
     def fenced_writes(self, before: C, step: Step, after: C) -> bool:
         """C4: a broker that writes as controller has the epoch that is in ZooKeeper at that moment."""
-        where(after.writes != before.writes)
+        where(after.times_state_written != before.times_state_written)
         return before.controllers[step.parameters["broker"]].epoch == before.epoch
 
     # What must be able to happen.
@@ -340,10 +342,10 @@ class ControllerElection(Specification[C]):
         """A controller has written under its epoch."""
         return s.partition_state.controller_epoch > 0
 
-    @sometimes(when=lambda self: self.elections > 1 and self.updates > 1)
+    @sometimes(when=lambda self: self.elections > 1 and self.state_writes > 1)
     def elected_twice(self, s: C) -> bool:
         """Two elections in one run, both of which led to a write."""
-        return s.writes > 1 and s.partition_state.controller_epoch > 1
+        return s.times_state_written > 1 and s.partition_state.controller_epoch > 1
 
     @sometimes(when=lambda self: self.crashes and self.zk.expiries and is_contested(self))
     def reelected_after_a_crash(self, before: C, step: Step, after: C) -> bool:
@@ -354,12 +356,12 @@ class ControllerElection(Specification[C]):
     @sometimes(when=is_contested)
     def a_zombie(self, s: C) -> bool:
         """A broker acts as controller under an epoch that is no longer the one in ZooKeeper."""
-        return any(each.acts and each.epoch < s.epoch for each in s.controllers.values())
+        return any(each.acts_as_controller and each.epoch < s.epoch for each in s.controllers.values())
 
-    @sometimes(when=lambda self: self.operator and is_contested(self))
+    @sometimes(when=lambda self: self.operator_deletes and is_contested(self))
     def a_zombie_with_a_session(self, s: C) -> bool:
         """A zombie whose session is alive, so that ZooKeeper does what it asks for: no expiry made it one."""
-        zombies = [each for each in s.controllers.values() if each.acts and each.epoch < s.epoch]
+        zombies = [each for each in s.controllers.values() if each.acts_as_controller and each.epoch < s.epoch]
         return any(each.session in s.zk.sessions for each in zombies)
 
     # What a state means, to the reader of a trace.
@@ -367,21 +369,21 @@ class ControllerElection(Specification[C]):
     @view
     def office(self, s: C) -> str:
         """Which broker is controller, as ZooKeeper has it."""
-        if s.named is None:
+        if s.named_controller is None:
             return f"there is no /controller; the epoch is {s.epoch}"
         owner = s.zk.nodes[CONTROLLER].owner
-        left = "" if owner == s.controllers[s.named].session else f", left by {owner}"
-        return f"/controller names broker {s.named}{left}; the epoch is {s.epoch}"
+        left = "" if owner == s.controllers[s.named_controller].session else f", left by {owner}"
+        return f"/controller names broker {s.named_controller}{left}; the epoch is {s.epoch}"
 
     @view
     def belief(self, s: C, broker: BrokerId) -> str:
         """What a broker takes itself for, and whether that is so."""
-        return belief(broker, s.controllers[broker], s.named, s.epoch)
+        return belief(broker, s.controllers[broker], s.named_controller, s.epoch)
 
     @view
     def intent(self, s: C, broker: BrokerId) -> str:
         """What a broker writes next, and what it does not know."""
-        return intent(broker, s.controllers[broker], s.named, s.epoch, s.writes)
+        return intent(broker, s.controllers[broker], s.named_controller, s.epoch, s.times_state_written)
 
     @view
     def unheard_expiry(self, s: C, broker: BrokerId) -> str:
@@ -404,9 +406,9 @@ class ControllerElection(Specification[C]):
     @view
     def last_write(self, s: C) -> str:
         """Under which epoch the partition's state was written."""
-        where(s.writes)
+        where(s.times_state_written)
         epoch = s.partition_state.controller_epoch
-        return f"the partition's state was written under epoch {epoch}; its version is {s.writes}"
+        return f"the partition's state was written under epoch {epoch}; its version is {s.times_state_written}"
 
     @view
     def one_epoch_twice(self, s: C, epoch: ControllerEpoch) -> str:
@@ -420,4 +422,4 @@ class ControllerElection(Specification[C]):
     @picture
     def brokers_at_work(self, s: C) -> Grid:
         """What each broker takes itself for, what it is about to ask ZooKeeper, and the events that wait for it."""
-        return controllers_drawn(s.controllers, s.epoch)
+        return draw_controllers(s.controllers, s.epoch)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec
 
 from election.ids import BrokerId
+from spec.by_release import ByRelease
 from spec.language import (
     Size,
     Step,
@@ -18,9 +19,8 @@ from spec.language import (
     switches,
     transition_invariant,
 )
-from spec.parts.controller_calls import stack_frames_of
-from spec.releases import ByRelease
-from spec.systems.cluster import ANSWERS, TOPIC, TOPIC_PATH, C, ClusterSpec, isr_may_change, leaders_wait
+from spec.parts.event_thread import stack_frames_of
+from spec.systems.cluster import ANSWERS, TOPIC, TOPIC_PATH, C, ClusterSpec, isr_may_change, leaders_await_controller
 from statemachines.controller.broker_changes import BrokerChanges
 from statemachines.controller.calls import Call, Calls, Frame, StackFrames
 from statemachines.controller.control_design import ControlDesign, control_design_of
@@ -51,12 +51,12 @@ P = ParamSpec("P")
 def may_be_offline_though_led(self: Partitions[Any]) -> bool:
     """A follower of a leader that shuts down may die, come back, and join the ISR."""
     refused = self.asks_for_isr and self.design.live_isr_check  # as the leader itself is not eligible
-    return isr_may_change(self) and self.shutdowns and self.max_deaths > 0 and not self.unclean and not refused
+    return isr_may_change(self) and self.shutdowns and self.max_crashes > 0 and not self.unclean and not refused
 
 
 def may_be_ineligible(self: Partitions[Any]) -> bool:
     """A leader may ask for an ISR with a broker that shuts down."""
-    return leaders_wait(self) and self.design.live_isr_check and self.shutdowns
+    return leaders_await_controller(self) and self.design.live_isr_check and self.shutdowns
 
 
 class Partitions(ClusterSpec[C]):
@@ -95,7 +95,7 @@ class Partitions(ClusterSpec[C]):
     leaves_out = "queues of requests, bounced brokers, reassignment, deletion, log directories"
 
     partitions: int = constant(1, "Partitions of the topic; each prefers another broker.", at_least=1, at_most=3)
-    creation: bool = constant(True, "The topic is created some time; else it is there from the beginning.")
+    topic_creation: bool = constant(True, "The topic is created some time; else it is there from the beginning.")
     shutdowns: bool = constant(True, "Brokers ask for a controlled shutdown.")
     preferred_elections: bool = constant(True, "An administrator asks for preferred leaders.")
     unclean_elections: bool = constant(False, "An administrator asks for unclean elections, as since 2.4.")
@@ -122,8 +122,8 @@ class Partitions(ClusterSpec[C]):
                 "keep_last_isr",
                 "offline_on_failover",
                 "leaderless_offline",
-                "tell_leaving",
-                "retry_alone",
+                "notify_shutting_down",
+                "retry_conflicts_only",
             ),
             *("leader_recovery", "clear_batch", "broker_epoch", "elect_if_created"),
             *("rebalance_together", "rebalance_electable"),
@@ -162,10 +162,12 @@ class Partitions(ClusterSpec[C]):
     def stack_frames(self) -> StackFrames:
         """The calls that may be left of an event while a change waits, or is over."""
         frames = stack_frames_of(ControllerFailover, TopicChanges, BrokerChanges, ControlledShutdown)
-        return (*frames, *ReplicaLeaderElection.rebalancing(self.preferring)) if self.rebalances else frames
+        return (
+            (*frames, *ReplicaLeaderElection.rebalancing(self.partitions_preferring)) if self.rebalances else frames
+        )
 
     @property
-    def preferring(self) -> Mapping[BrokerId, Sequence[TopicPartition]]:
+    def partitions_preferring(self) -> Mapping[BrokerId, Sequence[TopicPartition]]:
         """Of each broker, the partitions whose preferred replica it keeps."""
         found: dict[BrokerId, list[TopicPartition]] = {}
         for partition, assignment in self.assignments.items():
@@ -178,29 +180,29 @@ class Partitions(ClusterSpec[C]):
         return (*super().resume_frames, *ReplicaLeaderElection.RESUME_FRAMES)
 
     @property
-    def narrowed(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
+    def narrowed_arguments(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
         """An administrator asks for what can be done."""
         types = (ElectionType.PREFERRED, *((ElectionType.UNCLEAN,) if self.unclean_elections else ()))
         answered = {"election_type": types, "refused": ((),)}
-        return {**super().narrowed, ReplicaLeaderElection.ANSWERED.method: answered}
+        return {**super().narrowed_arguments, ReplicaLeaderElection.ANSWERED.method: answered}
 
     @initial
     def a_cluster_set_up(self, s: C) -> None:
         """All brokers run; there is no controller yet."""
-        for path in ("/brokers", "/brokers/topics", *(() if self.creation else (TOPIC_PATH,))):
+        for path in ("/brokers", "/brokers/topics", *(() if self.topic_creation else (TOPIC_PATH,))):
             s.zk.nodes[path] = Node()
         s.zk.nodes[CONTROLLER_EPOCH] = Node(data=0)
         s.registered = frozenset(self.broker_ids)
 
     # Topics.
 
-    @action(when=lambda self: self.creation, actor="administrator", receiver="ZooKeeper")
+    @action(when=lambda self: self.topic_creation, actor="administrator", receiver="ZooKeeper")
     def create_topic(self, s: C) -> None:
         """An administrator creates the topic."""
         require(TOPIC_PATH not in s.zk.nodes)
         self.zk.servers(s.zk).create(None, TOPIC_PATH)
 
-    @action(when=lambda self: self.creation, actor="controller", receiver="ZooKeeper")
+    @action(when=lambda self: self.topic_creation, actor="controller", receiver="ZooKeeper")
     def topic_change(self, s: C) -> None:
         """The controller hears of the topic. [TopicChange, onNewPartitionCreation]"""
         require(s.active and s.idle and TOPIC_PATH in s.zk.nodes and not s.context.all_topics)
@@ -254,42 +256,42 @@ class Partitions(ClusterSpec[C]):
             s.rebalanced = handler is ControllerEventProcessor.process_auto_preferred_replica_leader_election
         super().begin(s, handler, *given, **named)
 
-    def astray(self, s: C, broker: BrokerId) -> Sequence[TopicPartition]:
+    def not_led_by_preferred(self, s: C, broker: BrokerId) -> Sequence[TopicPartition]:
         """The partitions that prefer a broker, and are led by others or by none any more."""
         found = []
-        for partition in self.preferring.get(broker, ()):
+        for partition in self.partitions_preferring.get(broker, ()):
             state = s.state(partition)
             if state is not None and state.leader != broker:
                 found.append(partition)
         return found
 
-    def leads_too_little(self, s: C, broker: BrokerId) -> bool:
+    def is_imbalanced_broker(self, s: C, broker: BrokerId) -> bool:
         """Whether too many of the partitions that prefer a broker are astray."""
-        preferring = self.preferring.get(broker, ())
-        return 100 * len(self.astray(s, broker)) > self.imbalance_percentage * len(preferring)
+        preferring = self.partitions_preferring.get(broker, ())
+        return 100 * len(self.not_led_by_preferred(s, broker)) > self.imbalance_percentage * len(preferring)
 
     @invariant(where=ClusterSpec.quiet, when=lambda self: self.rebalances)
     def balanced(self, s: C, broker: BrokerId) -> bool:
         """P18: when all is quiet after a check, each broker leads enough of what prefers it, or can lead no more."""
-        if not s.rebalanced or not self.leads_too_little(s, broker):
+        if not s.rebalanced or not self.is_imbalanced_broker(s, broker):
             return True
         if broker not in s.registered or broker in s.context.shutting_down_broker_ids:
             return True
-        states = map(s.state, self.astray(s, broker))
+        states = map(s.state, self.not_led_by_preferred(s, broker))
         return all(state is None or broker not in state.isr for state in states)
 
     @transition_invariant(when=lambda self: self.rebalances, of="check_imbalance")
-    def lets_a_few_astray(self, before: C, after: C) -> bool:
+    def tolerates_small_imbalance(self, before: C, after: C) -> bool:
         """P18: a check elects nobody where no broker leads too little, as far as the controller knows."""
-        knows = all(self.knows(before, partition) for partition in self.assignments)
-        return not knows or after.idle or any(self.leads_too_little(before, broker) for broker in self.broker_ids)
+        knows = all(self.knows_leader(before, partition) for partition in self.assignments)
+        return not knows or after.idle or any(self.is_imbalanced_broker(before, broker) for broker in self.broker_ids)
 
-    def knows(self, s: C, partition: TopicPartition) -> bool:
+    def knows_leader(self, s: C, partition: TopicPartition) -> bool:
         """Whether the controller knows who leads a partition."""
         known, state = s.context.partition_leadership_info.get(partition), s.state(partition)
         return state is None or (known is not None and known.leader_and_isr.leader == state.leader)
 
-    @sometimes(when=lambda self: self.rebalances and self.brokers > 1, of="answer_partitions")
+    @sometimes(when=lambda self: self.rebalances and self.brokers > 1, of="answer_partition_state_machine")
     def leads_again(self, before: C, after: C) -> bool:
         """A check has the preferred replica of a partition lead, where another did."""
         if not after.rebalanced:
@@ -300,9 +302,9 @@ class Partitions(ClusterSpec[C]):
                 return True
         return False
 
-    @invariant(where=ClusterSpec.quiet, when=lambda self: not self.creation)
+    @invariant(where=ClusterSpec.quiet, when=lambda self: not self.topic_creation)
     def online_replica_is_live(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
-        """P14: when all is quiet, the broker of a replica that is online runs; but see online_on_a_dead_broker."""
+        """P14: when all is quiet, the broker of a replica that is online runs; but see online_on_dead_broker."""
         state = s.context.replica_states.get(PartitionAndReplica(partition, broker))
         return state is not OnlineReplica or broker in s.registered
 
@@ -313,40 +315,41 @@ class Partitions(ClusterSpec[C]):
         new = s.context.partition_states.get(partition) is NewPartition
         return not new or state is None or state.leader not in s.registered
 
-    @sometimes(when=lambda self: self.lost_replies, of="lose_answers")
-    def written_unheard(self, before: C, after: C) -> bool:
+    @sometimes(when=lambda self: self.lost_replies, of="lose_replies_of_change")
+    def write_reply_lost(self, before: C, after: C) -> bool:
         """A controller does not hear that it has written the state of a partition."""
         return any(before.written(each) != after.written(each) for each in self.assignments)
 
-    @sometimes(when=leaders_wait, of="answer_alteration")
-    def an_isr_for_the_leader(self, before: C, after: C) -> bool:
+    @sometimes(when=leaders_await_controller, of="answer_alter_partition")
+    def alter_partition_written(self, before: C, after: C) -> bool:
         """AlterPartition: the controller writes an ISR for its leader."""
         return any(before.written(each) != after.written(each) for each in self.assignments)
 
     @sometimes(when=may_be_ineligible, of="expand_isr")
-    def not_eligible(self, before: C, after: C) -> bool:
+    def isr_member_ineligible(self, before: C, after: C) -> bool:
         """INELIGIBLE_REPLICA: a member of the ISR that a leader asks for shuts down. [3.3]"""
         return before.context.epoch == before.epoch and after.idle
 
     @sometimes(
-        when=lambda self: may_be_ineligible(self) and (self.isr_changes > 1 or self.max_deaths > 0), of="expand_isr"
+        when=lambda self: may_be_ineligible(self) and (self.isr_changes > 1 or self.max_crashes > 0), of="expand_isr"
     )
-    def leader_is_not_eligible(self, before: C, after: C, partition: TopicPartition, broker: BrokerId) -> bool:
+    def leader_ineligible(self, before: C, after: C, partition: TopicPartition, broker: BrokerId) -> bool:
         """A leader that shuts down has no follower join its ISR, to hand over to: it is not eligible itself. [3.3]"""
         state, context = before.state(partition), self.context.of(before.context)
         leaves = state is not None and state.leader in before.context.shutting_down_broker_ids
         return leaves and context.is_live_broker(broker) and before.context.epoch == before.epoch and after.idle
 
     @sometimes(
-        when=lambda self: leaders_wait(self) and self.moves > 0 and self.design.fence_zk, of="answer_alteration"
+        when=lambda self: leaders_await_controller(self) and self.controller_changes > 0 and self.design.fence_zk,
+        of="answer_alter_partition",
     )
-    def moved_unheard(self, before: C, after: C) -> bool:
+    def controller_moved_unnoticed(self, before: C, after: C) -> bool:
         """Another controller has been elected, a write for a leader is refused, and the controller goes on as one."""
-        change = before.thread.altering
+        change = before.thread.isr_change
         is_write = change is not None and change.due is ZkBatch.SetTopicPartitionStates
         return is_write and after.active and after.idle and after.context.epoch < after.epoch
 
-    @sometimes(when=lambda self: self.creation, of="next_change")
+    @sometimes(when=lambda self: self.topic_creation, of="next_change")
     def a_new_partition(self, before: C, after: C) -> bool:
         """NonExistentPartition -> NewPartition, NonExistentReplica -> NewReplica."""
         new = NewPartition in after.context.partition_states.values()
@@ -366,7 +369,7 @@ class Partitions(ClusterSpec[C]):
                 return self.partition_changes(before, after, partition, OnlinePartition, OnlinePartition)
         return False
 
-    @sometimes(when=lambda self: self.brokers > 1 and self.max_deaths > 1, of="broker_change")
+    @sometimes(when=lambda self: self.brokers > 1 and self.max_crashes > 1, of="broker_change")
     def offline_again(self, before: C, after: C) -> bool:
         """OfflinePartition -> OfflinePartition: another broker is gone."""
         if not before.registered < frozenset(before.context.live_broker_epochs):
@@ -376,7 +379,7 @@ class Partitions(ClusterSpec[C]):
             for partition in self.assignments
         )
 
-    @sometimes(when=lambda self: self.creation)
+    @sometimes(when=lambda self: self.topic_creation)
     def a_replica_comes_online(
         self,
         before: C,
@@ -388,13 +391,13 @@ class Partitions(ClusterSpec[C]):
         """NewReplica -> OnlineReplica."""
         return self.replica_changes(before, after, PartitionAndReplica(partition, broker), NewReplica, OnlineReplica)
 
-    @sometimes(when=lambda self: self.moves > 0, of="become_controller")
-    def told_again(self, before: C, after: C) -> bool:
+    @sometimes(when=lambda self: self.controller_changes > 0, of="become_controller")
+    def leaders_sent_again(self, before: C, after: C) -> bool:
         """OnlineReplica -> OnlineReplica: a controller that begins tells all replicas who leads."""
         online = (at for at, state in after.context.replica_states.items() if state is OnlineReplica)
         return any(after.roles[replica] is not None for replica in online)
 
-    @sometimes(when=lambda self: self.brokers > 1 and (self.max_deaths > 0 or self.shutdowns))
+    @sometimes(when=lambda self: self.brokers > 1 and (self.max_crashes > 0 or self.shutdowns))
     def a_replica_goes_offline(
         self,
         before: C,
@@ -408,16 +411,21 @@ class Partitions(ClusterSpec[C]):
             before, after, PartitionAndReplica(partition, broker), OnlineReplica, OfflineReplica
         )
 
-    @sometimes(when=lambda self: self.brokers > 1 and self.shutdowns and self.max_deaths > 0, of="answer_replicas")
+    @sometimes(
+        when=lambda self: self.brokers > 1 and self.shutdowns and self.max_crashes > 0,
+        of="answer_replica_state_machine",
+    )
     def a_replica_that_shut_down_dies(self, before: C, after: C) -> bool:
         """OfflineReplica -> OfflineReplica."""
-        change = before.thread.removing
-        if change is None or after.thread.removing is not None:
+        change = before.thread.replica_change
+        if change is None or after.thread.replica_change is not None:
             return False
         replicas = (PartitionAndReplica(partition, change.replica) for partition in change.asking)
         return any(self.replica_changes(before, after, each, OfflineReplica, OfflineReplica) for each in replicas)
 
-    @sometimes(when=lambda self: self.moves > 0 and self.max_deaths > 0 and self.design.offline_on_failover)
+    @sometimes(
+        when=lambda self: self.controller_changes > 0 and self.max_crashes > 0 and self.design.offline_on_failover
+    )
     def dead_at_a_failover(
         self,
         before: C,
@@ -430,7 +438,9 @@ class Partitions(ClusterSpec[C]):
         replica = PartitionAndReplica(partition, broker)
         return self.replica_changes(before, after, replica, ReplicaDeletionIneligible, OfflineReplica)
 
-    @sometimes(when=lambda self: self.moves > 0 and self.max_deaths > 0 and not self.design.offline_on_failover)
+    @sometimes(
+        when=lambda self: self.controller_changes > 0 and self.max_crashes > 0 and not self.design.offline_on_failover
+    )
     def back_after_a_failover(
         self,
         before: C,
@@ -443,34 +453,41 @@ class Partitions(ClusterSpec[C]):
         replica = PartitionAndReplica(partition, broker)
         return self.replica_changes(before, after, replica, ReplicaDeletionIneligible, OnlineReplica)
 
-    @sometimes(where=ClusterSpec.quiet, when=lambda self: self.moves > 0 and self.max_deaths > 0)
-    def quiet_at_last(self, s: C) -> bool:
+    @sometimes(where=ClusterSpec.quiet, when=lambda self: self.controller_changes > 0 and self.max_crashes > 0)
+    def quiet_after_everything(self, s: C) -> bool:
         """All that may happen to brokers and controllers has happened, all brokers run, and all is quiet."""
-        return s.deaths == self.max_deaths and s.epoch == 1 + 2 * self.moves and len(s.registered) == self.brokers
+        return (
+            s.crashes == self.max_crashes
+            and s.epoch == 1 + 2 * self.controller_changes
+            and len(s.registered) == self.brokers
+        )
 
-    @sometimes(where=ClusterSpec.quiet, when=lambda self: self.max_deaths >= self.brokers)
+    @sometimes(where=ClusterSpec.quiet, when=lambda self: self.max_crashes >= self.brokers)
     def quiet_and_offline(self, s: C) -> bool:
         """All is quiet, and a partition is offline."""
         return OfflinePartition in s.context.partition_states.values()
 
     @sometimes(
-        when=lambda self: self.moves > 0 and self.brokers > 1 and self.shutdowns and self.design.fence_zk, of=ANSWERS
+        when=lambda self: (
+            self.controller_changes > 0 and self.brokers > 1 and self.shutdowns and self.design.fence_zk
+        ),
+        of=ANSWERS,
     )
-    def moved_and_goes_on(self, before: C, after: C) -> bool:
+    def controller_moved_and_goes_on(self, before: C, after: C) -> bool:
         """It finds that in a controlled shutdown, the broker is told, and it does not resign. [Try in 3.9]"""
         left = after.partition_requests.stop_replica or after.replica_requests.stop_replica
         return bool(left) and after.active and after.idle
 
     @sometimes(
-        when=lambda self: (self.unclean or self.unclean_elections) and self.brokers > 1 and self.max_deaths > 1
+        when=lambda self: (self.unclean or self.unclean_elections) and self.brokers > 1 and self.max_crashes > 1
     )
     def an_unclean_leader(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
         """A broker is elected that was not in the ISR."""
         old, new = before.state(partition), after.state(partition)
         return old is not None and new is not None and new.leader not in (NO_LEADER, *old.isr)
 
-    @sometimes(where=ClusterSpec.quiet, when=lambda self: self.creation and self.max_deaths > 0)
-    def online_on_a_dead_broker(self, s: C) -> bool:
+    @sometimes(where=ClusterSpec.quiet, when=lambda self: self.topic_creation and self.max_crashes > 0)
+    def online_on_dead_broker(self, s: C) -> bool:
         """A topic was created while a broker was down, whose replica is online all the same: P14 is no rule there."""
         online = (at.replica for at, state in s.context.replica_states.items() if state is OnlineReplica)
         return any(broker not in s.registered for broker in online)

@@ -21,10 +21,10 @@ from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerId
+from spec.by_release import ByRelease, release_named, valuation
 from spec.checking import Result, Trace, check
 from spec.language.errors import SpecificationError, UsageError
 from spec.language.escapes import escaped
-from spec.releases import ByRelease, release_named, valuation
 from spec.systems.cluster import ClusterSpec
 from spec.what_if.cluster import KnownCluster
 from spec.what_if.events import AnotherController, ClusterEvent, Crash, ElectPreferred, Reassign, Return, Shutdown
@@ -179,14 +179,14 @@ def _require_few(situation: Situation, partition: TopicPartition) -> None:
         )
     for number, what, constant, less in (
         (situation.brokers, "replicas, old and new," if new else "replicas", "brokers", 0),
-        (kinds[Crash] + kinds[Shutdown], "deaths of its brokers", "max_deaths", 0),
+        (kinds[Crash] + kinds[Shutdown], "deaths of its brokers", "max_crashes", 0),
         (
             kinds[Return] + kinds[Shutdown] + len(situation.new | situation.waiting),
             "returns and new replicas" if new else "returns and shutdowns of its brokers",
             "isr_changes",
             1,
         ),
-        (kinds[AnotherController], "controller failovers", "moves", 0),
+        (kinds[AnotherController], "controller failovers", "controller_changes", 0),
     ):
         most = (constants[constant].at_most or 0) - less
         if number > most:
@@ -229,17 +229,17 @@ def system_of(situation: Situation, release: str, bounds: PlanBounds | None = No
     of: type[EventPlan[Any]] = PlannedMove if situation.moves else EventsInAnyOrder
     own: dict[str, Any] = {
         "partitions": 1,
-        "creation": False,
+        "topic_creation": False,
         "shutdowns": kinds[Shutdown] > 0,
         "preferred_elections": kinds[ElectPreferred] > 0 and situation.replicas > 1,
     }
     if situation.moves:
-        own = {"requests": 1, "first_replicas": min(situation.replicas, 3)}
+        own = {"reassignment_requests": 1, "initial_replicas": min(situation.replicas, 3)}
     cls: Any = type(of.__name__, (of,), {"situation": situation})
     subject: EventPlan[Any] = cls(
         brokers=situation.brokers,
-        max_deaths=kinds[Crash] + kinds[Shutdown] or min(1, kinds[Return]),  # else no broker comes or goes
-        moves=kinds[AnotherController],
+        max_crashes=kinds[Crash] + kinds[Shutdown] or min(1, kinds[Return]),  # else no broker comes or goes
+        controller_changes=kinds[AnotherController],
         unclean=situation.unclean,
         **own,
         **(PlanBounds.of(situation) if bounds is None else bounds)._asdict(),

@@ -24,7 +24,7 @@ RULES: Final = (
         "psm_domain",
         "rsm_domain",
     ),
-    *("told_as_written", "elected_from_what_is_there", "isr_survives_election"),
+    *("role_as_in_zookeeper", "election_from_current_state", "isr_survives_election"),
     *("zk.version_step", "zk.one_shot", "zk.ephemeral_owned"),
 )
 """The invariants of `partitions` that hold in every release, where no answer is lost. Not among them are those that a

@@ -68,12 +68,12 @@ class ExploredCluster:
     def crash(self, *brokers: BrokerId) -> None:
         """They die, and their registrations go."""
         for broker in brokers:
-            ClusterSpec.die(self.system, self.s, broker)
+            ClusterSpec.crash(self.system, self.s, broker)
 
     def restart(self, *brokers: BrokerId) -> None:
         """They are started, when the controller knows that they are gone."""
         for broker in brokers:
-            ClusterSpec.come_back(self.system, self.s, broker)
+            ClusterSpec.restart(self.system, self.s, broker)
 
     def fail_over(self) -> None:
         """Another controller is elected, which the one here does not know yet."""
@@ -175,8 +175,8 @@ class EventPlan(ClusterSpec[P]):
 
     # What happens.
 
-    die: Any = None
-    come_back: Any = None
+    crash: Any = None
+    restart: Any = None
     elect_another_controller: Any = None
     """These are events."""
     shrink_isr: Any = None

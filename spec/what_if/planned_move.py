@@ -21,9 +21,9 @@ from spec.systems.cluster import TOPIC_PATH
 from spec.systems.reassignment import PARTITION, ReassignedCluster, Reassignment, by_node
 from spec.what_if.events import Crash, Return
 from spec.what_if.plan import EventPlan, ExploredCluster, PlannedCluster
-from statemachines.controller.calls import Processing
+from statemachines.controller.calls import EventWaiting
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.state_change import ElectionOutcome, Handled, Processed, StateChangeFailure
+from statemachines.controller.state_change import ChangeDone, ElectionOutcome, EventDone, StateChangeFailure
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
@@ -39,8 +39,8 @@ ELECTED: Final = LeaderAndIsr(NO_LEADER, 0, ())
 RULES: Final = (
     *("leader_in_isr", "leader_epoch_monotone", "one_leader_per_epoch", "presumed_leader_legit", "clean_election"),
     *("legal_psm", "legal_rsm", "new_has_no_state", "cache_not_ahead", "psm_domain"),
-    *("elected_from_what_is_there", "isr_survives_election"),
-    *("assignment_shape", "assignment_known", "moves_what_is_asked_for", "ends_once_in_sync"),
+    *("election_from_current_state", "isr_survives_election"),
+    *("assignment_shape", "assignment_known", "reassigns_what_is_requested", "ends_once_in_sync"),
     *("zk.version_step", "zk.one_shot", "zk.ephemeral_owned"),
 )
 """The invariants of `reassignment` that hold in every release."""
@@ -74,7 +74,7 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
     reassign: Any = None
     write_reassignment: Any = None
     """That is an event."""
-    only_administrators_ask: Any = None
+    only_administrators_request: Any = None
     """It knows them by `write_reassignment`."""
 
     brokers: int = constant(3, "Brokers that keep the partition, or are to.", at_least=1, at_most=6)
@@ -92,7 +92,7 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
         """The one that is planned."""
         return (self.situation.target,)
 
-    def next_to(self, now: ReplicaAssignment) -> Iterator[ReplicaAssignment]:
+    def next_assignments(self, now: ReplicaAssignment) -> Iterator[ReplicaAssignment]:
         """Where the partition moves, and where it has arrived: there is no way back."""
         both = self.assignments[PARTITION].reassign_to(self.situation.target)
         yield both if self.design.kip_455 else ReplicaAssignment(both.replicas)
@@ -136,20 +136,20 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
         s.zk.nodes[TOPIC_PATH] = Node(
             data=TopicAssignment.encode(self.assignments), children=frozenset({"partitions"})
         )
-        s.complete = frozenset(self.situation.isr)
+        s.complete_logs = frozenset(self.situation.isr)
 
     # What the controller and brokers do about it.
 
-    def go_on(self, s: MovingCluster, step: Processing | Processed) -> None:
+    def advance(self, s: MovingCluster, step: EventWaiting | EventDone) -> None:
         """All that an event asks of an election that is over is whether there was one."""
         step = self.answered_at_once(s, step)
-        if isinstance(step, Processing) and isinstance(step.awaits.what, Handled):
+        if isinstance(step, EventWaiting) and isinstance(step.awaits.what, ChangeDone):
             results = (
                 (partition, ELECTED if isinstance(outcome, LeaderAndIsr) else outcome)
                 for partition, outcome in step.awaits.what.results
             )
-            step = step._replace(awaits=step.awaits._replace(what=Handled(tuple(results))))
-        super().go_on(s, step)
+            step = step._replace(awaits=step.awaits._replace(what=ChangeDone(tuple(results))))
+        super().advance(s, step)
 
     def change_isr(self, s: MovingCluster, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
         """Who joins stands where its id has it stand."""
@@ -169,7 +169,7 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
     def keeps_its_records(self, s: MovingCluster) -> bool:
         """When all has happened, no broker was elected that was not in sync, and who leads has all records."""
         state = s.state(PARTITION)
-        led_from_less = state is not None and state.leader in s.registered - s.complete
+        led_from_less = state is not None and state.leader in s.registered - s.complete_logs
         return super().keeps_its_records(s) and not led_from_less
 
     @invariant(where=EventPlan.at_rest)

@@ -14,8 +14,8 @@ from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerId
+from spec.by_release import ByRelease, release_named
 from spec.language.escapes import escaped
-from spec.releases import ByRelease, release_named
 from spec.what_if.cluster import MIN_ISR, KnownCluster, PartitionStatus, listed, named
 from spec.what_if.events import ClusterEvent
 from spec.what_if.running_cluster import RunningCluster

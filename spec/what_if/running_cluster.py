@@ -15,7 +15,7 @@ from election.ids import BrokerId
 from spec.language.errors import UsageError
 from spec.what_if.cluster import KnownCluster, PartitionStatus
 from spec.what_if.events import ClusterEvent
-from statemachines.cluster import Cluster, NoRest
+from statemachines.cluster import Cluster, NotSettled
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
@@ -100,7 +100,7 @@ class RunningCluster(Cluster):
         """
         try:
             super().settle(seed)
-        except NoRest as endless:
+        except NotSettled as endless:
             raise UsageError(str(endless)) from None
 
     def restart(self, *brokers: BrokerId) -> None:

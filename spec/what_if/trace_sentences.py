@@ -22,17 +22,19 @@ STEP_TEXT: Final[Mapping[str, str]] = {
     "become_controller": "the new controller reads what there is",
     "exit": "broker {broker} is gone",
     "broker_change": "the controller sees which brokers there are",
-    "hear_of_reassignment": "the controller reads where the partition is to move",
+    "partition_reassignment": "the controller reads where the partition is to move",
     "expand_isr": "the leader takes broker {broker} into the ISR",
     "acknowledge": "the leader acknowledges records, which its ISR has, and no other log",
-    "hear_of_isr_changes": "the controller hears of the ISR",
-    "answer_partitions": "the controller writes who leads",
-    "answer_replicas": "the controller writes who is in sync",
-    "answer_alteration": "the controller writes that",
+    "process_isr_changes": "the controller hears of the ISR",
+    "answer_partition_state_machine": "the controller writes who leads",
+    "answer_replica_state_machine": "the controller writes who is in sync",
+    "answer_alter_partition": "the controller writes that",
     "next_change": "the controller goes on",
 }
 """What each action means that is no event; others are the controller's own business."""
-SILENT_ACTIONS: Final = frozenset({"answer_partitions", "answer_replicas", "answer_alteration", "next_change"})
+SILENT_ACTIONS: Final = frozenset(
+    {"answer_partition_state_machine", "answer_replica_state_machine", "answer_alter_partition", "next_change"}
+)
 """Those that have a sentence only if something comes of them that is to be seen."""
 
 

@@ -150,8 +150,8 @@ class AlterPartitionManager:
         leaving = [each for each in out_of_sync if each in state.isr]
         if not isinstance(state, CommittedPartitionState) or not leaving:
             return False
-        expire_unassigned = self.replica_manager.design.expire_unassigned
-        if not may_expire(state.isr, broker, hosted.assignment.replicas, expire_unassigned):
+        shrink_with_unassigned = self.replica_manager.design.shrink_with_unassigned
+        if not may_expire(state.isr, broker, hosted.assignment.replicas, shrink_with_unassigned):
             return False
         self._propose(partition, hosted.prepare_isr_shrink(broker, leaving))
         return True

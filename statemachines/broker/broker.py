@@ -5,7 +5,7 @@ It keeps replicas as `ReplicaManager` says, answers its controller by `KafkaApis
 
 Logs and fetchers are a seam (`Logs`): a follower that fetches catches up, unless `Logs` says otherwise. Then its
 leader asks for it to join the ISR. A leader that was refused does not ask again until something else happens
-(`forget_refusals`). Left out: that leaders shrink ISRs by themselves.
+(`retry_refused_isrs`). Left out: that leaders shrink ISRs by themselves.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.zookeeper.tree import Code
 
-__all__ = ["Broker", "CaughtUp", "Logs"]
+__all__ = ["Broker", "AlwaysCaughtUp", "Logs"]
 
 
 @runtime_checkable
@@ -49,7 +49,7 @@ class Logs(Protocol):
         """Whether a follower that fetches from this leader has all that it needs to join the ISR."""
 
 
-class CaughtUp:
+class AlwaysCaughtUp:
     """Logs of which nothing is kept: a replica that can catch up does."""
 
     def is_caught_up(self, replica: PartitionAndReplica, leader: BrokerId) -> bool:
@@ -160,7 +160,7 @@ class Broker:
 
     # It changes ISRs.
 
-    def joining(self) -> Iterator[PartitionAndReplica]:
+    def replicas_that_may_join(self) -> Iterator[PartitionAndReplica]:
         """The replicas that may join an ISR of this leader's, if they have caught up."""
         for partition in self._lacking:
             if isinstance(self.isr_changes, AlterPartitionManager) and (
@@ -185,7 +185,7 @@ class Broker:
         self._changed(partition, (replica.replica,), self.replica_manager.led(partition).leader_epoch)
 
     @property
-    def isrs_to_tell(self) -> tuple[TopicPartition, ...]:
+    def isr_changes_to_send(self) -> tuple[TopicPartition, ...]:
         """The partitions of whose ISRs it has to tell the controller now: to ask for them, or until 2.6 to notify."""
         if isinstance(self.isr_changes, ZkAlterPartitionManager):
             return tuple(sorted(self.isr_changes.state.isr_change_set))
@@ -220,7 +220,7 @@ class Broker:
             if response.code is Code.OK:
                 self.isr_changes.notified()
 
-    def forget_refusals(self) -> None:
+    def retry_refused_isrs(self) -> None:
         """Something else has happened: what was refused may be asked for again."""
         self._refused.clear()
 

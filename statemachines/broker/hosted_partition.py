@@ -34,19 +34,19 @@ __all__ = [
     "PendingExpandIsr",
     "PendingPartitionChange",
     "PendingShrinkIsr",
-    "goes_by",
+    "is_newer_leader_epoch",
 ]
 
 
-def goes_by(known: LeaderEpoch, told: LeaderEpoch) -> bool:
+def is_newer_leader_epoch(known: LeaderEpoch, leader_epoch: LeaderEpoch) -> bool:
     """Whether a replica that is in a leader epoch leads or follows in that of LeaderAndIsr: it is newer.
 
-    >>> goes_by(3, 4), goes_by(3, 3), goes_by(3, 2)
+    >>> is_newer_leader_epoch(3, 4), is_newer_leader_epoch(3, 3), is_newer_leader_epoch(3, 2)
     (True, False, False)
 
     [ReplicaManager.becomeLeaderOrFollower, 0.10.2 to 3.9]
     """
-    return told > known
+    return leader_epoch > known
 
 
 class CommittedPartitionState(NamedTuple):
@@ -125,34 +125,34 @@ class HostedPartition(NamedTuple):
         return self.online and self.leader == broker
 
     def make_leader(
-        self, told: LeaderAndIsrPartitionState, broker: BrokerId, has_log: bool = True
+        self, state: LeaderAndIsrPartitionState, broker: BrokerId, has_log: bool = True
     ) -> "HostedPartition":
         """The broker begins to lead, or leads on in a new epoch.
 
         Args:
-            told: by LeaderAndIsr, in a newer leader epoch.
+            state: of LeaderAndIsr, in a newer leader epoch.
             broker: this one.
             has_log: false: the log could not be made, and the change ends where it is needed.
         """
-        committed = CommittedPartitionState(told.isr)
-        made = self._with(told, committed)
-        return made.with_log()._with_epochs(told) if has_log else made
+        committed = CommittedPartitionState(state.isr)
+        made = self._with(state, committed)
+        return made.with_log()._with_epochs(state) if has_log else made
 
     def make_follower(
-        self, told: LeaderAndIsrPartitionState, has_log: bool = True, epoch_after_log: bool = False
+        self, state: LeaderAndIsrPartitionState, has_log: bool = True, epoch_after_log: bool = False
     ) -> "HostedPartition":
         """The broker begins to follow, or follows on in a new epoch.
 
         Args:
-            told: by LeaderAndIsr, in a newer leader epoch.
+            state: of LeaderAndIsr, in a newer leader epoch.
             has_log: false: the log could not be made, and the change ends where it is needed.
             epoch_after_log: it takes the epochs when it has its log.
         """
-        committed = CommittedPartitionState((), told.leaderRecoveryState)
-        made = self._with(told, committed)
+        committed = CommittedPartitionState((), state.leaderRecoveryState)
+        made = self._with(state, committed)
         if has_log:
             made = made.with_log()
-        return made._with_epochs(told) if has_log or not epoch_after_log else made
+        return made._with_epochs(state) if has_log or not epoch_after_log else made
 
     def with_log(self) -> "HostedPartition":
         """Its log is open [createLogIfNotExists]."""
@@ -199,13 +199,15 @@ class HostedPartition(NamedTuple):
         recovery = self._committed(broker).leader_recovery_state
         return LeaderAndIsr(broker, self.leader_epoch, tuple(isr), recovery, self.partition_epoch)
 
-    def _with(self, told: LeaderAndIsrPartitionState, committed: CommittedPartitionState) -> "HostedPartition":
+    def _with(self, state: LeaderAndIsrPartitionState, committed: CommittedPartitionState) -> "HostedPartition":
         """With the assignment and the ISR [updateAssignmentAndIsr]."""
-        assignment = ReplicaAssignment(told.replicas, told.addingReplicas, told.removingReplicas)
-        return self._replace(controller_epoch=told.controllerEpoch, assignment=assignment, state=committed)
+        assignment = ReplicaAssignment(state.replicas, state.addingReplicas, state.removingReplicas)
+        return self._replace(controller_epoch=state.controllerEpoch, assignment=assignment, state=committed)
 
-    def _with_epochs(self, told: LeaderAndIsrPartitionState) -> "HostedPartition":
-        return self._replace(leader=told.leader, leader_epoch=told.leaderEpoch, partition_epoch=told.partitionEpoch)
+    def _with_epochs(self, state: LeaderAndIsrPartitionState) -> "HostedPartition":
+        return self._replace(
+            leader=state.leader, leader_epoch=state.leaderEpoch, partition_epoch=state.partitionEpoch
+        )
 
 
 OFFLINE_PARTITION = HostedPartition(online=False)

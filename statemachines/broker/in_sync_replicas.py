@@ -93,7 +93,7 @@ def must_leave(end_offset: Offset, leader_end_offset: Offset, lagged: bool, may_
 
 
 def may_expire(
-    isr: Iterable[BrokerId], leader: BrokerId, replicas: Collection[BrokerId], expire_unassigned: bool = True
+    isr: Iterable[BrokerId], leader: BrokerId, replicas: Collection[BrokerId], shrink_with_unassigned: bool = True
 ) -> bool:
     """Whether a leader can look which members of its ISR have fallen behind.
 
@@ -102,12 +102,12 @@ def may_expire(
         leader: the leader, which is not looked at.
         replicas: the assignment that the leader was told of in LeaderAndIsr. A controller takes a replica out of it
             before it takes it out of the ISR, in each reassignment.
-        expire_unassigned: False from 2.4 to 2.8: the look fails at a member that is none of the replicas. With it
-            ends the scheduled task, for the partitions after this one as well (KAFKA-9672).
+        shrink_with_unassigned: False from 2.4 to 2.8: the look fails at a member that is none of the replicas. With
+            it ends the scheduled task, for the partitions after this one as well (KAFKA-9672).
 
     [Partition.isFollowerOutOfSync, ReplicaManager.maybeShrinkIsr, 2.4 to 3.9]
 
     >>> may_expire([1, 2], 1, [1, 2], False), may_expire([1, 3], 1, [1, 2], False), may_expire([1, 3], 1, [1, 2])
     (True, False, True)
     """
-    return expire_unassigned or all(member == leader or member in replicas for member in isr)
+    return shrink_with_unassigned or all(member == leader or member in replicas for member in isr)

@@ -172,7 +172,7 @@ class KafkaServer:
         """What ZooKeeper is asked."""
         return (GetData(CONTROLLER if step.controller is None else registration(step.controller)),)
 
-    def found(self, step: FindController, responses: Sequence[ZkResponse]) -> ShutdownStep:
+    def controller_found(self, step: FindController, responses: Sequence[ZkResponse]) -> ShutdownStep:
         """ZooKeeper has answered.
 
         Raises:
@@ -200,7 +200,7 @@ class KafkaServer:
             return Stopped(cleanly=True)
         return self._failed(step.controller, step.remaining_retries)
 
-    def waited(self, step: Backoff) -> ShutdownStep:
+    def backed_off(self, step: Backoff) -> ShutdownStep:
         """The time has passed."""
         return self._attempt(step.remaining_retries, step.prev_controller)
 
@@ -209,7 +209,7 @@ class KafkaServer:
     def _attempt(self, retries: int, previous: BrokerId | None) -> ShutdownStep:
         if retries <= 0:
             return Stopped(cleanly=False)
-        if not self.design.controller_of_cache:
+        if not self.design.controller_from_cache:
             return FindController(retries - 1, previous)
         controller = self.metadata_cache.state.controller_id
         alive = controller is not None and self.metadata_cache.has_alive_broker(controller)
@@ -223,7 +223,7 @@ class KafkaServer:
 
     def _failed(self, asked: BrokerId | None, remaining: int) -> ShutdownStep:
         """An attempt has failed."""
-        if remaining == 0 and self.design.stop_after_last:
+        if remaining == 0 and self.design.stop_after_last_retry:
             return Stopped(cleanly=False)
         return Backoff(remaining, asked, self.retry_backoff_ms)
 

@@ -49,7 +49,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
-from statemachines.broker.hosted_partition import OFFLINE_PARTITION, HostedPartition, goes_by
+from statemachines.broker.hosted_partition import OFFLINE_PARTITION, HostedPartition, is_newer_leader_epoch
 from statemachines.broker.metadata_cache import MetadataCache
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import (
@@ -57,7 +57,7 @@ from statemachines.controller.control_responses import (
     StopReplicaResponse,
     UpdateMetadataResponse,
 )
-from statemachines.controller.design import accepts
+from statemachines.controller.design import accepts_controller_epoch
 from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,
@@ -212,12 +212,14 @@ class ReplicaManager:
             ValueError: a partition stands in the request twice; nothing has changed.
         """
         states = _by_partition(request.partitionStates)
-        if not self._takes(request):
+        if not self._is_current_controller(request):
             refused = _refused(states, Errors.STALE_CONTROLLER_EPOCH)
-            return LeadershipChange(refused if self.design.error_throughout else refused._replace(partitionErrors=()))
+            return LeadershipChange(
+                refused if self.design.error_per_partition else refused._replace(partitionErrors=())
+            )
         handling = _Handling(failures, {})
         try:
-            handling.errors.update((each, self._judged(each, told)) for each, told in states.items())
+            handling.errors.update((each, self._leader_and_isr_error(each, told)) for each, told in states.items())
             accepted = {each: told for each, told in states.items() if handling.errors[each] is Errors.NONE}
             leading = {partition: told for partition, told in accepted.items() if told.leader == self.broker}
             following = {partition: told for partition, told in accepted.items() if told.leader != self.broker}
@@ -226,7 +228,7 @@ class ReplicaManager:
         except _CutShort as cut_short:
             failed = _refused(states, cut_short.error)
             return LeadershipChange(
-                failed if self.design.error_throughout else failed._replace(errorCode=Errors.NONE)
+                failed if self.design.error_per_partition else failed._replace(errorCode=Errors.NONE)
             )
         finally:
             if handling.logs:
@@ -250,7 +252,7 @@ class ReplicaManager:
             ValueError: a partition stands in the request twice; nothing has changed.
         """
         states = _by_partition(request.partitionStates)
-        if not self._takes(request):
+        if not self._is_current_controller(request):
             return StopReplicaResponse(Errors.STALE_CONTROLLER_EPOCH)
         handling = _Handling(failures, {})
         for partition, told in states.items():
@@ -266,7 +268,7 @@ class ReplicaManager:
 
     def maybe_update_metadata_cache(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
         """Learn of the cluster."""
-        if not self._takes(request):
+        if not self._is_current_controller(request):
             return UpdateMetadataResponse(Errors.STALE_CONTROLLER_EPOCH)
         self.metadata_cache.update_metadata(request)
         return UpdateMetadataResponse(Errors.NONE)
@@ -310,14 +312,14 @@ class ReplicaManager:
 
     # How a request is judged.
 
-    def _takes(self, request: ControlRequest) -> bool:
+    def _is_current_controller(self, request: ControlRequest) -> bool:
         """Whether no newer controller is known; if so, this one's epoch is."""
-        takes = accepts(self.state.controller_epoch, request.controllerEpoch)
+        takes = accepts_controller_epoch(self.state.controller_epoch, request.controllerEpoch)
         if takes:
             self.state.controller_epoch = request.controllerEpoch
         return takes
 
-    def _judged(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
+    def _leader_and_isr_error(self, partition: TopicPartition, state: LeaderAndIsrPartitionState) -> Errors:
         """What stands against leading or following; a partition that was not known is, from now on.
 
         Raises:
@@ -326,13 +328,13 @@ class ReplicaManager:
         hosted = self.state.all_partitions.setdefault(partition, HostedPartition())
         if not hosted.online:
             return Errors.KAFKA_STORAGE_ERROR
-        if told.leaderEpoch == hosted.leader_epoch and not hosted.has_log:
+        if state.leaderEpoch == hosted.leader_epoch and not hosted.has_log:
             raise _CutShort(Errors.NOT_LEADER_OR_FOLLOWER)
-        if not goes_by(hosted.leader_epoch, told.leaderEpoch):
+        if not is_newer_leader_epoch(hosted.leader_epoch, state.leaderEpoch):
             return Errors.STALE_CONTROLLER_EPOCH
-        return Errors.NONE if self.broker in told.replicas else Errors.UNKNOWN_TOPIC_OR_PARTITION
+        return Errors.NONE if self.broker in state.replicas else Errors.UNKNOWN_TOPIC_OR_PARTITION
 
-    def _may_stop(self, partition: TopicPartition, told: StopReplicaPartitionState, delete: bool) -> Errors:
+    def _may_stop(self, partition: TopicPartition, state: StopReplicaPartitionState, delete: bool) -> Errors:
         """What stands against stopping a replica."""
         hosted = self.state.all_partitions.get(partition)
         if hosted is None:
@@ -342,7 +344,7 @@ class ReplicaManager:
         if not hosted.online:
             return Errors.KAFKA_STORAGE_ERROR
         oldest = hosted.leader_epoch if self.design.stop_at_same_epoch else hosted.leader_epoch + 1
-        fenced = told.leaderEpoch not in (EPOCH_DURING_DELETE, NO_EPOCH) and told.leaderEpoch < oldest
+        fenced = state.leaderEpoch not in (EPOCH_DURING_DELETE, NO_EPOCH) and state.leaderEpoch < oldest
         return Errors.FENCED_LEADER_EPOCH if fenced else Errors.NONE
 
     # How it is obeyed.
@@ -389,15 +391,15 @@ class ReplicaManager:
                 self.state.fetchers[partition] = Fetching(told.leader, told.leaderEpoch)
         return tuple(made)
 
-    def _begins_anew(self, hosted: HostedPartition, told: LeaderAndIsrPartitionState) -> bool:
+    def _begins_anew(self, hosted: HostedPartition, state: LeaderAndIsrPartitionState) -> bool:
         """Whether a follower truncates, and fetches from the start of this leader epoch."""
-        if self.design.trunc_every_epoch or hosted.leader != told.leader:
+        if self.design.truncate_every_epoch or hosted.leader != state.leader:
             return True
-        return self.design.trunc_missed_epoch and told.leaderEpoch > hosted.leader_epoch + 1
+        return self.design.truncate_missed_epoch and state.leaderEpoch > hosted.leader_epoch + 1
 
-    def _is_ahead(self, hosted: HostedPartition, told: LeaderAndIsrPartitionState) -> bool:
+    def _is_ahead(self, hosted: HostedPartition, state: LeaderAndIsrPartitionState) -> bool:
         """Whether the replica knows of a later write to the partition's state: then it is left as it is."""
-        return self.design.check_partition_epoch and told.partitionEpoch < hosted.partition_epoch
+        return self.design.check_partition_epoch and state.partitionEpoch < hosted.partition_epoch
 
     def _become(
         self, partition: TopicPartition, hosted: HostedPartition, failure: LogFailure | None, handling: _Handling
@@ -412,7 +414,7 @@ class ReplicaManager:
             handling.errors[partition] = Errors.KAFKA_STORAGE_ERROR
             return False
         self.state.all_partitions[partition] = hosted
-        if failure is LogFailure.ConfigNotRead and not self.design.pass_over_unread:
+        if failure is LogFailure.ConfigNotRead and not self.design.skip_unreadable_config:
             raise _CutShort(Errors.UNKNOWN_SERVER_ERROR)
         return failure is None
 

@@ -114,8 +114,8 @@ class ZkAlterPartitionManager:
         hosted, broker = self.replica_manager.led(partition), self.replica_manager.broker
         if broker in out_of_sync:
             raise ValueError(f"broker {broker} leads {partition}, and does not leave its ISR")
-        isr, expire_unassigned = hosted.state.isr, self.replica_manager.design.expire_unassigned
-        if not may_expire(isr, broker, hosted.assignment.replicas, expire_unassigned):
+        isr, shrink_with_unassigned = hosted.state.isr, self.replica_manager.design.shrink_with_unassigned
+        if not may_expire(isr, broker, hosted.assignment.replicas, shrink_with_unassigned):
             return None
         left = tuple(each for each in isr if each not in out_of_sync)
         return None if left == isr else self._update(partition, left)
@@ -138,7 +138,7 @@ class ZkAlterPartitionManager:
             raise ValueError(f"one request has {len(responses)} answers")
         response = responses[0]
         reading = update.due is ZkBatch.GetTopicPartitionStates
-        if response.code is Code.BADVERSION and self.replica_manager.design.read_back:
+        if response.code is Code.BADVERSION and self.replica_manager.design.read_back_isr:
             return update._replace(due=ZkBatch.GetTopicPartitionStates)
         wanted = TopicPartitionState.encode(update.leader_and_isr, hosted.controller_epoch)
         if response.code is Code.OK and (not reading or response.data == wanted):

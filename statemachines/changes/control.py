@@ -17,25 +17,25 @@ from statemachines.changes.change import (
 )
 
 __all__ = [
-    "ANSWER_DROPPED",
-    "ANSWER_DROPPED_MOVES",
-    "ASSIGN_FIRST",
+    "ANSWER_DROPPED_EVENTS",
+    "ANSWER_DROPPED_REASSIGNMENTS",
+    "CACHE_ASSIGNMENT_FIRST",
     "CHANGE_TOGETHER",
     "CHECK_ALTER_EPOCHS",
     "CLEAR_BATCH",
-    "CONFIG_ONCE",
-    "COUNT_LEADERLESS",
-    "COUNT_ONCE",
+    "READ_CONFIG_ONCE",
+    "LEADERLESS_LOSE_LEADER",
+    "ALLOW_REQUEUED_DELETION",
     "DELETE_LEFTOVER",
     "DELETE_PARTITIONS_FIRST",
     "DELETE_TOGETHER",
-    "DROP_REASSIGNED",
+    "DROP_FINISHED_REASSIGNMENTS",
     "ELECT_IF_CREATED",
     "ELECT_WHERE_NEEDED",
     "FORGET_FAILED_DIRS",
     "FORGET_INELIGIBLE",
-    "GROUP_STOP",
-    "HEAR_METADATA_ERRORS",
+    "STOP_REPLICA_GROUPING",
+    "HANDLE_METADATA_ERRORS",
     "KEEP_CHANNELS",
     "KEEP_IN_SYNC",
     "KEEP_LAST_ISR",
@@ -43,37 +43,37 @@ __all__ = [
     "KIP_455",
     "LEADERLESS_OFFLINE",
     "LEADER_RECOVERY",
-    "LEAVE_REASSIGNMENT",
+    "TRIM_ADDING_REMOVING",
     "LOG_LEADERLESS",
-    "LOOK_BELOW_REASSIGNMENT",
+    "LIST_REASSIGNMENT_CHILDREN",
     "METADATA_FIRST",
     "METADATA_OF_DELETED",
-    "METADATA_OF_GIVEN",
+    "BROKERS_ONLY_METADATA",
     "METADATA_OF_LEADERLESS",
     "METADATA_WITHOUT_ELECTION",
     "OFFLINE_ON_FAILOVER",
-    "PASS_OVER_DELETED",
-    "PASS_OVER_LEADING",
-    "QUEUED_TO_THE_END",
+    "SHUTDOWN_SKIPS_DELETED",
+    "SKIP_LEADING_PREFERRED",
+    "QUEUED_UNTIL_DELETED",
     "READ_BACK_ALTERATION",
     "READ_BACK_STATE",
     "READ_ELECTIONS_FIRST",
-    "READ_FOR_NEW",
+    "READ_STATE_FOR_NEW",
     "REASSIGN_UNASSIGNED",
     "REBALANCE_ELECTABLE",
     "REBALANCE_TOGETHER",
     "REBALANCE_WHILE_REASSIGNING",
     "REMEMBER_EPOCH",
-    "REMOVE_TOGETHER",
+    "REMOVE_REASSIGNMENTS_TOGETHER",
     "RESET_CONTEXT",
     "REREAD_REASSIGNMENT",
     "RESTORE_ASSIGNMENT",
-    "RESUME_DELETED",
-    "RETRY_ALONE",
-    "SAY_NOT_NEEDED",
-    "TELL_ADDED_AS_NEW",
-    "TELL_LEAVING",
-    "TELL_UNWRITTEN",
+    "RESUME_MOVES_OF_DELETED",
+    "RETRY_CONFLICTS_ONLY",
+    "REPORT_ELECTION_NOT_NEEDED",
+    "SEND_ADDED_AS_NEW",
+    "NOTIFY_SHUTTING_DOWN",
+    "SEND_UNWRITTEN_ISR",
     "TRIGGER_ASSIGNED",
     "Stops",
 ]
@@ -105,13 +105,13 @@ READ_BACK_STATE: Final = until(
     "KAFKA-5642",
     provenance=Provenance(STATE_MACHINES),
 )
-READ_FOR_NEW: Final = until(
+READ_STATE_FOR_NEW: Final = until(
     "1.1.0",
     "A new replica is told who leads as ZooKeeper has it; later as the controller knows it",
     "KAFKA-5642",
     provenance=Provenance(STATE_MACHINES),
 )
-TELL_UNWRITTEN: Final = until(
+SEND_UNWRITTEN_ISR: Final = until(
     "1.1.0",
     "An ISR that could not be set counts, and is told, if the state is gone when it is read again",
     "KAFKA-5642",
@@ -123,7 +123,7 @@ LOG_LEADERLESS: Final = until(
     "KAFKA-5642",
     provenance=Provenance(STATE_MACHINES),
 )
-PASS_OVER_LEADING: Final = until(
+SKIP_LEADING_PREFERRED: Final = until(
     "1.1.0",
     "The state machine does not elect a preferred replica that leads already",
     "KAFKA-5642",
@@ -166,7 +166,7 @@ METADATA_FIRST: Final = since(
         ),
     ),
 )
-HEAR_METADATA_ERRORS: Final = since(
+HANDLE_METADATA_ERRORS: Final = since(
     "2.5.0",
     "Answers to UpdateMetadata are events of the controller",
     provenance=Provenance(
@@ -183,7 +183,7 @@ CHECK_ALTER_EPOCHS: Final = since(
     "KAFKA-14144",
     provenance=Provenance(CONTROLLER),
 )
-METADATA_OF_GIVEN: Final = since(
+BROKERS_ONLY_METADATA: Final = since(
     "2.2.0",
     "UpdateMetadata without partitions is of none; before, of all of them",
     "KAFKA-7537",
@@ -207,12 +207,12 @@ RESTORE_ASSIGNMENT: Final = since(
     "KAFKA-6612",
     provenance=Provenance(CONTROLLER),
 )
-RETRY_ALONE: Final = since(
+RETRY_CONFLICTS_ONLY: Final = since(
     "2.4.0",
     "A conflict repeats the election of that partition; before, of all that are elected for together with it",
     provenance=Provenance(STATE_MACHINES),
 )
-CONFIG_ONCE: Final = since(
+READ_CONFIG_ONCE: Final = since(
     "2.4.0",
     "What is configured for a topic is read once for all its partitions that need it; before, for each of them",
     provenance=Provenance(BOTH),
@@ -222,7 +222,7 @@ METADATA_OF_LEADERLESS: Final = since(
     "Brokers are told of a replica that goes offline also where there never was a leader",
     provenance=Provenance(BOTH),
 )
-GROUP_STOP: Final = KafkaChange(
+STOP_REPLICA_GROUPING: Final = KafkaChange(
     sentence="Replicas of one broker that stop together are in one StopReplica (2.3); before, each in one, behind an "
     "empty one (1.1), or each that is deleted, behind one of all others (0.10.2), or each in one",
     before=Stops.alone,
@@ -290,7 +290,7 @@ DELETE_LEFTOVER: Final = since(
         ),
     ),
 )
-COUNT_LEADERLESS: Final = since(
+LEADERLESS_LOSE_LEADER: Final = since(
     "1.0.0",
     "Partitions without leader are among those that lose it when a broker goes, so that brokers are not told of it; "
     "before, only those that it led",
@@ -315,7 +315,7 @@ READ_ELECTIONS_FIRST: Final = until(
         ),
     ),
 )
-DROP_REASSIGNED: Final = until(
+DROP_FINISHED_REASSIGNMENTS: Final = until(
     "1.1.0",
     "A controller that takes over takes out of /admin/reassign_partitions what is assigned as it is asked, before it "
     "looks which deletions have to wait for a move",
@@ -327,7 +327,7 @@ DROP_REASSIGNED: Final = until(
         ),
     ),
 )
-RESUME_DELETED: Final = until(
+RESUME_MOVES_OF_DELETED: Final = until(
     "1.1.0",
     "A controller that takes over goes on with the move of a partition whose topic is to be deleted; later it gives "
     "the move up",
@@ -375,7 +375,7 @@ LEADERLESS_OFFLINE: Final = since(
 METADATA_OF_DELETED: Final = until(
     "2.0.0", "Every UpdateMetadata is of all partitions that are to be deleted, too", provenance=Provenance(BOTH)
 )
-TELL_LEAVING: Final = KafkaChange(
+NOTIFY_SHUTTING_DOWN: Final = KafkaChange(
     sentence="Who shuts down is told who leads in its place, as the other replicas are",
     before=True,
     since={"1.1.0": False, "2.1.0": True},
@@ -387,7 +387,7 @@ FORGET_FAILED_DIRS: Final = since(
     "KAFKA-6630",
     provenance=Provenance(CONTROLLER),
 )
-ASSIGN_FIRST: Final = since(
+CACHE_ASSIGNMENT_FIRST: Final = since(
     "2.0.0",
     "Where a partition moves is known before the topic's node is written; before, when it was",
     "KAFKA-6630",
@@ -407,14 +407,14 @@ REASSIGN_UNASSIGNED: Final = since(
     ),
     note="until 2.3",
 )
-REMOVE_TOGETHER: Final = since(
+REMOVE_REASSIGNMENTS_TOGETHER: Final = since(
     "2.0.0",
     "Reassignments for which there is nothing to do leave the node together; before, one by one",
     "KAFKA-6617",
     provenance=Provenance(CONTROLLER),
     note="until 2.3",
 )
-LOOK_BELOW_REASSIGNMENT: Final = since(
+LIST_REASSIGNMENT_CHILDREN: Final = since(
     "2.2.0",
     "/admin/reassign_partitions is deleted when it has been read what is below it, which is nothing; before, at once",
     provenance=Provenance(CONTROLLER),
@@ -431,7 +431,7 @@ DELETE_PARTITIONS_FIRST: Final = since(
         ),
     ),
 )
-PASS_OVER_DELETED: Final = since(
+SHUTDOWN_SKIPS_DELETED: Final = since(
     "2.1.0", "Controlled shutdown passes over what is deleted", "KAFKA-6753", provenance=Provenance(CONTROLLER)
 )
 REBALANCE_TOGETHER: Final = since(
@@ -453,23 +453,23 @@ ELECT_WHERE_NEEDED: Final = since(
     "KAFKA-5692",
     provenance=Provenance(CONTROLLER),
 )
-SAY_NOT_NEEDED: Final = since(
+REPORT_ELECTION_NOT_NEEDED: Final = since(
     "2.4.0",
     "An administrator is told where no election was needed; before, as where one was held, by no error",
     "KIP-460",
     provenance=Provenance(CONTROLLER),
 )
-ANSWER_DROPPED: Final = since(
+ANSWER_DROPPED_EVENTS: Final = since(
     "2.2.0",
     "Who asked for an election, or to be shut down, is answered if that is dropped from the queue; before, never",
     provenance=Provenance(CONTROLLER),
 )
-ANSWER_DROPPED_MOVES: Final = since(
+ANSWER_DROPPED_REASSIGNMENTS: Final = since(
     "2.7.0",
     "So is whoever asked for a reassignment; not so a leader that asked for an ISR",
     provenance=Provenance(CONTROLLER),
 )
-LEAVE_REASSIGNMENT: Final = since(
+TRIM_ADDING_REMOVING: Final = since(
     "2.5.0",
     "A replica that is gone is not among those that are added or removed any more, either",
     provenance=Provenance(CONTROLLER),
@@ -505,7 +505,7 @@ REBALANCE_ELECTABLE: Final = since(
         ),
     ),
 )
-QUEUED_TO_THE_END: Final = since(
+QUEUED_UNTIL_DELETED: Final = since(
     "2.7.0",
     "A topic is queued for deletion until its nodes are gone, and new brokers are not told of its partitions; "
     "before, until they were about to go",
@@ -518,7 +518,7 @@ QUEUED_TO_THE_END: Final = since(
         ),
     ),
 )
-TELL_ADDED_AS_NEW: Final = since(
+SEND_ADDED_AS_NEW: Final = since(
     "2.7.0",
     "Replicas that a reassignment adds are told at once that they are new, not only when they become NewReplica",
     "KAFKA-10314",
@@ -530,7 +530,7 @@ TELL_ADDED_AS_NEW: Final = since(
         ),
     ),
 )
-COUNT_ONCE: Final = KafkaChange(
+ALLOW_REQUEUED_DELETION: Final = KafkaChange(
     sentence="A topic may be queued for deletion again when its replicas are gone; otherwise a metric looks for the "
     "first of them, and the event fails",
     before=True,

@@ -25,7 +25,7 @@ __all__ = [
     "GHOST_CHECK",
     "LISTENER_GUARD",
     "REGISTERS_AGAIN",
-    "REINIT_ONLY_IF_DEAD",
+    "REINIT_ONLY_IF_EXPIRED",
     "RESIGN_ON_MOVE",
     "SKIP_IF_SELF",
     "THREADS",
@@ -83,7 +83,7 @@ SKIP_IF_SELF: Final = since(
     "0.10.2.0", "In 0.10, a new session changes nothing for whom /controller names", "KAFKA-4229"
 )
 LISTENER_GUARD: Final = since("0.10.2.0", "A listener asks whether the broker is controller still", "KAFKA-4447")
-REINIT_ONLY_IF_DEAD: Final = KafkaChange(
+REINIT_ONLY_IF_EXPIRED: Final = KafkaChange(
     sentence="A client that fails to authenticate begins anew only if its session has ended",
     before=True,
     since={"2.8.0": False, "3.0.1": True},

@@ -18,21 +18,21 @@ __all__ = [
     "ALTER_PARTITION",
     "CHECK_PARTITION_EPOCH",
     "CONFIG_FOR_NEW_LOG",
-    "CONTROLLER_OF_CACHE",
+    "CONTROLLER_FROM_CACHE",
     "DELETE_FUTURE_REPLICA",
     "DELETE_MISSING_LOG",
     "EPOCH_AFTER_LOG",
-    "ERROR_THROUGHOUT",
-    "EXPIRE_UNASSIGNED",
+    "ERROR_PER_PARTITION",
+    "SHRINK_WITH_UNASSIGNED",
     "FENCE_STOP",
     "LIVE_ISR_CHECK",
     "LOG_DIR_FAILURE",
     "NEWER_BROKER_EPOCH",
     "OFFLINE_WITHOUT_LOG",
-    "PASS_OVER_UNREAD",
-    "READ_BACK",
+    "SKIP_UNREADABLE_CONFIG",
+    "READ_BACK_ISR",
     "RETRY_WITHOUT_CONTROLLER",
-    "STOP_AFTER_LAST",
+    "STOP_AFTER_LAST_RETRY",
     "STOP_AT_SAME_EPOCH",
     "TRUNCATE_EVERY_EPOCH",
     "TRUNCATE_MISSED_EPOCH",
@@ -76,7 +76,7 @@ LOG_DIR_FAILURE: Final = since(
         ),
     ),
 )
-ERROR_THROUGHOUT: Final = since(
+ERROR_PER_PARTITION: Final = since(
     "1.1.0",
     "The error of a LeaderAndIsr that is refused or fails as a whole is that of each partition, too; before, one of "
     "an older controller was answered with the first alone, one that failed with the second",
@@ -157,7 +157,7 @@ DELETE_FUTURE_REPLICA: Final = KafkaChange(
         ),
     ),
 )
-PASS_OVER_UNREAD: Final = since(
+SKIP_UNREADABLE_CONFIG: Final = since(
     "2.7.0",
     "A replica without log whose topic's configuration cannot be read is passed over, and the request goes on",
     "KAFKA-9769",
@@ -181,7 +181,7 @@ ALTER_PARTITION: Final = since(
         ),
     ),
 )
-READ_BACK: Final = since(
+READ_BACK_ISR: Final = since(
     "0.8.2.0",
     "A leader that cannot write its ISR reads the state back, which may be its own, whose reply was lost",
     "KAFKA-1382",
@@ -255,7 +255,7 @@ EPOCH_AFTER_LOG: Final = until(
         ),
     ),
 )
-CONTROLLER_OF_CACHE: Final = since(
+CONTROLLER_FROM_CACHE: Final = since(
     "3.0.0",
     "A broker that stops finds the controller in its metadata cache; before, in ZooKeeper, without which it "
     "did not stop",
@@ -277,7 +277,7 @@ RETRY_WITHOUT_CONTROLLER: Final = since(
         ),
     ),
 )
-STOP_AFTER_LAST: Final = since(
+STOP_AFTER_LAST_RETRY: Final = since(
     "3.1.0",
     "A broker whose last attempt at a controlled shutdown has failed stops; before, it waited once more",
     "#11246",
@@ -288,7 +288,7 @@ STOP_AFTER_LAST: Final = since(
         ),
     ),
 )
-EXPIRE_UNASSIGNED: Final = KafkaChange(
+SHRINK_WITH_UNASSIGNED: Final = KafkaChange(
     sentence="A leader whose ISR has a member that is none of its replicas can shrink its ISRs",
     before=True,
     since={"2.4.0": False, "3.0.0": True},

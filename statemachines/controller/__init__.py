@@ -5,7 +5,8 @@ How a broker comes to be controller, and ceases to be it:
 registration      opens a session, registers, hears of events: a request to ZooKeeper a step, as an `agenda` has them
 election          is elected, resigns, moves the controller
 design            the agendas, and what releases did otherwise in this; threads, who hears what, in three generations
-process           what a broker is about to do, and what it knows of its session and its office
+controller_process
+                  what a broker is about to do, and what it knows of its session and its office
 one_partition     the same with the work of one partition, for the systems that ask who may be controller
 
 What a controller does:

@@ -7,10 +7,21 @@ import re
 from enum import Enum
 from typing import Final
 
-__all__ = ["CHECKS", "CREATES", "IDLE", "METHODS", "NO_REQUESTS", "REGISTERS", "STOPPED", "WRITES", "Agenda", "Do"]
+__all__ = [
+    "CHECKS",
+    "CREATES",
+    "IDLE",
+    "METHODS",
+    "NO_REQUESTS",
+    "REGISTERS",
+    "STOPPED",
+    "WRITES",
+    "Agenda",
+    "ControllerStep",
+]
 
 
-class Do(Enum):
+class ControllerStep(Enum):
     """A request to ZooKeeper, or what a process does in place of one."""
 
     Start = "be started"
@@ -46,7 +57,7 @@ class Do(Enum):
     __str__ = __repr__
 
 
-class Agenda(tuple[Do, ...]):
+class Agenda(tuple[ControllerStep, ...]):
     """What a broker is about to do, in this order, unless an answer changes it."""
 
     __slots__ = ()
@@ -59,26 +70,39 @@ class Agenda(tuple[Do, ...]):
     __repr__ = __str__
 
 
-STOPPED: Final = Agenda((Do.Start,))
+STOPPED: Final = Agenda((ControllerStep.Start,))
 """The process is not running."""
 IDLE: Final = Agenda()
 """It waits for an event."""
 
 WRITES: Final = frozenset(
     {
-        *(Do.RegisterBroker, Do.DeleteRegistration),
-        *(Do.CreateController, Do.RegisterController, Do.IncrementEpoch, Do.DeleteController),
-        Do.UpdateLeaderAndIsr,
+        *(ControllerStep.RegisterBroker, ControllerStep.DeleteRegistration),
+        *(
+            ControllerStep.CreateController,
+            ControllerStep.RegisterController,
+            ControllerStep.IncrementEpoch,
+            ControllerStep.DeleteController,
+        ),
+        ControllerStep.UpdateLeaderAndIsr,
     }
 )
 """The requests that change something: the answer to one may be lost after it had its effect."""
-NO_REQUESTS: Final = frozenset({Do.Start, Do.Connect, Do.FailOver, Do.Started, Do.Serve})
+NO_REQUESTS: Final = frozenset(
+    {
+        ControllerStep.Start,
+        ControllerStep.Connect,
+        ControllerStep.FailOver,
+        ControllerStep.Started,
+        ControllerStep.Serve,
+    }
+)
 """What a process does that asks ZooKeeper for nothing: no step makes it."""
-CREATES: Final = frozenset({Do.CreateController, Do.CheckController})
-REGISTERS: Final = frozenset({Do.RegisterBroker, Do.CheckRegistration})
+CREATES: Final = frozenset({ControllerStep.CreateController, ControllerStep.CheckController})
+REGISTERS: Final = frozenset({ControllerStep.RegisterBroker, ControllerStep.CheckRegistration})
 """What is not repeated in another session, until 1.0: to create an ephemeral, and to look whose it is. The second is
 what ZkEventThread does, where that is another thread than the controller's. [ZKCheckedEphemeral; KafkaHealthcheck]"""
-CHECKS: Final = frozenset({Do.CheckController, Do.CheckRegistration})
+CHECKS: Final = frozenset({ControllerStep.CheckController, ControllerStep.CheckRegistration})
 """Of these, what follows a create that was sent: it has a session to stay with."""
-METHODS: Final = {do: re.sub("(?<!^)([A-Z])", r"_\1", do.name).lower() for do in Do}
+METHODS: Final = {do: re.sub("(?<!^)([A-Z])", r"_\1", do.name).lower() for do in ControllerStep}
 """The name of the method that does it: `register_broker` for `RegisterBroker`."""

@@ -25,7 +25,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import ClassVar
 
 from election.ids import BrokerEpoch, BrokerId
-from statemachines.controller.calls import Call, Calls, Frame, StackFrames, at_last, call, call_of, then
+from statemachines.controller.calls import Call, Calls, Frame, StackFrames, always, call, call_of, then
 from statemachines.controller.control_responses import LeaderAndIsrResponse
 from statemachines.controller.event_driver import EventDriver
 from statemachines.controller.kafka_zk_client import ZkResponse
@@ -91,31 +91,31 @@ class BrokerChanges(PartitionReassignment):
         if not self.design.broker_epoch:  # the live brokers were replaced as a whole
             self.context.set_live_brokers(current)
         return (
-            *self._come(new, current),
-            *self._go(bounced),
-            *self._come(bounced, current),
-            *self._go(dead),
+            *self._startup_calls(new, current),
+            *self._failure_calls(bounced),
+            *self._startup_calls(bounced, current),
+            *self._failure_calls(dead),
         )
 
-    def _come(self, brokers: Sequence[BrokerId], epochs: dict[BrokerId, BrokerEpoch]) -> Calls:
+    def _startup_calls(self, brokers: Sequence[BrokerId], epochs: dict[BrokerId, BrokerEpoch]) -> Calls:
         registered = tuple((broker, epochs[broker]) for broker in brokers)
-        return (call(self._brokers_come, registered),) if brokers else ()
+        return (call(self._start_brokers, registered),) if brokers else ()
 
-    def _go(self, brokers: Sequence[BrokerId]) -> Calls:
-        return (call(self._brokers_go, tuple(brokers)),) if brokers else ()
+    def _failure_calls(self, brokers: Sequence[BrokerId]) -> Calls:
+        return (call(self._fail_brokers, tuple(brokers)),) if brokers else ()
 
-    def _brokers_come(self, registered: Sequence[tuple[BrokerId, BrokerEpoch]]) -> Calls:
+    def _start_brokers(self, registered: Sequence[tuple[BrokerId, BrokerEpoch]]) -> Calls:
         self.context.add_live_brokers(dict(registered))
         return self.on_broker_startup(tuple(broker for broker, _ in registered))
 
-    def _brokers_go(self, brokers: Sequence[BrokerId]) -> Calls:
+    def _fail_brokers(self, brokers: Sequence[BrokerId]) -> Calls:
         self.context.remove_live_brokers(brokers)
         return self.on_broker_failure(brokers)
 
     def on_broker_startup(self, new_brokers: Sequence[BrokerId]) -> Calls:
         """These brokers have come."""
         self._forget_offline_dirs(new_brokers)
-        if self.design.metadata_of_given:
+        if self.design.brokers_only_metadata:
             existing = tuple(broker for broker in self.all_brokers() if broker not in new_brokers)
             self.send_update_metadata_request(existing)
             self.send_update_metadata_request(new_brokers, self._partitions_for_new_brokers())
@@ -132,7 +132,7 @@ class BrokerChanges(PartitionReassignment):
 
     def _partitions_for_new_brokers(self) -> Sequence[TopicPartition]:
         """Those that have had a leader; until 2.6 those that are to be deleted among them."""
-        if self.design.queued_to_the_end:
+        if self.design.queued_until_deleted:
             return self.context.partitions_with_leaders()
         return tuple(self.context.state.partition_leadership_info)
 
@@ -152,7 +152,7 @@ class BrokerChanges(PartitionReassignment):
             queued = self.is_topic_queued_up_for_deletion(replica.topic_partition.topic)
             (for_deletion if queued else not_for_deletion).append(replica)
         offline = self.context.partitions_with_offline_leader()
-        if not self.design.count_leaderless:
+        if not self.design.leaderless_lose_leader:
             offline = tuple(each for each in offline if self.leadership_of(each).leader_and_isr.leader in gone)
         nothing_else = not not_for_deletion if self.design.metadata_without_election else not offline
         return (
@@ -208,7 +208,7 @@ class BrokerChanges(PartitionReassignment):
         paths = tuple(f"{LOG_DIR_EVENT_NOTIFICATION}/{each}" for each in notifications)
         return (
             *self.zk_client.get_data(paths, then(self._on_broker_log_dir_failure)),
-            at_last(call(self.zk_client.delete, paths)),
+            always(call(self.zk_client.delete, paths)),
         )
 
     def _on_broker_log_dir_failure(self, answers: Sequence[ZkResponse | None]) -> Calls:
@@ -230,7 +230,7 @@ class BrokerChanges(PartitionReassignment):
     @classmethod
     def going(cls, brokers: tuple[BrokerId, ...]) -> Call:
         """Of brokers that go, when others have come."""
-        return call_of(cls._brokers_go, brokers)
+        return call_of(cls._fail_brokers, brokers)
 
     ELECTED: ClassVar[Frame] = Frame(_elected, takes_answer=True)
     """Leaders have been elected in place of those that are gone."""
@@ -239,7 +239,7 @@ class BrokerChanges(PartitionReassignment):
         Frame(_resume_reassignments_to),
         Frame(_resume_deletions_on_new_brokers),
     )
-    GOING: ClassVar[Frame] = Frame(_brokers_go)
+    GOING: ClassVar[Frame] = Frame(_fail_brokers)
     TELLS_ALL: ClassVar[Call] = call_of(_tell_all_of_brokers)
     RESUME_FRAMES: ClassVar[tuple[Frame, ...]] = (ELECTED,)
     STACK_FRAMES: ClassVar[StackFrames] = (

@@ -4,10 +4,10 @@ A controller processes an event by a sequence of calls of its methods: states ar
 written, requests go out, and what a later call does depends on what the context is by then. Between any two batches
 of requests to ZooKeeper other things happen elsewhere, so that what is left has to be a value [docs/decisions/0024]:
 
-    Call        one of the methods of the controller, or of its client, by its name, with its arguments
-    Await       a batch of requests to ZooKeeper, or a change of states that waits for one, and the call that is made
-                with what comes of it
-    Processing  the one that is waited for, and the calls that follow
+    Call          one of the methods of the controller, or of its client, by its name, with its arguments
+    Await         a batch of requests to ZooKeeper, or a change of states that waits for one, and the call that is
+                  made with what comes of it
+    EventWaiting  the one that is waited for, and the calls that follow
 
 A handler is a method that does what Kafka's does up to the point where Kafka would wait, and returns the calls that
 are left, as they stand in Kafka's method one below the other. They are made before those that were left already: the
@@ -24,7 +24,7 @@ calls are a stack.
         )
 
 What Kafka throws drops the calls that are left, down to one that was put there for it. Such a call is made in any
-case: after `at_last` (finally) a failure goes on, with `caught` (try and catch) it ends, and is told, or None if
+case: after `always` (finally) a failure goes on, with `on_failure` (try and catch) it ends, and is told, or None if
 there is none. So it is with ControllerMoved. A controller whose requests to brokers fail has another one elected on
 the spot; what of its event is left then may read, and is refused what it writes.
 
@@ -47,14 +47,14 @@ __all__ = [
     "EventFailed",
     "EventFailure",
     "Frame",
-    "InCase",
-    "Processing",
+    "RunsAfter",
+    "EventWaiting",
     "StackFrames",
     "ZkRequests",
-    "at_last",
+    "always",
     "call",
     "call_of",
-    "caught",
+    "on_failure",
     "then",
     "then_of",
 ]
@@ -62,7 +62,7 @@ __all__ = [
 P = ParamSpec("P")
 
 
-class InCase(Enum):
+class RunsAfter(Enum):
     """What a call is made in spite of."""
 
     Success = "it is dropped if something fails before it"
@@ -79,12 +79,12 @@ class Call(NamedTuple):
     method: str
     arguments: tuple[Any, ...] = ()
     """Values. Where it takes what was answered, that comes before them."""
-    made: InCase = InCase.Success
+    runs_after: RunsAfter = RunsAfter.Success
 
     def __str__(self) -> str:
         return f"{self.method}({', '.join(map(str, self.arguments))})"
 
-    def given(self, answer: Any) -> "Call":
+    def with_answer(self, answer: Any) -> "Call":
         """The same with what was answered."""
         return Call(self.method, (answer, *self.arguments))
 
@@ -102,7 +102,7 @@ class Await(NamedTuple):
     """
 
     what: Any
-    """`ZkRequests`; or a step of a machine's: a change that waits, `Handled`, or what else it has come to."""
+    """`ZkRequests`; or a step of a machine's: a change that waits, `ChangeDone`, or what else it has come to."""
     then: Call | None = None
 
 
@@ -142,14 +142,14 @@ def _call(method: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping
     return Call(method.__name__, arguments)
 
 
-def caught(handler: Call) -> Call:
+def on_failure(handler: Call) -> Call:
     """A call that is told what failed before it, or None; no failure goes on."""
-    return handler._replace(made=InCase.CaughtFailure)
+    return handler._replace(runs_after=RunsAfter.CaughtFailure)
 
 
-def at_last(handler: Call) -> Call:
+def always(handler: Call) -> Call:
     """A call that is made whether or not something fails before it."""
-    return handler._replace(made=InCase.AnyFailure)
+    return handler._replace(runs_after=RunsAfter.AnyFailure)
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Frame:
     method: Callable[..., Calls | None]
     arguments: Mapping[str, Any] = field(default_factory=dict)
     takes_answer: bool = False
-    made: InCase = InCase.Success
+    runs_after: RunsAfter = RunsAfter.Success
 
 
 StackFrames: TypeAlias = tuple[tuple[Frame | Call, ...], ...]
@@ -202,7 +202,7 @@ class EventFailed(Exception):
         self.cause = cause
 
 
-class Processing(NamedTuple):
+class EventWaiting(NamedTuple):
     """An event is being processed, and waits for ZooKeeper."""
 
     awaits: Await
@@ -210,5 +210,5 @@ class Processing(NamedTuple):
     """What is made after it."""
     answer: Any = None
     """What has been answered to who asked for the event."""
-    moves: bool = False
+    must_reelect: bool = False
     """It is to have another controller elected [triggerControllerMove]."""

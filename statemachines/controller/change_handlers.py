@@ -120,18 +120,18 @@ class RegisteredHandlers:
             return request._replace(watch=request.path in self._registered)
         return request
 
-    def listened_to(self) -> tuple[ZkPath, ...]:
+    def watched_paths(self) -> tuple[ZkPath, ...]:
         """The nodes whose listener's watch ZkClient arms again, there or not."""
         return tuple(self._isrs)
 
-    def event_of(self, told: Event) -> Call | None:
+    def event_of(self, watch_event: Event) -> Call | None:
         """The event that a change is; None: there is no handler."""
         self._muted &= self._context.state.all_topics
-        path, created = told.path, told.type is EventType.NodeCreated
-        changed = told.type is EventType.NodeDataChanged
+        path, created = watch_event.path, watch_event.type is EventType.NodeCreated
+        changed = watch_event.type is EventType.NodeDataChanged
         if self._threads is not Threads.barrier:
             created = changed = created or changed
-        if told.type is EventType.NodeChildrenChanged and path in self._registered:
+        if watch_event.type is EventType.NodeChildrenChanged and path in self._registered:
             return Call(OF_CHILDREN[path])
         if created and path in self._registered and path in OF_NODES:
             return Call(OF_NODES[path])

@@ -142,10 +142,10 @@ def response_received(
         case LeaderAndIsrResponse():
             return LeaderAndIsrResponseReceived(response, broker) if design.log_dir_failure else None
         case UpdateMetadataResponse():
-            return UpdateMetadataResponseReceived(response, broker) if design.hear_metadata_errors else None
+            return UpdateMetadataResponseReceived(response, broker) if design.handle_metadata_errors else None
         case StopReplicaResponse(error, partition_errors):
             assert isinstance(request, StopReplicaRequest)
-            to_delete, asks_now = _to_delete(request), design.group_stop is Stops.together
+            to_delete, asks_now = _to_delete(request), design.stop_replica_grouping is Stops.together
             if awaited is None:
                 awaited = is_awaited(broker, request, context)
             deleted = tuple(

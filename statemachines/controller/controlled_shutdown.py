@@ -29,10 +29,10 @@ from statemachines.controller.calls import (
     EventFailed,
     EventFailure,
     Frame,
-    InCase,
+    RunsAfter,
     StackFrames,
     call,
-    caught,
+    on_failure,
     then,
 )
 from statemachines.controller.event_driver import EventDriver
@@ -107,7 +107,7 @@ class ControlledShutdown(EventDriver):
         """
         return (
             call(self._do_controlled_shutdown, broker, epoch),
-            caught(then(self._controlled_shutdown_failed)),
+            on_failure(then(self._controlled_shutdown_failed)),
         )
 
     def _do_controlled_shutdown(self, broker: BrokerId, epoch: BrokerEpoch) -> Calls:
@@ -155,11 +155,11 @@ class ControlledShutdown(EventDriver):
 
     def _is_passed_over(self, partition: TopicPartition) -> bool:
         """Whether it makes no difference where a partition is led, as it is to be deleted."""
-        return self.design.pass_over_deleted and self.context.is_topic_queued_up_for_deletion(partition.topic)
+        return self.design.shutdown_skips_deleted and self.context.is_topic_queued_up_for_deletion(partition.topic)
 
     def _answer_controlled_shutdown(self, broker: BrokerId) -> Calls:
         """What it leads still, if others keep it too."""
-        return (Callback(self.context.partition_leaders_on_broker(broker, not self.design.pass_over_deleted)),)
+        return (Callback(self.context.partition_leaders_on_broker(broker, not self.design.shutdown_skips_deleted)),)
 
     def _controlled_shutdown_failed(self, failure: EventFailure | Code | None) -> Calls:
         return () if failure is None else (Callback(failure),)
@@ -169,6 +169,6 @@ class ControlledShutdown(EventDriver):
             Frame(_stop_replicas),
             Frame(EventDriver.replicas_become, {"target": (OfflineReplica,)}),
             Frame(_answer_controlled_shutdown),
-            Frame(_controlled_shutdown_failed, takes_answer=True, made=InCase.CaughtFailure),
+            Frame(_controlled_shutdown_failed, takes_answer=True, runs_after=RunsAfter.CaughtFailure),
         ),
     )

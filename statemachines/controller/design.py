@@ -2,7 +2,7 @@
 
 What a broker is told to do is a row of requests, which it makes in order if nothing comes between: `STARTUP`,
 `EXPIRED`, `ELECTION`, what events lead to (`threads`), a failover (`failover`).
-What is left of a row is the agenda of a `process`. The steps are
+What is left of a row is the agenda of a `controller_process`. The steps are
 in `registration` and `election`: every answer either goes on with what is left, or puts another row in its place.
 Between two requests anything may happen elsewhere: that is where the bugs live.
 
@@ -23,8 +23,8 @@ from election.ids import BrokerId, ControllerEpoch
 from statemachines.changes import elections
 from statemachines.changes.change import values_at
 from statemachines.changes.elections import Election
-from statemachines.controller.agenda import CREATES, IDLE, NO_REQUESTS, REGISTERS, STOPPED, Agenda, Do
-from statemachines.controller.failover import failover, requests
+from statemachines.controller.agenda import CREATES, IDLE, NO_REQUESTS, REGISTERS, STOPPED, Agenda, ControllerStep
+from statemachines.controller.failover import failover, steps_of
 from statemachines.controller.threads import (
     HANDLING,
     LEADER_AND_ISR,
@@ -51,17 +51,17 @@ __all__ = [
     "STOPPED",
     "Agenda",
     "Design",
-    "Do",
+    "ControllerStep",
     "Election",
     "PartitionStateEpoch",
     "Threads",
-    "accepts",
+    "accepts_controller_epoch",
     "agendas",
     "design_of",
     "failover_of",
     "is_repeated",
     "least_failover",
-    "listening",
+    "listener_agendas",
     "registration",
     "requests_of",
 ]
@@ -99,21 +99,26 @@ PATHS_READ: Final = {
 # What there is to do.
 
 STARTUP: Final = {
-    Threads.barrier: Agenda((Do.Connect, Do.RegisterBroker, Do.WatchController, Do.Elect)),
-    **dict.fromkeys((Threads.lock, Threads.queue), Agenda((Do.Connect, Do.WatchController, Do.Elect))),
+    Threads.barrier: Agenda(
+        (ControllerStep.Connect, ControllerStep.RegisterBroker, ControllerStep.WatchController, ControllerStep.Elect)
+    ),
+    **dict.fromkeys(
+        (Threads.lock, Threads.queue),
+        Agenda((ControllerStep.Connect, ControllerStep.WatchController, ControllerStep.Elect)),
+    ),
 }
 """A process begins. Until 1.0 the broker registers when its controller has started. [KafkaServer.startup]"""
-EXPIRED: Final = Agenda((Do.Connect, Do.RegisterBroker, *MAYBE_RESIGN, Do.Elect))
+EXPIRED: Final = Agenda((ControllerStep.Connect, ControllerStep.RegisterBroker, *MAYBE_RESIGN, ControllerStep.Elect))
 """Its session has ended, and it has resigned. [RegisterBrokerAndReelect, 1.1]"""
 
 
 ELECTION: Final = {
-    Election.multi: Agenda((Do.ReadEpoch, Do.RegisterController)),
-    Election.cas_checked: Agenda((Do.CreateController,)),
-    Election.cas_swallowed: Agenda((Do.CreateController,)),
+    Election.multi: Agenda((ControllerStep.ReadEpoch, ControllerStep.RegisterController)),
+    Election.cas_checked: Agenda((ControllerStep.CreateController,)),
+    Election.cas_swallowed: Agenda((ControllerStep.CreateController,)),
 }
 """What a broker does that finds no controller; its failover follows. [elect]"""
-INCREMENT: Final = Agenda((Do.ReadEpoch, Do.IncrementEpoch))
+INCREMENT: Final = Agenda((ControllerStep.ReadEpoch, ControllerStep.IncrementEpoch))
 """How a failover begins where the multi does not do it. [readControllerEpochFromZooKeeper, until 2.0]"""
 
 
@@ -129,7 +134,7 @@ class Design(NamedTuple):
     conditional_increment: Annotated[bool, elections.CONDITIONAL_INCREMENT] = elections.CONDITIONAL_INCREMENT.now
     skip_if_self: Annotated[bool, elections.SKIP_IF_SELF] = elections.SKIP_IF_SELF.now
     listener_guard: Annotated[bool, elections.LISTENER_GUARD] = elections.LISTENER_GUARD.now
-    reinit_only_if_dead: Annotated[bool, elections.REINIT_ONLY_IF_DEAD] = elections.REINIT_ONLY_IF_DEAD.now
+    reinit_only_if_expired: Annotated[bool, elections.REINIT_ONLY_IF_EXPIRED] = elections.REINIT_ONLY_IF_EXPIRED.now
     ephemeral_owner_check: Annotated[bool, elections.EPHEMERAL_OWNER_CHECK] = elections.EPHEMERAL_OWNER_CHECK.now
     registers_again: Annotated[bool, elections.REGISTERS_AGAIN] = elections.REGISTERS_AGAIN.now
     broker_epoch: Annotated[bool, elections.BROKER_EPOCH] = elections.BROKER_EPOCH.now
@@ -137,7 +142,8 @@ class Design(NamedTuple):
     resign_on_move: Annotated[bool, elections.RESIGN_ON_MOVE] = elections.RESIGN_ON_MOVE.now
     elect_if_none: Annotated[bool, elections.ELECT_IF_NONE] = elections.ELECT_IF_NONE.now
     failover: Agenda = LEADER_AND_ISR
-    """What a controller does with its office. If that ends with `Do.Started`, so does what `elect` catches."""
+    """What a controller does with its office. If that ends with `ControllerStep.Started`, so does what `elect`
+    catches."""
     state: ZkPath = PARTITION_STATE
     """The path of the partition's state that a controller writes."""
     looks_again: bool = False
@@ -150,13 +156,13 @@ def design_of(release: str) -> Design:
     Raises:
         ValueError: it is no release.
     """
-    return Design(**values_at(Design, release), looks_again=True, failover=requests(failover(release)))
+    return Design(**values_at(Design, release), looks_again=True, failover=steps_of(failover(release)))
 
 
 def failover_of(design: Design) -> Agenda:
     """The requests of the failover that goes with how a design elects and is told: of 2.1, of 1.1, or of 1.0."""
     older = "1.1" if design.threads is Threads.barrier else "1.0"
-    return requests(failover("2.1" if design.epoch_update is Election.multi else older))
+    return steps_of(failover("2.1" if design.epoch_update is Election.multi else older))
 
 
 def least_failover(design: Design) -> Agenda:
@@ -165,71 +171,79 @@ def least_failover(design: Design) -> Agenda:
     return Agenda((*increment, *LEADER_AND_ISR))
 
 
-def agendas(design: Design, told: Iterable[ControllerEvent] = ControllerEvent) -> tuple[Agenda, ...]:
+def agendas(design: Design, events: Iterable[ControllerEvent] = ControllerEvent) -> tuple[Agenda, ...]:
     """Every agenda that a controller's thread can have: each row, and what is left of it after each request.
 
     Args:
         design: that of its release.
-        told: what it may be told.
+        events: what it may have to handle.
     """
-    rows: list[Iterable[Do]] = [STOPPED, STARTUP[design.threads], MAYBE_RESIGN]
+    rows: list[Iterable[ControllerStep]] = [STOPPED, STARTUP[design.threads], MAYBE_RESIGN]
     rows.append((*ELECTION[design.epoch_update], *design.failover))
     handling = HANDLING[design.threads]
-    handled = [handling[event] for event in told if event in handling and Do.RegisterBroker not in handling[event]]
-    rows += [row[1:] if row[0] is Do.GetControllerId and not design.skip_if_self else row for row in handled]
+    handled = [
+        handling[event]
+        for event in events
+        if event in handling and ControllerStep.RegisterBroker not in handling[event]
+    ]
+    rows += [
+        row[1:] if row[0] is ControllerStep.GetControllerId and not design.skip_if_self else row for row in handled
+    ]
     if design.threads is Threads.barrier:
         rows.append(EXPIRED)
     if design.threads is not Threads.queue:
         rows += _registrations(design)
-    if design.epoch_update is Election.multi and Do.Started in design.failover:
-        rows.append((Do.MoveController,))
-    if design.epoch_update is Election.cas_checked or Do.Started in design.failover:
-        rows.append((Do.DeleteController,))
+    if design.epoch_update is Election.multi and ControllerStep.Started in design.failover:
+        rows.append((ControllerStep.MoveController,))
+    if design.epoch_update is Election.cas_checked or ControllerStep.Started in design.failover:
+        rows.append((ControllerStep.DeleteController,))
     if design.looks_again:
         checks = (
-            (Do.CheckController, Do.CheckEpoch) if design.epoch_update is Election.multi else (Do.CheckController,)
+            (ControllerStep.CheckController, ControllerStep.CheckEpoch)
+            if design.epoch_update is Election.multi
+            else (ControllerStep.CheckController,)
         )
         rows.append((*checks, *design.failover))
     return _suffixes(rows)
 
 
-def listening(design: Design) -> tuple[Agenda, ...]:
+def listener_agendas(design: Design) -> tuple[Agenda, ...]:
     """Every agenda that ZkEventThread can have, where that is another thread."""
     return _suffixes([IDLE, *_registrations(design)] if design.threads is Threads.queue else [IDLE])
 
 
-def _registrations(design: Design) -> list[Iterable[Do]]:
+def _registrations(design: Design) -> list[Iterable[ControllerStep]]:
     """A broker registers, at its start or in a new session; what stands in its way, it looks at first."""
     if design.threads is Threads.barrier:
         rows = [STARTUP[design.threads][1:], EXPIRED[1:]]
     else:
         handling = HANDLING[design.threads]
         rows = [handling[ControllerEvent.Healthcheck], handling[ControllerEvent.SessionExpireListener]]
-    found: list[Iterable[Do]] = list(rows)
+    found: list[Iterable[ControllerStep]] = list(rows)
     if design.looks_again:
-        found += [(Do.CheckRegistration, *row[1:]) for row in rows]
+        found += [(ControllerStep.CheckRegistration, *row[1:]) for row in rows]
     if design.ephemeral_owner_check:
-        found += [(Do.DeleteRegistration, *row) for row in rows]
+        found += [(ControllerStep.DeleteRegistration, *row) for row in rows]
     return found
 
 
-def _suffixes(rows: Iterable[Iterable[Do]]) -> tuple[Agenda, ...]:
+def _suffixes(rows: Iterable[Iterable[ControllerStep]]) -> tuple[Agenda, ...]:
     whole = [tuple(row) for row in rows]
     return tuple(dict.fromkeys(Agenda(row[at:]) for row in whole for at in range(len(row) + 1)))
 
 
-def is_repeated(design: Design, do: Do) -> bool:
+def is_repeated(design: Design, do: ControllerStep) -> bool:
     """Whether a request that finds its session ended is made once more in the next one. [ZkClient, until 1.0]"""
     return design.threads is not Threads.barrier and do not in CREATES | REGISTERS
 
 
-def requests_of(design: Design, told: Iterable[ControllerEvent]) -> list[Do]:
-    """The requests that brokers make: those on the agendas of their threads, in the order of `Do`."""
-    made = {do for agenda in (*agendas(design, told), *listening(design)) for do in agenda}
-    return [do for do in Do if do in made - NO_REQUESTS]
+def requests_of(design: Design, events: Iterable[ControllerEvent]) -> list[ControllerStep]:
+    """The requests that brokers make: those on the agendas of their threads, in the order of `ControllerStep`."""
+    made = {do for agenda in (*agendas(design, events), *listener_agendas(design)) for do in agenda}
+    return [do for do in ControllerStep if do in made - NO_REQUESTS]
 
 
-def accepts(known: ControllerEpoch, epoch: ControllerEpoch) -> bool:
+def accepts_controller_epoch(known: ControllerEpoch, epoch: ControllerEpoch) -> bool:
     """Whether a broker that has seen this controller epoch takes a request of that one. The same one it takes.
 
     [ReplicaManager.becomeLeaderOrFollower, stopReplicas, maybeUpdateMetadataCache, 0.10 to 3.9]

@@ -33,7 +33,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from election.ids import BrokerId, ControllerEpoch
-from statemachines.controller.agenda import CREATES, Do
+from statemachines.controller.agenda import CREATES, ControllerStep
+from statemachines.controller.controller_process import Answer, ControllerProcess, Failover
 from statemachines.controller.design import (
     BROKER_IDS,
     CONTROLLER,
@@ -44,7 +45,6 @@ from statemachines.controller.design import (
     Election,
     Threads,
 )
-from statemachines.controller.process import Answer, ControllerProcess, Failover
 from statemachines.controller.registration import EventEnds, RegisteringBroker, request
 from statemachines.controller.threads import HANDLING, ControllerEvent, Queued
 from statemachines.zookeeper.server import (
@@ -94,9 +94,9 @@ class ElectingController(RegisteringBroker):
 
     def session_expired(self, me: ControllerProcess) -> Answer:
         """The same, and until 1.0 an election fails that creates /controller, or looks whose it is."""
-        if self.design.threads is Threads.barrier or me.doing[0] not in CREATES:
+        if self.design.threads is Threads.barrier or me.agenda[0] not in CREATES:
             return super().session_expired(me)
-        return self.fail(self.deliver(me))._replace(said="SESSIONEXPIRED: its election fails")
+        return self.fail(self.deliver(me))._replace(description="SESSIONEXPIRED: its election fails")
 
     def listen(self, me: ControllerProcess) -> Answer:
         """ZkEventThread reads for the oldest of its listeners, and puts an event for the controller. [0.11, 1.0]"""
@@ -119,12 +119,12 @@ class ElectingController(RegisteringBroker):
                 if owner is None:
                     put = Queued(ControllerEvent.Reelect)
             case ControllerEvent.BrokerChangeListener:
-                self.zookeeper.children(me.session, BROKER_IDS, watch=me.listens)
+                self.zookeeper.children(me.session, BROKER_IDS, watch=me.handlers_registered)
                 put = Queued(ControllerEvent.BrokerChange)
             case ControllerEvent.SessionExpirationListener:
                 put = Queued(ControllerEvent.Reelect)
             case _:
-                return Answer(me._replace(listening=HANDLING[self.design.threads][event]), f"{event}")
+                return Answer(me._replace(listener_agenda=HANDLING[self.design.threads][event]), f"{event}")
         return Answer(me._replace(queue=(*me.queue, put)), f"{event} puts {put}")
 
     def handle(self, me: ControllerProcess) -> Answer:
@@ -134,11 +134,11 @@ class ElectingController(RegisteringBroker):
         if event in OF_A_CONTROLLER and not self._still(event, me):
             return Answer(me, f"{event}: it is not controller")
         if event is ControllerEvent.ControllerChange and self.design.threads is Threads.queue:
-            return Answer(self._told(me, queued.controller), f"{queued}")
+            return Answer(self._controller_named(me, queued.controller), f"{queued}")
         row = HANDLING[self.design.threads][event]
         if event is ControllerEvent.SessionExpirationListener and not self.design.skip_if_self:
-            return Answer(self.resign(me).to(*row[1:]), f"{event}: it resigns")
-        return Answer(me.to(*row), f"{event}")
+            return Answer(self.resign(me).with_steps(*row[1:]), f"{event}: it resigns")
+        return Answer(me.with_steps(*row), f"{event}")
 
     def is_active(self, me: ControllerProcess) -> bool:
         """isActive: in 0.10 that it has channels to the brokers, which it gets when it has read the states."""
@@ -146,14 +146,14 @@ class ElectingController(RegisteringBroker):
 
     def has_channels(self, me: ControllerProcess) -> bool:
         """Whether its failover has come to where it opens channels to the brokers."""
-        return me.context.cached is not None
+        return me.context.partition_state_version is not None
 
     def _still(self, event: ControllerEvent, me: ControllerProcess) -> bool:
         """Whether what an event is for is still there. Until 0.10.1 only some listeners asked. [KAFKA-4447]"""
         unasked = event is ControllerEvent.IsrChangeNotification and not self.design.listener_guard
         return unasked or self.is_active(me)
 
-    def _told(self, me: ControllerProcess, controller: object) -> ControllerProcess:
+    def _controller_named(self, me: ControllerProcess, controller: object) -> ControllerProcess:
         """What /controller named when the event was put says who is controller. [ControllerChange, 0.11, 1.0]"""
         if controller == self.broker:
             return me._replace(active=True)
@@ -161,18 +161,18 @@ class ElectingController(RegisteringBroker):
 
     # What it asks for.
 
-    def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
+    def operations(self, me: ControllerProcess) -> tuple[Operation, ...]:
         """The operations of its next request, which is one that writes."""
-        match me.doing[0]:
-            case Do.CreateController:
+        match me.agenda[0]:
+            case ControllerStep.CreateController:
                 return (Create(CONTROLLER, self.broker, ephemeral=True),)
-            case Do.IncrementEpoch:
+            case ControllerStep.IncrementEpoch:
                 return (self._increment(me),)
-            case Do.RegisterController:
+            case ControllerStep.RegisterController:
                 return (Create(CONTROLLER, self.broker, ephemeral=True), self._increment(me))
-            case Do.DeleteController:
+            case ControllerStep.DeleteController:
                 return (*self._fence(me), Delete(CONTROLLER))
-        return super().asks(me)
+        return super().operations(me)
 
     def _increment(self, me: ControllerProcess) -> Operation:
         """The next epoch, set on condition of the version that was read with the one before.
@@ -193,24 +193,24 @@ class ElectingController(RegisteringBroker):
 
     # Who is controller?
 
-    @request(Do.WatchController)
+    @request(ControllerStep.WatchController)
     def watch_controller(self, me: ControllerProcess) -> Answer:
         """Watch /controller, before it is read. [registerZNodeChangeHandlerAndCheckExistence]"""
         there = self.zookeeper.exists(me.session, CONTROLLER, watch=True) is not None
-        return Answer(me.on(), f"/controller is {'there' if there else 'not there'}")
+        return Answer(me.next_step(), f"/controller is {'there' if there else 'not there'}")
 
-    @request(Do.MaybeResign)
+    @request(ControllerStep.MaybeResign)
     def maybe_resign(self, me: ControllerProcess) -> Answer:
         """Read who is controller, and resign if it was this broker and is no longer. [maybeResign]
 
         In 0.10 what is read decides: if there is one, it was no deletion, and there is nothing more to do.
         """
         owner = self._controller_id(me)
-        after = me.on()
+        after = me.next_step()
         if owner is None and self.design.elect_if_none:
-            after = me.to(Do.Elect)
+            after = me.with_steps(ControllerStep.Elect)
         elif owner is not None and self.design.threads is Threads.lock:
-            after = me.to()
+            after = me.with_steps()
         if owner == self.broker:
             return Answer(after._replace(active=True), "it is this broker")
         said = named(owner)
@@ -218,25 +218,25 @@ class ElectingController(RegisteringBroker):
             return Answer(after, said)
         return Answer(self.resign(after), f"{said}: it resigns")
 
-    @request(Do.GetControllerId)
+    @request(ControllerStep.GetControllerId)
     def get_controller_id(self, me: ControllerProcess) -> Answer:
         """Read who is controller, in a new session: it resigns and elects unless it is this broker. [0.10.2]"""
         owner = self._controller_id(me)
         if owner == self.broker:
-            return Answer(me.to(), "it is this broker: the new session changes nothing")
+            return Answer(me.with_steps(), "it is this broker: the new session changes nothing")
         said = named(owner)
-        return Answer(self.resign(me.on()), f"{said}: it resigns")
+        return Answer(self.resign(me.next_step()), f"{said}: it resigns")
 
-    @request(Do.Elect)
+    @request(ControllerStep.Elect)
     def elect(self, me: ControllerProcess) -> Answer:
         """Stand for election, unless there is a controller already. [elect]"""
         owner = self._controller_id(me)
         if owner is None:
-            standing = me.to(*ELECTION[self.design.epoch_update], *self.design.failover)
+            standing = me.with_steps(*ELECTION[self.design.epoch_update], *self.design.failover)
             return Answer(self._deposed(standing), "there is none: it stands for election")
         if owner == self.broker:  # and that is all, even if no failover of this session ever ran
-            return Answer(me.to()._replace(active=True), "it is this broker")
-        return Answer(self._deposed(me.to()), named(owner))
+            return Answer(me.with_steps()._replace(active=True), "it is this broker")
+        return Answer(self._deposed(me.with_steps()), named(owner))
 
     def resign(self, me: ControllerProcess) -> ControllerProcess:
         """It forgets all that it knew as controller. [onControllerResignation]"""
@@ -271,16 +271,16 @@ class ElectingController(RegisteringBroker):
 
     # Becoming controller.
 
-    @request(Do.CreateController)
+    @request(ControllerStep.CreateController)
     def create_controller(self, me: ControllerProcess) -> Answer:
         """Until 2.0 the node alone decides who is controller. [ZookeeperLeaderElector.elect, 0.10.2]"""
         if self._refused(me) is None:
             return Answer(self._in_office(me), "created: the broker is controller, and its failover begins")
         if self.design.looks_again:
-            return Answer(me.to(Do.CheckController, *me.doing[1:]), "NODEEXISTS: whose is it?")
-        return Answer(me.to(Do.MaybeResign), "NODEEXISTS: another session was faster")
+            return Answer(me.with_steps(ControllerStep.CheckController, *me.agenda[1:]), "NODEEXISTS: whose is it?")
+        return Answer(me.with_steps(ControllerStep.MaybeResign), "NODEEXISTS: another session was faster")
 
-    @request(Do.ReadEpoch)
+    @request(ControllerStep.ReadEpoch)
     def read_epoch(self, me: ControllerProcess) -> Answer:
         """Read /controller_epoch, with the version that the increment will expect.
 
@@ -291,7 +291,7 @@ class ElectingController(RegisteringBroker):
             epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
         except NoNode:
             if self.design.epoch_update is not Election.multi:
-                return Answer(me.on(), "NONODE: it knows no epoch")
+                return Answer(me.next_step(), "NONODE: it knows no epoch")
             return self._create_epoch(me)
         return self._read_epoch(me, epoch, stat)
 
@@ -305,29 +305,32 @@ class ElectingController(RegisteringBroker):
             except NoNode:
                 return self._fails_by(me, EPOCH_IS_GONE)
             return self._read_epoch(me, epoch, stat)
-        created = me.on().knows(epoch=INITIAL_EPOCH, epoch_zk_version=0)
+        created = me.next_step().with_context(epoch=INITIAL_EPOCH, epoch_zk_version=0)
         return Answer(created, f"NONODE: created, as {INITIAL_EPOCH}")
 
     def _read_epoch(self, me: ControllerProcess, epoch: ControllerEpoch | None, stat: Stat) -> Answer:
         if epoch is None:
             return self._fails_by(me, "it is no number")
-        known = me.on().knows(epoch=epoch, epoch_zk_version=stat.version)
+        known = me.next_step().with_context(epoch=epoch, epoch_zk_version=stat.version)
         return Answer(known, f"it is {epoch}, at version {stat.version}")
 
-    @request(Do.RegisterController)
+    @request(ControllerStep.RegisterController)
     def register_controller(self, me: ControllerProcess) -> Answer:
         """Node and epoch in one transaction. [registerControllerAndIncrementControllerEpoch, 2.1, KAFKA-6082]"""
         refused = self._refused(me)
         if refused is None:
-            return self._goes_through(self._elected(me), "created and incremented: its failover runs")
+            return self._failover_goes_through(self._elected(me), "created and incremented: its failover runs")
         if refused.epoch_is_gone:
             return self._fails_by(me, EPOCH_IS_GONE)
         code = refused.code.name
         if self.design.looks_again:
-            return Answer(me.to(Do.CheckController, Do.CheckEpoch, *me.doing[1:]), f"{code}: was it its own?")
+            return Answer(
+                me.with_steps(ControllerStep.CheckController, ControllerStep.CheckEpoch, *me.agenda[1:]),
+                f"{code}: was it its own?",
+            )
         return self._moved(me, code)
 
-    @request(Do.CheckController)
+    @request(ControllerStep.CheckController)
     def check_controller(self, me: ControllerProcess) -> Answer:
         """Read whether it was its own request that created /controller. [checkControllerAndEpoch, 2.1]
 
@@ -338,16 +341,16 @@ class ElectingController(RegisteringBroker):
         except NoNode:
             if self.design.epoch_update is Election.multi:
                 return self._moved(me, "NONODE")
-            return Answer(me.to(Do.CreateController, *me.doing[1:]), "NONODE: once more")
+            return Answer(me.with_steps(ControllerStep.CreateController, *me.agenda[1:]), "NONODE: once more")
         if self.design.epoch_update is Election.multi:
             if owner == self.broker:
-                return Answer(me.on(), "it is this broker")
+                return Answer(me.next_step(), "it is this broker")
             return self._moved(me, named(owner))
         if stat.ephemeralOwner == me.session:
             return Answer(self._in_office(me), "its own: the broker is controller, and its failover begins")
-        return Answer(me.to(Do.MaybeResign), f"it is broker {owner}: another session was faster")
+        return Answer(me.with_steps(ControllerStep.MaybeResign), f"it is broker {owner}: another session was faster")
 
-    @request(Do.CheckEpoch)
+    @request(ControllerStep.CheckEpoch)
     def check_epoch(self, me: ControllerProcess) -> Answer:
         """Read whether it was its own request that incremented the epoch. [checkControllerAndEpoch, 2.1]
 
@@ -361,10 +364,10 @@ class ElectingController(RegisteringBroker):
             return self._fails_by(me, "it is no number")
         if epoch != me.epoch + 1:
             return self._moved(me, f"it is {epoch}, at version {stat.version}")
-        elected = self._elected(me).knows(epoch_zk_version=stat.version)
-        return self._goes_through(elected, "its own: its failover runs")
+        elected = self._elected(me).with_context(epoch_zk_version=stat.version)
+        return self._failover_goes_through(elected, "its own: its failover runs")
 
-    @request(Do.IncrementEpoch)
+    @request(ControllerStep.IncrementEpoch)
     def increment_epoch(self, me: ControllerProcess) -> Answer:
         """Increment the epoch by compare-and-set, in the failover. [incrementControllerEpoch, until 2.0]
 
@@ -373,14 +376,14 @@ class ElectingController(RegisteringBroker):
         """
         refused = self._refused(me)
         if refused is None:
-            return self._goes_through(self._elected(me), "incremented: its failover runs")
+            return self._failover_goes_through(self._elected(me), "incremented: its failover runs")
         if refused.epoch_is_gone:
             try:
                 self.zookeeper.create(me.session, CONTROLLER_EPOCH, FIRST_EPOCH)
             except NodeExists:
                 return Answer(self._to_move(me), "NONODE, then NODEEXISTS: its failover fails")
-            first = self._elected(me).knows(epoch=FIRST_EPOCH, epoch_zk_version=FIRST_EPOCH_ZK_VERSION)
-            return self._goes_through(first, f"NONODE: created, as {FIRST_EPOCH}: its failover runs")
+            first = self._elected(me).with_context(epoch=FIRST_EPOCH, epoch_zk_version=FIRST_EPOCH_ZK_VERSION)
+            return self._failover_goes_through(first, f"NONODE: created, as {FIRST_EPOCH}: its failover runs")
         if self.design.epoch_update is Election.cas_swallowed:
             return self._not_incremented(me, "BADVERSION")
         return Answer(self._to_move(me), "BADVERSION: its failover fails, it resigns and moves the controller")
@@ -388,30 +391,30 @@ class ElectingController(RegisteringBroker):
     def _not_incremented(self, me: ControllerProcess, code: str) -> Answer:
         """Whatever made it fail. [ZkUtils.conditionalUpdatePersistentPathIfExists, until 1.0]"""
         said = f"{code}: logged and swallowed, its failover runs with the epoch it read"
-        return self._goes_through(self._listening(me).on(), said)
+        return self._failover_goes_through(self._listening(me).next_step(), said)
 
-    def _goes_through(self, me: ControllerProcess, said: str) -> Answer:
+    def _failover_goes_through(self, me: ControllerProcess, said: str) -> Answer:
         return Answer(me, said, Failover(self.broker, me.epoch))
 
     def _in_office(self, me: ControllerProcess) -> ControllerProcess:
-        return me.on()._replace(active=True)
+        return me.next_step()._replace(active=True)
 
     def _elected(self, me: ControllerProcess) -> ControllerProcess:
         elected = self._listening(self._in_office(me))
-        return elected.knows(epoch=me.epoch + 1, epoch_zk_version=me.context.epoch_zk_version + 1)
+        return elected.with_context(epoch=me.epoch + 1, epoch_zk_version=me.context.epoch_zk_version + 1)
 
     def _listening(self, me: ControllerProcess) -> ControllerProcess:
         """It has its epoch; a failover that the model follows registers its handlers, or subscribes, next."""
-        return me._replace(listens=self.follows_failover or me.listens)
+        return me._replace(handlers_registered=self.follows_failover or me.handlers_registered)
 
     @property
     def follows_failover(self) -> bool:
         """Whether its failover is followed step by step, in which it registers the handlers of a controller."""
-        return Do.ReadBrokers in self.design.failover
+        return ControllerStep.ReadBrokers in self.design.failover
 
     def _moved(self, me: ControllerProcess, code: str) -> Answer:
         """ControllerMovedException, from a broker that is not controller yet."""
-        return Answer(self.lose_office(me.to(*MAYBE_RESIGN)), f"{code}: ControllerMoved")
+        return Answer(self.lose_office(me.with_steps(*MAYBE_RESIGN)), f"{code}: ControllerMoved")
 
     # triggerControllerMove.
 
@@ -420,36 +423,40 @@ class ElectingController(RegisteringBroker):
 
         Not the requests of an election of leaders, see `fail_to_elect`. [elect catches Throwable]
         """
-        if me.about_to(Do.IncrementEpoch) and self.design.epoch_update is Election.cas_swallowed:
+        if me.about_to(ControllerStep.IncrementEpoch) and self.design.epoch_update is Election.cas_swallowed:
             answer = self._not_incremented(me, "it fails")  # as often as may be: no history has all such failovers
-            return answer._replace(controller=self.hear(answer.controller, listens=me.listens), failover=None)
+            return answer._replace(
+                controller=self.hear(answer.controller, listens=me.handlers_registered), failover=None
+            )
         if self.design.epoch_update is Election.multi:
-            return Answer(me.to(Do.MoveController)._replace(state_version=0), "it moves the controller")
+            return Answer(
+                me.with_steps(ControllerStep.MoveController)._replace(state_version=0), "it moves the controller"
+            )
         resigns = "" if self.design.threads is Threads.lock else "resigns and "
         return Answer(self._to_move(me), f"it {resigns}moves the controller")
 
     def _fails_by(self, me: ControllerProcess, why: str) -> Answer:
         """What it finds is an error, which elect catches."""
         failed = self.fail(me)
-        return failed._replace(said=f"{why}: {failed.said}")
+        return failed._replace(description=f"{why}: {failed.description}")
 
-    @request(Do.MoveController)
+    @request(ControllerStep.MoveController)
     def move_controller(self, me: ControllerProcess) -> Answer:
         """Read whether there is a controller to be moved: it resigns if it is this broker. [2.1]"""
         owner = self._controller_id(me)
         if owner == self.broker:
-            return Answer(self._to_move(me, *me.doing[1:]), "it is this broker: it resigns")
+            return Answer(self._to_move(me, *me.agenda[1:]), "it is this broker: it resigns")
         said = named(owner)
-        return Answer(self._deposed(me.on()), f"{said}: it leaves it at that")
+        return Answer(self._deposed(me.next_step()), f"{said}: it leaves it at that")
 
-    def _to_move(self, me: ControllerProcess, *then: Do) -> ControllerProcess:
+    def _to_move(self, me: ControllerProcess, *then: ControllerStep) -> ControllerProcess:
         """It has resigned, but for 0.10, and knows the version that a fenced deletion of /controller checks."""
-        me, version = me.to(Do.DeleteController, *then), self._fencing_version(me)
+        me, version = me.with_steps(ControllerStep.DeleteController, *then), self._fencing_version(me)
         if self.design.threads is Threads.lock:
             return me._replace(active=False, state_version=0)
-        return self.resign(me).knows(epoch_zk_version=version)
+        return self.resign(me).with_context(epoch_zk_version=version)
 
-    @request(Do.DeleteController)
+    @request(ControllerStep.DeleteController)
     def delete_controller(self, me: ControllerProcess) -> Answer:
         """Delete /controller, fenced by the epoch's version or not. [triggerControllerMove; resign, 0.10]"""
         refused = self._refused(me)
@@ -461,5 +468,5 @@ class ElectingController(RegisteringBroker):
             said = f"{EPOCH_IS_GONE}, it stays"
         else:
             said = "BADVERSION of the epoch: ControllerMoved, it stays"
-        after = me.on()
+        after = me.next_step()
         return Answer(after if self.design.threads is Threads.lock else after.resigned(), said)

@@ -19,9 +19,9 @@ from statemachines.controller.calls import (
     Calls,
     EventFailed,
     EventFailure,
+    EventWaiting,
     Frame,
-    InCase,
-    Processing,
+    RunsAfter,
     StackFrames,
     ZkRequests,
     call,
@@ -45,7 +45,7 @@ from statemachines.controller.partition_state_machine import (
 from statemachines.controller.rebalance_timer import RebalanceTimer
 from statemachines.controller.replica_state_machine import ReplicaStateChange, ReplicaStateMachine
 from statemachines.controller.request_batch import BatchNotEmpty, ControllerBrokerRequestBatch, RequestsNotSent
-from statemachines.controller.state_change import Handled, Processed, StateMachine
+from statemachines.controller.state_change import ChangeDone, EventDone, StateMachine
 from statemachines.controller.zk_client import ControllerZkClient
 from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
@@ -243,7 +243,7 @@ class EventDriver:
 
     # The driver.
 
-    def process(self, event: Call) -> Processing | Processed:
+    def process(self, event: Call) -> EventWaiting | EventDone:
         """Process an event: make the call of its handler, and those that follow, up to the first that waits.
 
         Raises:
@@ -251,12 +251,12 @@ class EventDriver:
         """
         if not callable(getattr(self, event.method, None)):
             raise ValueError(f"{event.method}: a controller has no such method")
-        return self._go_on((event,), None, moves=False)
+        return self._go_on((event,), None, must_reelect=False)
 
-    def requests(self, processing: Processing) -> tuple[ZkRequest, ...]:
+    def requests(self, processing: EventWaiting) -> tuple[ZkRequest, ...]:
         """The batch of requests that is waited for, fenced where that is done; none if a change is over."""
         what = processing.awaits.what
-        if isinstance(what, Handled):
+        if isinstance(what, ChangeDone):
             return ()
         machine = self.machine_of(what)
         if machine is not None:
@@ -267,7 +267,7 @@ class EventDriver:
         writes = (request for request in what.requests if not isinstance(request, READS))
         return fenced(writes, self.context.state.epoch_zk_version)
 
-    def answered(self, processing: Processing, responses: Sequence[ZkResponse]) -> Processing | Processed:
+    def answered(self, processing: EventWaiting, responses: Sequence[ZkResponse]) -> EventWaiting | EventDone:
         """What the answers lead to, one for each request and in their order.
 
         Raises:
@@ -276,7 +276,7 @@ class EventDriver:
         what, rest = processing.awaits.what, processing.calls
         machine = self.machine_of(what)
         step: Calls
-        if isinstance(what, Handled):
+        if isinstance(what, ChangeDone):
             if responses:
                 raise ValueError(f"no requests have {len(responses)} answers")
             step = self._what_follows(processing.awaits)
@@ -287,13 +287,13 @@ class EventDriver:
             if len(responses) != len(what.requests):
                 raise ValueError(f"{len(what.requests)} requests have {len(responses)} answers")
             step = self._of_zookeeper(what, processing.awaits.then, responses)
-        return self._go_on((*step, *rest), processing.answer, processing.moves)
+        return self._go_on((*step, *rest), processing.answer, processing.must_reelect)
 
-    def go_on(self, processing: Processing) -> Processing | Processed:
+    def advance(self, processing: EventWaiting) -> EventWaiting | EventDone:
         """Go on with what is left of an event, where the change that was waited for is over by now."""
         if self._is_stop(processing.awaits, processing.calls):
             return processing  # as it is: which calls are left makes no difference
-        return self._go_on((processing.awaits, *processing.calls), processing.answer, processing.moves)
+        return self._go_on((processing.awaits, *processing.calls), processing.answer, processing.must_reelect)
 
     def machine_of(self, what: Any) -> StateMachine[Any, Any] | None:
         """The machine whose change waits; None: it is no change, or waits no more."""
@@ -314,12 +314,12 @@ class EventDriver:
             return (call(self.fail, EventFailure.ControllerMoved),)
         except RequestFailed as failed:
             return (call(self.fail, failed.code),)
-        return () if following is None else (following.given(answers),)
+        return () if following is None else (following.with_answer(answers),)
 
     def _is_fenced(self, asked: ZkRequests) -> bool:
         return self.design.fence_zk and not isinstance(asked.requests[0], READS)
 
-    def _go_on(self, calls: Calls, answer: Any, moves: bool) -> Processing | Processed:
+    def _go_on(self, calls: Calls, answer: Any, must_reelect: bool) -> EventWaiting | EventDone:
         """Make these calls, one after the other, up to the first that waits."""
         while calls:
             first, rest = calls[0], calls[1:]
@@ -330,24 +330,24 @@ class EventDriver:
                 elif isinstance(first, Call):
                     step = self._make(first)
                 elif self._is_stop(first, rest):
-                    return Processing(first, rest, answer, moves)
+                    return EventWaiting(first, rest, answer, must_reelect)
                 elif self._is_over(first):
                     step = self._what_follows(first)
-                elif moves and self._is_refused(first):
+                elif must_reelect and self._is_refused(first):
                     raise EventFailed(EventFailure.ControllerMoved)
                 else:
-                    return Processing(first, rest, answer, moves)
+                    return EventWaiting(first, rest, answer, must_reelect)
                 calls = (*step, *rest)
             except EventFailed as failed:
-                moves = moves or failed.cause is EventFailure.IllegalState
+                must_reelect = must_reelect or failed.cause is EventFailure.IllegalState
                 calls = self._unwound(rest, failed.cause)
                 if not calls:
-                    return Processed(answer, failed.cause, moves)
-        return Processed(answer, None, moves)
+                    return EventDone(answer, failed.cause, must_reelect)
+        return EventDone(answer, None, must_reelect)
 
     def _make(self, made: Call) -> Calls:
-        if made.made is InCase.CaughtFailure:
-            made = made.given(None)
+        if made.runs_after is RunsAfter.CaughtFailure:
+            made = made.with_answer(None)
         # No name is a method of both.
         of = self if hasattr(self, made.method) else self.zk_client
         return getattr(of, made.method)(*made.arguments) or ()
@@ -360,7 +360,7 @@ class EventDriver:
 
     def _is_stop(self, awaits: Await, rest: Calls) -> bool:
         """Whether the event stops at a change that is over, since more is to be done."""
-        if not self.change_by_change or not isinstance(awaits.what, Handled) or awaits.what.controller_moved:
+        if not self.change_by_change or not isinstance(awaits.what, ChangeDone) or awaits.what.controller_moved:
             return False
         return awaits.then is not None or bool(rest)
 
@@ -373,19 +373,19 @@ class EventDriver:
         results: Any = awaits.what
         if isinstance(awaits.what, ZkRequests):
             results = ()
-        elif isinstance(awaits.what, Handled):
+        elif isinstance(awaits.what, ChangeDone):
             results = awaits.what.results
             if awaits.what.controller_moved:
                 raise EventFailed(EventFailure.ControllerMoved)
-        return () if awaits.then is None else (awaits.then.given(results),)
+        return () if awaits.then is None else (awaits.then.with_answer(results),)
 
     def _unwound(self, calls: Calls, cause: EventFailure | Code) -> Calls:
         """What is made after a failure: the first call that is there for it, and what follows."""
         for at, each in enumerate(calls):
-            if isinstance(each, Call) and each.made is InCase.CaughtFailure:
-                return (each.given(cause), *calls[at + 1 :])
-            if isinstance(each, Call) and each.made is InCase.AnyFailure:
-                return (each._replace(made=InCase.Success), call(self.fail, cause), *calls[at + 1 :])
+            if isinstance(each, Call) and each.runs_after is RunsAfter.CaughtFailure:
+                return (each.with_answer(cause), *calls[at + 1 :])
+            if isinstance(each, Call) and each.runs_after is RunsAfter.AnyFailure:
+                return (each._replace(runs_after=RunsAfter.Success), call(self.fail, cause), *calls[at + 1 :])
         return ()
 
     # What handlers have in common.
@@ -425,7 +425,7 @@ class EventDriver:
 
         Until 2.1 no partitions meant all that have had a leader [KAFKA-7537].
         """
-        if not partitions and not self.design.metadata_of_given:
+        if not partitions and not self.design.brokers_only_metadata:
             partitions = tuple(self.context.state.partition_leadership_info)
         with_partitions = partitions
         self.in_a_batch(lambda: self.batch.add_update_metadata_request_for_brokers(brokers, with_partitions))

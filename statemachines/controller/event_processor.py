@@ -21,7 +21,7 @@ An event is the call of its handler, so that what is queued is a value as well:
     (elected)                          on_controller_failover                  ControllerFailover
 
 That a controller is not active, and what it does about elections and sessions of its own, is
-`kafka_controller`'s: events are for one that is. What a failed event means to it stands in `Processed`.
+`kafka_controller`'s: events are for one that is. What a failed event means to it stands in `EventDone`.
 
 Left out: UpdateMetadataResponseReceived, which only logs; listings, features, producer ids.
 
@@ -81,7 +81,7 @@ def event_processor(
     >>> _ = zookeeper.create(None, "/brokers/topics/t", TopicAssignment(((0, ReplicaAssignment((1,))),)))
     >>> controller = event_processor(1, lambda broker, request: sent.append((broker, type(request).__name__)))
     >>> carry_out(controller, controller.process(call(controller.on_controller_failover)), zookeeper, None)
-    Processed(answer=None, failure=None, moves=False)
+    EventDone(answer=None, failure=None, must_reelect=False)
     >>> sent
     [(1, 'UpdateMetadataRequest'), (1, 'LeaderAndIsrRequest'), (1, 'UpdateMetadataRequest')]
 

@@ -27,10 +27,10 @@ that they start and stop, 0.10.1 to 3.9]
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from statemachines.controller.agenda import Agenda, Do
+from statemachines.controller.agenda import Agenda, ControllerStep
 from statemachines.releases import Release, line_of
 
-__all__ = ["FAILOVER", "RESIGNATION", "Stage", "failover", "fused", "requests", "resignation"]
+__all__ = ["FAILOVER", "RESIGNATION", "Stage", "failover", "fused", "steps_of", "resignation"]
 
 
 class Stage(NamedTuple):
@@ -40,14 +40,16 @@ class Stage(NamedTuple):
     """The method that Kafka calls, or what it does in its place."""
     effect: str = ""
     """Of the letters ZAWS: reads ZooKeeper, arms a watch there, writes there, sends to brokers; empty if local."""
-    do: tuple[Do, ...] = ()
+    step: tuple[ControllerStep, ...] = ()
     """The requests that a model makes of it; none if it is fused with its neighbours."""
 
 
 # The epoch, until 2.0. [KafkaController.scala, 0.10.1, 2.0]
-READ_EPOCH = Stage("readControllerEpoch", "Z", (Do.ReadEpoch,))  # the increment expects the version read here
+READ_EPOCH = Stage(
+    "readControllerEpoch", "Z", (ControllerStep.ReadEpoch,)
+)  # the increment expects the version read here
 # fences older controllers, before anything is read
-INCREMENT_EPOCH = Stage("incrementControllerEpoch", "W", (Do.IncrementEpoch,))
+INCREMENT_EPOCH = Stage("incrementControllerEpoch", "W", (ControllerStep.IncrementEpoch,))
 
 # Finalized features. [KafkaController.scala, 2.7]
 FEATURES = Stage("maybeSetupFeatureVersioning", "ZW")  # a broker that lacks them will not count as live
@@ -58,7 +60,9 @@ LISTEN_ISR = Stage("registerIsrChangeNotificationListener", "A")  # an ISR that 
 LISTEN_PREFERRED = Stage("registerPreferredReplicaElectionListener", "A")  # before the read of such elections
 LISTEN_TOPICS = Stage("registerTopicChangeListener", "A")  # before the read of topics
 LISTEN_DELETIONS = Stage("registerTopicDeletionListener", "A")  # before their read; in 0.10.1 if deletion is enabled
-LISTEN_BROKERS = Stage("registerBrokerChangeListener", "A", (Do.WatchBrokers,))  # before the read of brokers
+LISTEN_BROKERS = Stage(
+    "registerBrokerChangeListener", "A", (ControllerStep.WatchBrokers,)
+)  # before the read of brokers
 LISTEN_LOG_DIRS = Stage("registerLogDirEventNotificationListener", "A")  # disks that fail from now on
 # too late: what was added since the read of assignments goes unheard
 LISTEN_PARTITIONS = Stage("registerPartitionModificationsListener", "A")
@@ -82,10 +86,10 @@ DELETE_LOG_DIRS = Stage("deleteLogDirEventNotifications", "ZAW")  # answers to L
 DELETE_ISR = Stage("deleteIsrChangeNotifications", "ZAW")  # the read of states covers them; a later one is a new node
 
 # The context. [initializeControllerContext in KafkaController.scala, 0.10.1, 1.1, 2.2, 2.4, 2.8]
-BROKERS_0_10 = Stage("zkUtils.getAllBrokersInCluster", "Z", (Do.ReadBrokers,))  # who is alive
-BROKERS_1_1 = Stage("zkClient.getAllBrokersInCluster", "ZA", (Do.ReadBrokers,))  # who is alive
+BROKERS_0_10 = Stage("zkUtils.getAllBrokersInCluster", "Z", (ControllerStep.ReadBrokers,))  # who is alive
+BROKERS_1_1 = Stage("zkClient.getAllBrokersInCluster", "ZA", (ControllerStep.ReadBrokers,))  # who is alive
 # who is alive, and since when [KAFKA-7235]
-BROKERS_2_2 = Stage("zkClient.getAllBrokerAndEpochsInCluster", "ZA", (Do.ReadBrokers,))
+BROKERS_2_2 = Stage("zkClient.getAllBrokerAndEpochsInCluster", "ZA", (ControllerStep.ReadBrokers,))
 TOPICS_0_10 = Stage("zkUtils.getAllTopics", "Z")  # which topics there are
 TOPICS_1_1 = Stage("zkClient.getAllTopicsInCluster", "ZA")  # which topics there are
 ASSIGNED_0_10 = Stage("zkUtils.getReplicaAssignmentForTopics", "Z")  # their partitions and replicas
@@ -94,7 +98,9 @@ ASSIGNED_2_4 = Stage("zkClient.getFullReplicaAssignmentForTopics", "ZA")  # and 
 ASSIGNED_2_8 = Stage("zkClient.getReplicaAssignmentAndTopicIdForTopics", "ZA")  # and the ids of topics [KIP-516]
 TOPIC_IDS = Stage("processTopicIds", "W")  # topics without an id get one
 CLEAR = Stage("clear partitionLeadershipInfo and shuttingDownBrokerIds")  # who is shutting down is written nowhere
-STATES = Stage("updateLeaderAndIsrCache", "Z", (Do.ReadStates,))  # every leader and ISR, but for what is new
+STATES = Stage(
+    "updateLeaderAndIsrCache", "Z", (ControllerStep.ReadStates,)
+)  # every leader and ISR, but for what is new
 CHANNELS = Stage("controllerChannelManager.startup")  # a thread for each live broker; nothing is sent before
 PREFERRED_0_10 = Stage("zkUtils.getPartitionsUndergoingPreferredReplicaElection", "Z")  # elections asked for
 PREFERRED_1_1 = Stage("zkClient.getPreferredReplicaElection", "ZA")  # elections asked for
@@ -108,7 +114,9 @@ NEW_DELETION_MANAGER = Stage("new TopicDeletionManager")  # the state machines w
 # the state machines will ask it; if deletion is disabled, it removes the nodes
 INIT_DELETION_MANAGER = Stage("topicDeletionManager.init", "W")
 TRY_DELETION = Stage("topicDeletionManager.tryTopicDeletion", "ZWS")  # goes on with what is eligible
-DELETE_THREAD = Stage("deleteTopicManager.start", do=(Do.Started,))  # its thread deletes topics; the failover is done
+DELETE_THREAD = Stage(
+    "deleteTopicManager.start", step=(ControllerStep.Started,)
+)  # its thread deletes topics; the failover is done
 
 # What brokers are told; up to 2.1 with all partitions. [KAFKA-4443, 0.10.2; KAFKA-7537, 2.2]
 # a broker follows no leader that it has not heard of; only queued
@@ -121,20 +129,24 @@ RSM = Stage("replicaStateMachine.startup", "S")  # LeaderAndIsr: replicas on liv
 # and replicas on dead brokers leave the ISR [KAFKA-3143]
 RSM_2_3 = Stage("replicaStateMachine.startup, offline ones too", "ZWS")
 # elects where there is no live leader
-PSM = Stage("partitionStateMachine.startup", "ZWS", (Do.ReadPartitionState, Do.UpdateLeaderAndIsr))
+PSM = Stage(
+    "partitionStateMachine.startup", "ZWS", (ControllerStep.ReadPartitionState, ControllerStep.UpdateLeaderAndIsr)
+)
 
 # What the controller before left undone. [KafkaController.scala, 0.10.1, 2.1, 2.4]
 REASSIGN = Stage("maybeTriggerPartitionReassignment", "ZAWS")  # goes on with what was read
 REASSIGN_2_4 = Stage("initializePartitionReassignments", "ZAWS")  # reads the node, then goes by the assignments
 PREFER = Stage("onPreferredReplicaElection", "ZWS")  # holds them, and deletes the node in any case
 # that deletion is fenced, so a controller that was deposed in its failover learns of it here, at the latest
-PREFER_2_1 = PREFER._replace(do=(Do.DeletePreferredElection,))
+PREFER_2_1 = PREFER._replace(step=(ControllerStep.DeletePreferredElection,))
 
 # What is done from time to time. [KafkaController.scala, 0.10.1, 0.11, 1.1]
 REBALANCE = Stage("autoRebalanceScheduler.startup")  # leaders are rebalanced from 5 s on, if that is enabled
 SCHEDULER = Stage("kafkaScheduler.startup")  # leaders are rebalanced from 5 s on, if that is enabled
-SCHEDULER_LAST = SCHEDULER._replace(do=(Do.Started,))
-TOKENS = Stage("tokenCleanScheduler.startup", do=(Do.Started,))  # for delegation tokens; the failover is done
+SCHEDULER_LAST = SCHEDULER._replace(step=(ControllerStep.Started,))
+TOKENS = Stage(
+    "tokenCleanScheduler.startup", step=(ControllerStep.Started,)
+)  # for delegation tokens; the failover is done
 
 
 # A line is a phase, so that a release can be held against the one above: the epoch, listeners, the context, what is
@@ -356,15 +368,15 @@ def _newest(lists: Mapping[str, tuple[Stage, ...]], release: str) -> tuple[Stage
     return [stages for since, stages in lists.items() if Release(since) <= line][-1]
 
 
-def requests(stages: Iterable[Stage]) -> Agenda:
+def steps_of(stages: Iterable[Stage]) -> Agenda:
     """What a model makes of a list, in order.
 
     >>> list(requests(failover("3.9")))
     [ReadBrokers, ReadStates, ReadPartitionState, UpdateLeaderAndIsr, DeletePreferredElection, Started]
     """
-    return Agenda(do for stage in stages for do in stage.do)
+    return Agenda(do for stage in stages for do in stage.step)
 
 
 def fused(stages: Iterable[Stage]) -> tuple[str, ...]:
     """The names of the steps that a model does not see, in order."""
-    return tuple(stage.name for stage in stages if not stage.do)
+    return tuple(stage.name for stage in stages if not stage.step)

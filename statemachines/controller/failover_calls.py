@@ -167,7 +167,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
     def _initialize_zk_reassignment(self) -> Calls:
         """Until 2.3: what is being reassigned stands in the node alone."""
         read = self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self.remember_zk_reassignment))
-        return (*read, call(self.drop_reassigned)) if self.design.drop_reassigned else read
+        return (*read, call(self.drop_finished_reassignments)) if self.design.drop_finished_reassignments else read
 
     # What goes on.
 

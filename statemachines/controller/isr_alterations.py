@@ -16,7 +16,7 @@ from statemachines.controller.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
 )
-from statemachines.controller.calls import Await, Callback, Calls, EventFailure, Frame, call, caught, then
+from statemachines.controller.calls import Await, Callback, Calls, EventFailure, Frame, call, on_failure, then
 from statemachines.controller.isr_change_notifications import IsrChangeNotifications
 from statemachines.controller.state_change import StateMachine
 
@@ -41,7 +41,7 @@ class IsrAlterations(IsrChangeNotifications):
 
     def _altered(self, altered: AlteredPartitions) -> Calls:
         if altered.illegal_state:
-            return (call(self.fail, EventFailure.IllegalState), caught(then(self._not_altered, altered.response)))
+            return (call(self.fail, EventFailure.IllegalState), on_failure(then(self._not_altered, altered.response)))
         return (
             Callback(altered.response),
             *(call(self.maybe_complete_reassignment, partition) for partition in altered.may_complete),

@@ -10,7 +10,7 @@ whether a reassignment has ended by that; before, it watched the state of each p
 
 from collections.abc import Sequence
 
-from statemachines.controller.calls import Calls, at_last, call, then
+from statemachines.controller.calls import Calls, always, call, then
 from statemachines.controller.kafka_zk_client import ZkResponse
 from statemachines.controller.partition_reassignment import PartitionReassignment
 from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
@@ -41,7 +41,7 @@ class IsrChangeNotifications(PartitionReassignment):
         paths = tuple(f"{ISR_CHANGE_NOTIFICATION}/{each}" for each in notifications)
         return (
             *self.zk_client.get_data(paths, then(self._read_isrs)),
-            at_last(call(self.zk_client.delete, paths)),
+            always(call(self.zk_client.delete, paths)),
         )
 
     def _read_isrs(self, answers: Sequence[ZkResponse | None]) -> Calls:

@@ -8,14 +8,14 @@ is refused asks who is controller; one whose event or failover goes wrong has an
     controller = kafka_controller(1, zookeeper, send, release="3.9")
     controller.startup()
     while controller.has_work:
-        controller.go_on()
+        controller.advance()
 
-Each `go_on` is one step: a request to ZooKeeper, or a batch of them, with all that Kafka does until the next one. So
-between two steps of it anything may happen elsewhere.
+Each `advance` is one step: a request to ZooKeeper, or a batch of them, with all that Kafka does until the next one.
+So between two steps of it anything may happen elsewhere.
 
     a step of                            made by
-    its start, its session, its office   a method of `ElectingController`, see `Do`
-    a failover, an event                 a batch of `Processing`
+    its start, its session, its office   a method of `ElectingController`, see `ControllerStep`
+    a failover, an event                 a batch of `EventWaiting`
 
 The systems `controller-election` and `controller` explore the same election over the work of one partition
 (`one_partition`); `partitions`, `reassignment` and `topic-deletion` explore the same event processor
@@ -31,12 +31,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 from election.ids import BrokerId
-from statemachines.controller.agenda import CHECKS, Agenda, Do
+from statemachines.controller.agenda import CHECKS, Agenda, ControllerStep
 from statemachines.controller.alter_partition import AlterPartitionResponse
-from statemachines.controller.calls import Call, EventFailure, Processing, call
+from statemachines.controller.calls import Call, EventFailure, EventWaiting, call
 from statemachines.controller.change_handlers import RegisteredHandlers
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.controller_process import Answer, ControllerProcess, of_thread
 from statemachines.controller.design import (
     BROKER_IDS,
     CONTROLLER,
@@ -51,10 +52,9 @@ from statemachines.controller.event_driver import BrokerChannels
 from statemachines.controller.event_processor import ControllerEventProcessor, event_processor
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.controller.metrics import ControllerStats
-from statemachines.controller.process import Answer, ControllerProcess, of_thread
 from statemachines.controller.rebalance_timer import RebalanceTimer
-from statemachines.controller.state_change import FailedStateChange, Processed, log_failed_state_change
-from statemachines.controller.threads import TOLD, ControllerEvent, Queued
+from statemachines.controller.state_change import EventDone, FailedStateChange, log_failed_state_change
+from statemachines.controller.threads import WATCH_EVENTS, ControllerEvent, Queued
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import TopicPartition
@@ -66,7 +66,7 @@ __all__ = ["KafkaController", "QueuedEvent", "kafka_controller"]
 
 QueuedEvent: TypeAlias = Queued | Call
 """An event about who is controller, or one for who is: the call of its handler."""
-FAILOVER: Final = Agenda((Do.FailOver, Do.Started))
+FAILOVER: Final = Agenda((ControllerStep.FailOver, ControllerStep.Started))
 _Its = ControllerEventProcessor
 ENDS_DELETIONS: Final = frozenset({EventFailure.NoTopic, EventFailure.NoReplicaState})
 """What a failover fails by when deletions go on."""
@@ -99,7 +99,9 @@ class KafkaController(ElectingController):
         answer: Callable[[Call, Any], object] = lambda event, answer: None,
         auto_leader_rebalance: bool = True,
     ) -> None:
-        increments = tuple(do for do in design.failover if do in (Do.ReadEpoch, Do.IncrementEpoch))
+        increments = tuple(
+            do for do in design.failover if do in (ControllerStep.ReadEpoch, ControllerStep.IncrementEpoch)
+        )
         super().__init__(design._replace(failover=Agenda((*increments, *FAILOVER))), zookeeper, broker)
         self.events = events
         self.context: ControllerContext = events.context
@@ -112,7 +114,7 @@ class KafkaController(ElectingController):
         """What ZkEventThread has been told, and has not put into the queue yet, in 0.11 and 1.0."""
         self.me = ControllerProcess()
         """What it is about to do, and what of its life it knows."""
-        self.processing: Processing | None = None
+        self.processing: EventWaiting | None = None
         """The event that waits for ZooKeeper, or the failover that does."""
         self.active_controller_id: BrokerId = NO_BROKER
         """The broker that is controller, the last it knew. [activeControllerId]"""
@@ -137,7 +139,7 @@ class KafkaController(ElectingController):
         """Whether there is something that it does by itself; a process that is not running does nothing."""
         if not self.me.is_running or self._is_closed:
             return False
-        if self.processing is not None or self.me.doing or self.me.listening or self.posted or self.queue:
+        if self.processing is not None or self.me.agenda or self.me.listener_agenda or self.posted or self.queue:
             return True
         return self.has_lost_session or bool(self.zookeeper.state.events[self.me.session])
 
@@ -154,7 +156,7 @@ class KafkaController(ElectingController):
     @property
     def is_busy(self) -> bool:
         """Whether it is in the midst of something, so that no event is taken from the queue."""
-        return self.processing is not None or bool(self.me.doing)
+        return self.processing is not None or bool(self.me.agenda)
 
     @property
     def has_lost_session(self) -> bool:
@@ -197,9 +199,9 @@ class KafkaController(ElectingController):
         self.queue.clear()
         self.posted.clear()
         design, unanswered = self.events.design, {_Its.process_alter_partition.__name__}
-        if not design.answer_dropped_moves:
+        if not design.answer_dropped_reassignments:
             unanswered.add(_Its.process_api_partition_reassignment.__name__)
-        for event in dropped if design.answer_dropped else ():
+        for event in dropped if design.answer_dropped_events else ():
             if event.method not in unanswered:
                 self._refuse(event)
 
@@ -221,11 +223,11 @@ class KafkaController(ElectingController):
         self.rebalance_timer.fire()
         self.put(call(self.events.process_auto_preferred_replica_leader_election))
 
-    def hear_now(self) -> None:
+    def deliver_watch_events(self) -> None:
         """What its watches have told becomes events."""
         self.deliver(self.me)
 
-    def go_on(self) -> None:
+    def advance(self) -> None:
         """Do the next step, if there is one: a request to ZooKeeper, a batch of them, or to turn to an event."""
         if self.me.is_running and not self._is_closed:
             self._go_on(self.me)
@@ -236,20 +238,20 @@ class KafkaController(ElectingController):
             self.me = self.renew(me, self._new_session())
         elif self.processing is not None:
             self._go_on_with(self.processing)
-        elif me.listening:
-            self._take(self.step(me.listening[0])(me))
-        elif me.about_to(Do.Connect):
+        elif me.listener_agenda:
+            self._take(self.step(me.listener_agenda[0])(me))
+        elif me.about_to(ControllerStep.Connect):
             self.me = self.connect(me, self._new_session())
-        elif self._shuts_down and me.about_to(Do.ReadEpoch):
-            self.me = me.to()  # "Controller has been shut down, aborting startup/failover"
-        elif me.about_to(Do.FailOver):
+        elif self._shuts_down and me.about_to(ControllerStep.ReadEpoch):
+            self.me = me.with_steps()  # "Controller has been shut down, aborting startup/failover"
+        elif me.about_to(ControllerStep.FailOver):
             self._begin(Call(_Its.on_controller_failover.__name__))
-        elif me.doing:
-            self._take(self.step(me.doing[0])(me))
+        elif me.agenda:
+            self._take(self.step(me.agenda[0])(me))
         elif self.has_lost_session:
             self.me = self.expire(me)
         else:
-            self.hear_now()
+            self.deliver_watch_events()
             if self.posted:
                 self._take(self.listen(self.me._replace(posted=(self.posted.popleft(),))))
             elif self.queue:
@@ -261,12 +263,12 @@ class KafkaController(ElectingController):
         """The events in the session's inbox reach the client, which queues those that there is a handler for."""
         if me.session is None:
             return me
-        for path in () if self.design.threads is Threads.barrier else self.handlers.listened_to():
+        for path in () if self.design.threads is Threads.barrier else self.handlers.watched_paths():
             self.zookeeper.exists(me.session, path, watch=True)
-        while (told := self.zookeeper.take(me.session)) is not None:
-            event = self.handlers.event_of(told)
-            if told.path == CONTROLLER or (told.path == BROKER_IDS and event is not None):
-                me = self._post(me, Queued(TOLD[self.design.threads][told.type]))
+        while (watch_event := self.zookeeper.take(me.session)) is not None:
+            event = self.handlers.event_of(watch_event)
+            if watch_event.path == CONTROLLER or (watch_event.path == BROKER_IDS and event is not None):
+                me = self._post(me, Queued(WATCH_EVENTS[self.design.threads][watch_event.type]))
             elif event is not None:
                 self.queue.append(event)
         return me
@@ -314,19 +316,19 @@ class KafkaController(ElectingController):
         self.event, self._answered = event, False
         self._went_on(self.events.process(event))
 
-    def _go_on_with(self, processing: Processing) -> None:
+    def _go_on_with(self, processing: EventWaiting) -> None:
         requests = self.events.requests(processing)
         assert self.event is not None
         of = self.event.method
         responses = self._ask([self.handlers.watched(each, of) for each in requests]) if requests else ()
         self._went_on(self.events.answered(processing, responses))
 
-    def _went_on(self, step: Processing | Processed) -> None:
+    def _went_on(self, step: EventWaiting | EventDone) -> None:
         assert self.event is not None
         if step.answer is not None and not self._answered:
             self._answered = True
             self._answer(self.event, step.answer)
-        if isinstance(step, Processing):
+        if isinstance(step, EventWaiting):
             self.processing = step
             return
         event, self.processing, self.event = self.event, None, None
@@ -334,41 +336,41 @@ class KafkaController(ElectingController):
         self._answer(event, None)
         if event.method == _Its.process_auto_preferred_replica_leader_election.__name__:
             self.rebalance_timer.schedule()
-        if self.me.about_to(Do.FailOver):
+        if self.me.about_to(ControllerStep.FailOver):
             self._failed_over(step)
         else:
             self._processed(step)
 
-    def _processed(self, processed: Processed) -> None:
+    def _processed(self, processed: EventDone) -> None:
         """An event is over. [process]"""
         moved = processed.failure is EventFailure.ControllerMoved
-        if processed.moves:
+        if processed.must_reelect:
             self._fail(MAYBE_RESIGN if moved else ())
         elif moved:
-            self.me = self.me.to(*MAYBE_RESIGN)
+            self.me = self.me.with_steps(*MAYBE_RESIGN)
 
-    def _failed_over(self, processed: Processed) -> None:
+    def _failed_over(self, processed: EventDone) -> None:
         """A failover is over, or has failed. [elect]"""
         failure = processed.failure
         if self.design.threads is Threads.lock and failure in ENDS_DELETIONS:
             failure = None  # which end a thread of their own, when the failover is over
-        if processed.moves or failure not in (None, EventFailure.ControllerMoved):
+        if processed.must_reelect or failure not in (None, EventFailure.ControllerMoved):
             self._fail(())
         elif failure is not None:
-            self.me = self.me.to(*MAYBE_RESIGN)
+            self.me = self.me.with_steps(*MAYBE_RESIGN)
         else:
             self.rebalance_timer.start()
-            self.me = self.me.to()._replace(started=True)
+            self.me = self.me.with_steps()._replace(failover_done=True)
 
-    def _fail(self, then: Sequence[Do]) -> None:
+    def _fail(self, then: Sequence[ControllerStep]) -> None:
         """It has another controller elected, and does this after it. [triggerControllerMove]"""
         me = self.fail(self.me).controller
-        self.me = me.to(*me.doing, *then)
+        self.me = me.with_steps(*me.agenda, *then)
 
     def _ask_servers(self, requests: Sequence[ZkRequest]) -> Sequence[ZkResponse]:
         """A batch is answered, and what watches have told by then is heard of before the answers are."""
         responses = retry_requests_until_connected(self.zookeeper, self.me.session, requests)
-        self.hear_now()
+        self.deliver_watch_events()
         return responses
 
     # Its office, as far as more goes with it than `ElectingController` knows of.
@@ -387,7 +389,7 @@ class KafkaController(ElectingController):
     def lose_office(self, me: ControllerProcess) -> ControllerProcess:
         """It takes itself for controller no longer; the epoch that it knows is still that of its context."""
         state = self.context.state
-        return super().lose_office(me).knows(epoch=state.epoch, epoch_zk_version=state.epoch_zk_version)
+        return super().lose_office(me).with_context(epoch=state.epoch, epoch_zk_version=state.epoch_zk_version)
 
     def expire(self, me: ControllerProcess) -> ControllerProcess:
         """Its session has ended: it resigns, and forgets what waits."""
@@ -411,15 +413,15 @@ class KafkaController(ElectingController):
         self.active_controller_id = self.broker
         return super()._in_office(me)
 
-    def _goes_through(self, me: ControllerProcess, said: str) -> Answer:
+    def _failover_goes_through(self, me: ControllerProcess, said: str) -> Answer:
         state = self.context.state
         state.epoch, state.epoch_zk_version = me.context.epoch, me.context.epoch_zk_version
-        return super()._goes_through(me, said)
+        return super()._failover_goes_through(me, said)
 
     def _fencing_version(self, me: ControllerProcess) -> ZkVersion:
         return self.context.state.epoch_zk_version
 
-    def _to_move(self, me: ControllerProcess, *then: Do) -> ControllerProcess:
+    def _to_move(self, me: ControllerProcess, *then: ControllerStep) -> ControllerProcess:
         self.active_controller_id = NO_BROKER
         return super()._to_move(me, *then)
 
@@ -459,7 +461,7 @@ def kafka_controller(
     >>> controller = kafka_controller(1, zookeeper, lambda broker, request: None)
     >>> controller.startup()
     >>> while controller.has_work:
-    ...     controller.go_on()
+    ...     controller.advance()
     >>> controller.active, controller.context.state.epoch, zookeeper.get(None, "/controller")[0]
     (True, 1, 1)
 

@@ -213,7 +213,7 @@ class CountingContext(ControllerContext):
     def queue_topic_deletion(self, topics: Iterable[TopicName]) -> None:
         """These topics are to be deleted."""
         topics = frozenset(topics)
-        newly = topics - self.state.topics_to_be_deleted if self._design.count_once else topics
+        newly = topics - self.state.topics_to_be_deleted if self._design.allow_requeued_deletion else topics
         super().queue_topic_deletion(topics)
         self._take_off(sorted(newly))
 
@@ -241,7 +241,9 @@ class CountingContext(ControllerContext):
         return bool(self.partition_replica_assignment(partition)) and self.is_imbalanced(partition)
 
     def _take_off(self, topics: Iterable[TopicName]) -> None:
-        with suppress(LookupError):  # Kafka gets no further either, and its event fails, see `count_once`
+        with suppress(
+            LookupError
+        ):  # Kafka gets no further either, and its event fails, see `allow_requeued_deletion`
             for topic in topics:
                 for partition in self.partitions_for_topic(topic):
                     self._imbalanced -= self.is_imbalanced(partition)

@@ -11,10 +11,10 @@ PartitionStateMachine.scala]
 
 from typing import Any
 
-from statemachines.controller.agenda import Do
+from statemachines.controller.agenda import ControllerStep
+from statemachines.controller.controller_process import Answer, ControllerProcess, LiveBroker
 from statemachines.controller.design import BROKER_IDS, MAYBE_RESIGN, PartitionStateEpoch, Threads
 from statemachines.controller.election import EPOCH_IS_GONE, ElectingController
-from statemachines.controller.process import Answer, ControllerProcess, LiveBroker
 from statemachines.controller.registration import request
 from statemachines.controller.threads import LEADER_AND_ISR, ControllerEvent, Queued
 from statemachines.zookeeper.server import Operation, SetData
@@ -31,27 +31,27 @@ class OnePartitionController(ElectingController):
         """It hears that the leader of a partition has changed its ISR. What it would read of it is left out."""
         return me._replace(queue=(*me.queue, Queued(ControllerEvent.IsrChangeNotification)))
 
-    def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
+    def operations(self, me: ControllerProcess) -> tuple[Operation, ...]:
         """The operations of its next request, which is one that writes."""
-        match me.doing[0]:
-            case Do.UpdateLeaderAndIsr:
+        match me.agenda[0]:
+            case ControllerStep.UpdateLeaderAndIsr:
                 return (
                     *self._fence(me),
                     SetData(self.design.state, PartitionStateEpoch(me.epoch), me.state_version),
                 )
-            case Do.DeletePreferredElection:  # whose node is not modelled, and is not there
+            case ControllerStep.DeletePreferredElection:  # whose node is not modelled, and is not there
                 return tuple(self._fence(me))
-        return super().asks(me)
+        return super().operations(me)
 
     # Being controller.
 
-    @request(Do.WatchBrokers)
+    @request(ControllerStep.WatchBrokers)
     def watch_brokers(self, me: ControllerProcess) -> Answer:
         """Subscribe to what comes and goes; the listener is there before. [subscribeChildChanges, until 1.0]"""
         self.zookeeper.children(me.session, BROKER_IDS, watch=True)
-        return Answer(me.on(), "it listens")
+        return Answer(me.next_step(), "it listens")
 
-    @request(Do.ReadBrokers)
+    @request(ControllerStep.ReadBrokers)
     def read_brokers(self, me: ControllerProcess) -> Answer:
         """Read which brokers are alive, and watch. If they are those that it knew, there is nothing to do.
 
@@ -60,27 +60,27 @@ class OnePartitionController(ElectingController):
         Outside a failover the context then has them in turns. Until 2.1 it has them at once, and what is left out is
         that those that came and those that went are an election each: the second one finds nothing to do, or a state
         that a newer controller wrote, as the first one did.
-        In a failover what is left of an earlier term is cleared then; not the channels of 0.10, for which `cached`
-        stands there. [clearPartitionLeadershipInfo in initializeControllerContext]
+        In a failover what is left of an earlier term is cleared then; not the channels of 0.10, for which
+        `partition_state_version` stands there. [clearPartitionLeadershipInfo in initializeControllerContext]
         """
         live: frozenset[Any]
-        live, _ = self.zookeeper.children(me.session, BROKER_IDS, watch=me.listens)
+        live, _ = self.zookeeper.children(me.session, BROKER_IDS, watch=me.handlers_registered)
         if self.design.broker_epoch:
             stats = {name: self.zookeeper.exists(me.session, f"{BROKER_IDS}/{name}") for name in live}
             live = frozenset(LiveBroker(name, stat.czxid) for name, stat in stats.items() if stat is not None)
-        if live == me.context.live and not me.in_elect:
-            return Answer(me.to(), "the same ones")
-        after = me.on().knows(live=live)
+        if live == me.context.live_brokers and not me.in_elect:
+            return Answer(me.with_steps(), "the same ones")
+        after = me.next_step().with_context(live_brokers=live)
         if me.in_elect:
-            cached = me.context.cached if self.design.threads is Threads.lock else None
-            return Answer(after.knows(cached=cached), "these are alive")
-        if self.design.threads is Threads.queue and not me.started:
-            return Answer(after.to(), "there are no channels: a NullPointerException")
+            cached = me.context.partition_state_version if self.design.threads is Threads.lock else None
+            return Answer(after.with_context(partition_state_version=cached), "these are alive")
+        if self.design.threads is Threads.queue and not me.failover_done:
+            return Answer(after.with_steps(), "there are no channels: a NullPointerException")
         if self.design.broker_epoch:
-            return self._turn(me._replace(found=live))
-        if live <= me.context.live:
+            return self._turn(me._replace(brokers_read=live))
+        if live <= me.context.live_brokers:
             return Answer(after, "these are alive")
-        return Answer(after, "these are alive, and one of them is new; UpdateMetadata is sent", sends=True)
+        return Answer(after, "these are alive, and one of them is new; UpdateMetadata is sent", sends_requests=True)
 
     def _turn(self, me: ControllerProcess) -> Answer:
         """Of the brokers that it has found, its context has those of the next turn, and there is an election.
@@ -88,17 +88,23 @@ class OnePartitionController(ElectingController):
         Those that came are first, then those that came again, which go before they are there again, and those that
         went are last. [processBrokerChange, 2.2; until 2.1 its context has them all at once]
         """
-        alive = me.context.live
+        alive = me.context.live_brokers
         known = {each.name: each for each in alive}
-        new = {each for each in me.found if each.name not in known}
-        bounced = {known[each.name] for each in me.found if known.get(each.name, each) != each}
-        live = alive | new if new else alive - bounced if bounced else me.found
-        after = me.to(*LEADER_AND_ISR)._replace(found=me.found if live != me.found else frozenset()).knows(live=live)
+        new = {each for each in me.brokers_read if each.name not in known}
+        bounced = {known[each.name] for each in me.brokers_read if known.get(each.name, each) != each}
+        live = alive | new if new else alive - bounced if bounced else me.brokers_read
+        after = (
+            me.with_steps(*LEADER_AND_ISR)
+            ._replace(brokers_read=me.brokers_read if live != me.brokers_read else frozenset())
+            .with_context(live_brokers=live)
+        )
         if new:
-            return Answer(after, "these are alive, and one of them is new; UpdateMetadata is sent", sends=True)
+            return Answer(
+                after, "these are alive, and one of them is new; UpdateMetadata is sent", sends_requests=True
+            )
         return Answer(after, "one is another one by now, and goes first" if bounced else "these are alive")
 
-    @request(Do.ReadStates)
+    @request(ControllerStep.ReadStates)
     def read_states(self, me: ControllerProcess) -> Answer:
         """Read every partition's state into the cache, and tell the brokers.
 
@@ -107,13 +113,17 @@ class OnePartitionController(ElectingController):
         if not me.in_elect and not self.is_active(me):
             return Answer(self._to_move(me), "there are no channels: it moves the controller")
         _, stat = self.zookeeper.get(me.session, self.design.state)
-        return Answer(me.on().knows(cached=stat.version), "cached; UpdateMetadata is sent", sends=True)
+        return Answer(
+            me.next_step().with_context(partition_state_version=stat.version),
+            "cached; UpdateMetadata is sent",
+            sends_requests=True,
+        )
 
-    def let_be(self, me: ControllerProcess) -> ControllerProcess:
+    def skip_election(self, me: ControllerProcess) -> ControllerProcess:
         """The partition's leader is alive: there is nothing to elect, and nothing is written."""
-        return self._done(me.on())
+        return self._done(me.next_step())
 
-    @request(Do.ReadPartitionState)
+    @request(ControllerStep.ReadPartitionState)
     def read_partition_state(self, me: ControllerProcess) -> Answer:
         """Read a partition's state, and let it be if a newer controller wrote it. [0.10 to 3.9]
 
@@ -123,19 +133,19 @@ class OnePartitionController(ElectingController):
         state, stat = self.zookeeper.get(me.session, self.design.state)
         if state.controller_epoch > me.epoch:
             return self._without_leader(me, "a newer controller wrote it: StateChangeFailed")
-        if self.follows_failover and not me.context.live:
+        if self.follows_failover and not me.context.live_brokers:
             return self._without_leader(me, "no broker is alive: NoReplicaOnline")
-        return Answer(me.on()._replace(state_version=stat.version), "no newer controller wrote it")
+        return Answer(me.next_step()._replace(state_version=stat.version), "no newer controller wrote it")
 
     def _without_leader(self, me: ControllerProcess, said: str) -> Answer:
         """No leader was elected: there is another turn of brokers, or it goes on after the partition."""
-        if not me.found:
-            behind = me.on() if me.about_to(Do.ReadPartitionState) else me
+        if not me.brokers_read:
+            behind = me.next_step() if me.about_to(ControllerStep.ReadPartitionState) else me
             return Answer(self._done(behind), said)
         turn = self._turn(me._replace(state_version=0))
-        return turn._replace(said=f"{said}; then {turn.said}")
+        return turn._replace(description=f"{said}; then {turn.description}")
 
-    @request(Do.UpdateLeaderAndIsr)
+    @request(ControllerStep.UpdateLeaderAndIsr)
     def update_leader_and_isr(self, me: ControllerProcess) -> Answer:
         """Write a partition's state, at the version read, and since 2.1 fenced by the epoch's version.
 
@@ -146,17 +156,24 @@ class OnePartitionController(ElectingController):
         """
         refused = self._refused(me)
         if refused is None:
-            cached = None if me.context.cached is None else me.state_version + 1
-            elected = me._replace(found=frozenset()).knows(cached=cached, live=me.found or me.context.live)
-            return Answer(self._done(elected), "written; LeaderAndIsr is sent", sends=True)
+            cached = None if me.context.partition_state_version is None else me.state_version + 1
+            elected = me._replace(brokers_read=frozenset()).with_context(
+                partition_state_version=cached, live_brokers=me.brokers_read or me.context.live_brokers
+            )
+            return Answer(self._done(elected), "written; LeaderAndIsr is sent", sends_requests=True)
         if refused.epoch_is_gone:
             return self._without_leader(me, f"{EPOCH_IS_GONE}, no leader is elected")
         me = me._replace(state_version=0)
         if isinstance(refused.operation, SetData):
-            return Answer(me.to(Do.ReadPartitionState, *me.doing), "BADVERSION: another write came first")
-        return Answer(me.to(*MAYBE_RESIGN)._replace(found=frozenset()), "BADVERSION of the epoch: ControllerMoved")
+            return Answer(
+                me.with_steps(ControllerStep.ReadPartitionState, *me.agenda), "BADVERSION: another write came first"
+            )
+        return Answer(
+            me.with_steps(*MAYBE_RESIGN)._replace(brokers_read=frozenset()),
+            "BADVERSION of the epoch: ControllerMoved",
+        )
 
-    @request(Do.DeletePreferredElection)
+    @request(ControllerStep.DeletePreferredElection)
     def delete_preferred_election(self, me: ControllerProcess) -> Answer:
         """Delete what asks for preferred elections, whether it is there or not, fenced by the epoch's version.
 
@@ -167,12 +184,12 @@ class OnePartitionController(ElectingController):
             return Answer(self._done(me), "the failover is done")
         if refused.epoch_is_gone:
             return self._fails_by(me, EPOCH_IS_GONE)
-        return Answer(me.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
+        return Answer(me.with_steps(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
 
     def _done(self, me: ControllerProcess) -> ControllerProcess:
         """It goes on after a partition; behind the last one of a failover there is nothing more."""
-        after = me.on()._replace(state_version=0)
-        return after.on()._replace(started=True) if after.about_to(Do.Started) else after
+        after = me.next_step()._replace(state_version=0)
+        return after.next_step()._replace(failover_done=True) if after.about_to(ControllerStep.Started) else after
 
     def fail_to_elect(self, me: ControllerProcess) -> Answer:
         """A request of an election of leaders fails for a reason of its own: it is logged, and the failover goes on.
@@ -181,8 +198,8 @@ class OnePartitionController(ElectingController):
         What it then reads, and is fused with this, brings the events that are on their way.
         [PartitionStateMachine: triggerOnlinePartitionStateChange, 0.10; handleStateChanges, 1.1]
         """
-        if me.about_to(Do.UpdateLeaderAndIsr) and self.design.threads is not Threads.barrier:
-            again = me.to(Do.ReadPartitionState, *me.doing)._replace(state_version=0)
+        if me.about_to(ControllerStep.UpdateLeaderAndIsr) and self.design.threads is not Threads.barrier:
+            again = me.with_steps(ControllerStep.ReadPartitionState, *me.agenda)._replace(state_version=0)
             return Answer(again, "it counts as a conflict: once more")
-        behind = me.on() if me.about_to(Do.ReadPartitionState) else me
+        behind = me.next_step() if me.about_to(ControllerStep.ReadPartitionState) else me
         return Answer(self.deliver(self._done(behind)), "no leader is elected, and its failover goes on")

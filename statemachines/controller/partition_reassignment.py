@@ -47,7 +47,7 @@ from statemachines.controller.calls import (
     EventFailure,
     call,
     call_of,
-    caught,
+    on_failure,
     then,
     then_of,
 )
@@ -150,7 +150,7 @@ class PartitionReassignment(ZkReassignment):
 
     def _read_reassignment(self, there: bool, following: Call) -> Calls:
         if not there:
-            return (following.given(()),)
+            return (following.with_answer(()),)
         return self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self._process_reassignment, following))
 
     def _process_reassignment(self, answers: Sequence[ZkResponse | None], following: Call) -> Calls:
@@ -165,7 +165,7 @@ class PartitionReassignment(ZkReassignment):
         done = tuple(partition for partition, error in results if error is Errors.NONE)
         failed = tuple(partition for partition, error in results if error is not Errors.NONE)
         removal = (call(self._remove_from_zk_reassignment, failed),) if failed else ()
-        return (*removal, following.given(done))
+        return (*removal, following.with_answer(done))
 
     def _remove_from_zk_reassignment(self, partitions: tuple[TopicPartition, ...]) -> Calls:
         """These are reassigned otherwise, or cannot be [maybeRemoveFromZkReassignment]."""
@@ -235,9 +235,9 @@ class PartitionReassignment(ZkReassignment):
                 continue
             return (
                 call(self.on_partition_reassignment, partition, reassignment),
-                caught(then(self._triggered, partition, reassignments[at + 1 :], results, following)),
+                on_failure(then(self._triggered, partition, reassignments[at + 1 :], results, following)),
             )
-        return (following.given(results),)
+        return (following.with_answer(results),)
 
     def _keeps_what_it_must(self, partition: TopicPartition, reassignment: ReplicaAssignment) -> bool:
         """Whether the leader and a member of the ISR keep the partition, as far as that is asked. [proposed]"""
@@ -305,7 +305,7 @@ class PartitionReassignment(ZkReassignment):
         """The steps A1 and A2, or B1 to B8."""
         adding, removing = reassignment.adding_replicas, reassignment.removing_replicas
         if not complete:
-            to = (reassignment.origin_replicas, adding) if self.design.tell_added_as_new else (reassignment.replicas,)
+            to = (reassignment.origin_replicas, adding) if self.design.send_added_as_new else (reassignment.replicas,)
             return (
                 call(self.update_leader_epoch_and_send_request, partition, reassignment, *to),
                 *(call(self.replicas_become, (replica,), NewReplica) for replica in on_brokers(partition, adding)),
@@ -327,7 +327,7 @@ class PartitionReassignment(ZkReassignment):
     ) -> Calls:
         """Whether the replicas that a partition moves to are all in sync, by what ZooKeeper has."""
         if not reassignment.is_being_reassigned:
-            return (following.given(True),)
+            return (following.with_answer(True),)
         return self.are_replicas_in_isr(partition, reassignment.target_replicas, following)
 
     # What may be left.
@@ -338,7 +338,7 @@ class PartitionReassignment(ZkReassignment):
     @classmethod
     def triggered(cls, partition: TopicPartition) -> Call:
         """Behind the reassignment of a partition that was asked for alone."""
-        return caught(then_of(cls._triggered, partition, (), (), then_of(cls._answer_reassignments)))
+        return on_failure(then_of(cls._triggered, partition, (), (), then_of(cls._answer_reassignments)))
 
     @classmethod
     def reassigning(

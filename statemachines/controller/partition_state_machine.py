@@ -30,12 +30,12 @@ and what was added for it stays in the batch of requests; of the batch with the 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from election import STRATEGIES, initialize_leader_and_isr, leader_for_controlled_shutdown_untold
+from election import STRATEGIES, initialize_leader_and_isr, leader_for_controlled_shutdown_1_1
 from election.ids import BrokerId
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkResponse
 from statemachines.controller.request_batch import BatchNotEmpty
-from statemachines.controller.state_change import ElectionOutcome, Handled, StateChangeCause, StateChangeFailure
+from statemachines.controller.state_change import ChangeDone, ElectionOutcome, StateChangeCause, StateChangeFailure
 from statemachines.controller.zk_state_machine import PartitionUpdate, ZkStateMachine
 from statemachines.messages.leader_and_isr import INITIAL_LEADER_EPOCH, LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -119,7 +119,7 @@ class PartitionStateChange(NamedTuple):
     """Until 1.0: the partitions that follow, one by one."""
 
 
-PartitionStep: TypeAlias = PartitionStateChange | Handled
+PartitionStep: TypeAlias = PartitionStateChange | ChangeDone
 
 
 class PartitionStateMachine(ZkStateMachine):
@@ -178,7 +178,7 @@ class PartitionStateMachine(ZkStateMachine):
             raise ValueError(f"{target} takes a strategy to elect leaders by, not {strategy}")
         self.check_asked(partitions, partitions)
         if not partitions:
-            return Handled()
+            return ChangeDone()
         try:
             self.batch.new_batch()
         except BatchNotEmpty:
@@ -202,7 +202,7 @@ class PartitionStateMachine(ZkStateMachine):
         try:
             answers = self.responses_of(change, responses)
         except ControllerMoved:
-            return Handled(controller_moved=True)
+            return ChangeDone(controller_moved=True)
         except RequestFailed as failed:
             answers = (ZkResponse(failed.code),) * len(change.asking)
             if change.due in (ZkBatch.CreateTopicPartitions, ZkBatch.CreateTopicPartition):
@@ -291,7 +291,7 @@ class PartitionStateMachine(ZkStateMachine):
             return change._replace(due=ZkBatch.GetTopicPartitionStates, asking=remaining, updates=(), to_elect=())
         return self._go_on(change)
 
-    def _over(self, change: PartitionStateChange) -> Handled:
+    def _over(self, change: PartitionStateChange) -> ChangeDone:
         """Those that have a leader now are online, and what has been added is sent."""
         results: dict[TopicPartition, ElectionOutcome] = {}
         for partition, cause in change.results:
@@ -355,7 +355,7 @@ class PartitionStateMachine(ZkStateMachine):
 
     def _leads_already(self, partition: TopicPartition, strategy: PartitionLeaderElectionStrategy) -> bool:
         """Until 1.0: whether there is no need to elect. [PreferredReplicaPartitionLeaderSelector, 1.0]"""
-        if not self.design.pass_over_leading or strategy != PREFERRED:
+        if not self.design.skip_leading_preferred or strategy != PREFERRED:
             return False
         known = self.context.leadership_of(partition)
         replicas = self.context.partition_replica_assignment(partition)
@@ -373,8 +373,8 @@ class PartitionStateMachine(ZkStateMachine):
         replicas = assignment.target_replicas if strategy == REASSIGN else assignment.replicas
         live, leaving = self._up_and_leaving(partition, (*replicas, *leader_and_isr.isr))
         elect = STRATEGIES[strategy.name]
-        if strategy == CONTROLLED_SHUTDOWN and not self.design.tell_leaving:
-            elect = leader_for_controlled_shutdown_untold
+        if strategy == CONTROLLED_SHUTDOWN and not self.design.notify_shutting_down:
+            elect = leader_for_controlled_shutdown_1_1
         elected = elect(replicas, leader_and_isr.isr, live, shutting_down=leaving, unclean=unclean)
         if elected.leader is None or elected.isr is None:
             return None
@@ -432,7 +432,7 @@ class PartitionStateMachine(ZkStateMachine):
         return update.partition, None
 
     def _elect_again(self, change: PartitionStateChange, retry: list[TopicPartition]) -> PartitionStep:
-        if retry and self.design.change_together and not self.design.retry_alone:
+        if retry and self.design.change_together and not self.design.retry_conflicts_only:
             elected_for = {*change.asking, *(partition for partition, _ in change.results)}
             retry = [partition for partition in change.partitions if partition in elected_for]
         return self._hold_elections(change, tuple(retry))
@@ -467,13 +467,13 @@ class PartitionStateMachine(ZkStateMachine):
         partitions: tuple[TopicPartition, ...],
         target: PartitionState,
         results: tuple[tuple[TopicPartition, ElectionOutcome], ...],
-    ) -> Handled:
+    ) -> ChangeDone:
         sent = self.send(target)
-        return Handled(results) if sent else self._all_failed(partitions, StateChangeFailure.RequestsNotSent)
+        return ChangeDone(results) if sent else self._all_failed(partitions, StateChangeFailure.RequestsNotSent)
 
-    def _all_failed(self, partitions: Iterable[TopicPartition], cause: StateChangeFailure) -> Handled:
+    def _all_failed(self, partitions: Iterable[TopicPartition], cause: StateChangeFailure) -> ChangeDone:
         """The change as a whole failed: in Kafka each partition has the same exception."""
-        return Handled(tuple((partition, cause) for partition in partitions))
+        return ChangeDone(tuple((partition, cause) for partition in partitions))
 
 
 def _with(results: Results, more: Iterable[tuple[TopicPartition, StateChangeCause | None]]) -> Results:

@@ -64,7 +64,7 @@ class ReassignmentSteps(TopicDeletionManager):
         replicas: tuple[BrokerId, ...],
         following: Call,
     ) -> Calls:
-        return (following.given(any(set(replicas) <= set(known.leader_and_isr.isr) for _, known in states)),)
+        return (following.with_answer(any(set(replicas) <= set(known.leader_and_isr.isr) for _, known in states)),)
 
     def update_leader_epoch_and_send_request(
         self,

@@ -25,7 +25,8 @@ from functools import wraps
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from election.ids import BrokerId
-from statemachines.controller.agenda import METHODS, REGISTERS, Agenda, Do
+from statemachines.controller.agenda import METHODS, REGISTERS, Agenda, ControllerStep
+from statemachines.controller.controller_process import Answer, ControllerProcess, of_thread
 from statemachines.controller.design import (
     CONTROLLER,
     CONTROLLER_EPOCH,
@@ -35,8 +36,7 @@ from statemachines.controller.design import (
     Threads,
     registration,
 )
-from statemachines.controller.process import Answer, ControllerProcess, of_thread
-from statemachines.controller.threads import HEALTHCHECK, NEW_SESSION, TOLD, ControllerEvent, Queued
+from statemachines.controller.threads import HEALTHCHECK, NEW_SESSION, WATCH_EVENTS, ControllerEvent, Queued
 from statemachines.zookeeper.server import (
     Code,
     Create,
@@ -73,7 +73,7 @@ C = TypeVar("C", bound="RegisteringBroker")
 Request: TypeAlias = Callable[[C, ControllerProcess], Answer]
 
 
-def request(do: Do) -> Callable[[Request[C]], Request[C]]:
+def request(do: ControllerStep) -> Callable[[Request[C]], Request[C]]:
     """The step that makes this request, which is the method of its name (`METHODS`).
 
     What holds for each: no answer overtakes an event, so that what comes with it meets the handlers that there were
@@ -86,10 +86,10 @@ def request(do: Do) -> Callable[[Request[C]], Request[C]]:
             try:
                 answer = step(self, me)
             except EventEnds as why:
-                answer = Answer(me.to(), f"{why}: an exception, which ends the event")
+                answer = Answer(me.with_steps(), f"{why}: an exception, which ends the event")
             except SessionExpired:
                 return self.session_expired(me)
-            return answer._replace(controller=self.hear(answer.controller, listens=me.listens))
+            return answer._replace(controller=self.hear(answer.controller, listens=me.handlers_registered))
 
         if step.__name__ != METHODS[do]:
             raise TypeError(f"{step.__name__} makes the request {do}: it is to be named {METHODS[do]}")
@@ -110,7 +110,7 @@ class RegisteringBroker:
     def __init__(self, design: Design, zookeeper: ZooKeeper, broker: BrokerId) -> None:
         self.design, self.zookeeper, self.broker = design, zookeeper, broker
 
-    def step(self, do: Do) -> Callable[[ControllerProcess], Answer]:
+    def step(self, do: ControllerStep) -> Callable[[ControllerProcess], Answer]:
         """The step that makes this request, as this controller makes it, and the thread whose request it is."""
         step: Callable[[ControllerProcess], Answer] = getattr(self, METHODS[do])
 
@@ -118,7 +118,11 @@ class RegisteringBroker:
             before = of_thread(self.design, do, me)
             answer = step(before)
             after = answer.controller
-            return answer if before is me or after.session is None else answer._replace(controller=after.beside())
+            return (
+                answer
+                if before is me or after.session is None
+                else answer._replace(controller=after.as_zk_event_thread())
+            )
 
         return of_its_thread
 
@@ -137,7 +141,7 @@ class RegisteringBroker:
     def connect(self, me: ControllerProcess, session: SessionId) -> ControllerProcess:
         """A new session, for a fresh process or one that lost its session."""
         self.zookeeper.connect(session)
-        return me.on()._replace(session=session)
+        return me.next_step()._replace(session=session)
 
     def stop(self, me: ControllerProcess) -> ControllerProcess:
         """The process dies. Its connection goes with it; its session lives until the servers end it."""
@@ -168,7 +172,10 @@ class RegisteringBroker:
         self.zookeeper.disconnect(me.session)
         self.zookeeper.connect(session)
         registers = HEALTHCHECK not in (*me.queue, *me.posted)
-        there = {ControllerEvent.SessionExpireListener: registers, ControllerEvent.BrokerChangeListener: me.listens}
+        there = {
+            ControllerEvent.SessionExpireListener: registers,
+            ControllerEvent.BrokerChangeListener: me.handlers_registered,
+        }
         return self._post(
             me._replace(session=session), *(each for each in NEW_SESSION if there.get(each.event, True))
         )
@@ -180,11 +187,11 @@ class RegisteringBroker:
         stays with its session]
         """
         if self.design.threads is Threads.barrier:
-            if me.doing[0] in REGISTERS and self._starts(me):
+            if me.agenda[0] in REGISTERS and self._starts(me):
                 return self._not_registered(me, "SESSIONEXPIRED")
             return Answer(self.expire(me), "SESSIONEXPIRED: it resigns")
         me = self.deliver(me)
-        if me.doing[0] in REGISTERS:
+        if me.agenda[0] in REGISTERS:
             return self._not_registered(me, "SESSIONEXPIRED")
         return Answer(me, "SESSIONEXPIRED: once more, in another session")
 
@@ -192,7 +199,7 @@ class RegisteringBroker:
 
     def deliver(self, me: ControllerProcess) -> ControllerProcess:
         """The events in the session's inbox reach the client, which queues those that there is a handler for."""
-        return self.hear(me, listens=me.listens)
+        return self.hear(me, listens=me.handlers_registered)
 
     def hear(self, me: ControllerProcess, listens: bool) -> ControllerProcess:
         """The events in the session's inbox reach the client, which has, or has not, the handlers of a controller."""
@@ -200,7 +207,7 @@ class RegisteringBroker:
             return me
         while (event := self.zookeeper.take(me.session)) is not None:
             if event.path == CONTROLLER or listens:
-                me = self._post(me, Queued(TOLD[self.design.threads][event.type]))
+                me = self._post(me, Queued(WATCH_EVENTS[self.design.threads][event.type]))
         return me
 
     def _post(self, me: ControllerProcess, *events: Queued) -> ControllerProcess:
@@ -211,14 +218,14 @@ class RegisteringBroker:
 
     # What it asks for.
 
-    def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
+    def operations(self, me: ControllerProcess) -> tuple[Operation, ...]:
         """The operations of its next request, which is one that writes."""
-        match me.doing[0]:
-            case Do.RegisterBroker:
+        match me.agenda[0]:
+            case ControllerStep.RegisterBroker:
                 return (Create(self.registration, ephemeral=True),)
-            case Do.DeleteRegistration:
+            case ControllerStep.DeleteRegistration:
                 return (Delete(self.registration),)
-        raise ValueError(f"{me.doing[0]} writes nothing")
+        raise ValueError(f"{me.agenda[0]} writes nothing")
 
     def lose_reply(self, me: ControllerProcess) -> bool:
         """Its next request is served, and the answer lost with the connection: it will ask again.
@@ -229,7 +236,7 @@ class RegisteringBroker:
 
     def _refused(self, me: ControllerProcess) -> Refused | None:
         """Of what it asks for, the operation that failed, and so undid the others; None if none did."""
-        operations = self.asks(me)
+        operations = self.operations(me)
         for operation, result in zip(operations, self.zookeeper.multi(me.session, operations), strict=True):
             if isinstance(result, Code) and result is not Code.OK:
                 return Refused(operation, result)
@@ -242,17 +249,17 @@ class RegisteringBroker:
         """The path of the broker's own node."""
         return registration(self.broker)
 
-    @request(Do.RegisterBroker)
+    @request(ControllerStep.RegisterBroker)
     def register_broker(self, me: ControllerProcess) -> Answer:
         """Create the broker's own node. [checkedEphemeralCreate, 1.1; its zxid is the broker's epoch, 2.2]"""
-        (created,) = self.zookeeper.multi(me.session, self.asks(me))
+        (created,) = self.zookeeper.multi(me.session, self.operations(me))
         if isinstance(created, Created):
             return Answer(self._registered(me, created.stat), "registered")
         if self.design.looks_again:
-            return Answer(me.to(Do.CheckRegistration, *me.doing[1:]), "NODEEXISTS: whose is it?")
+            return Answer(me.with_steps(ControllerStep.CheckRegistration, *me.agenda[1:]), "NODEEXISTS: whose is it?")
         return self._not_registered(me, "NODEEXISTS: its predecessor's session lives")
 
-    @request(Do.CheckRegistration)
+    @request(ControllerStep.CheckRegistration)
     def check_registration(self, me: ControllerProcess) -> Answer:
         """Read whose registration it is that is there. [getAfterNodeExists, 1.1]
 
@@ -261,40 +268,44 @@ class RegisteringBroker:
         A persistent node has no owner, and a process that never registered has no older session: these two are not
         the same session. [currentZooKeeperSessionId, which begins as -1; a persistent node's owner is 0]
         """
-        again = Agenda((Do.RegisterBroker, *me.doing[1:]))
+        again = Agenda((ControllerStep.RegisterBroker, *me.agenda[1:]))
         try:
             _, stat = self.zookeeper.get(me.session, self.registration)
         except NoNode:
             if self.design.registers_again:
-                return Answer(me.to(*again), "NONODE: once more")
+                return Answer(me.with_steps(*again), "NONODE: once more")
             return self._not_registered(me, "NONODE, a NullPointerException")
         if stat.ephemeralOwner == me.session:
             return Answer(self._registered(me, stat), "its own: registered")
         registered = self.design.ephemeral_owner_check and me.registration is not None
         if registered and stat.ephemeralOwner == me.registration:
-            return Answer(me.to(Do.DeleteRegistration, *again), "an older session of its own left it")
+            return Answer(
+                me.with_steps(ControllerStep.DeleteRegistration, *again), "an older session of its own left it"
+            )
         return self._not_registered(me, "another session's")
 
-    @request(Do.DeleteRegistration)
+    @request(ControllerStep.DeleteRegistration)
     def delete_registration(self, me: ControllerProcess) -> Answer:
         """Delete what an older session of its own left, and register again. [ZOOKEEPER-2985, KAFKA-7165, 2.2]"""
         gone = self._refused(me) is not None
-        return Answer(me.on(), "NONODE: it is gone already" if gone else "deleted")
+        return Answer(me.next_step(), "NONODE: it is gone already" if gone else "deleted")
 
     def _registered(self, me: ControllerProcess, stat: Stat) -> ControllerProcess:
-        after = me.on()._replace(registration=me.session if self.design.ephemeral_owner_check else None)
+        after = me.next_step()._replace(registration=me.session if self.design.ephemeral_owner_check else None)
         if self.design.broker_epoch:
             after = after._replace(broker_epoch=stat.czxid)
-        return after.on() if after.about_to(Do.Serve) else after
+        return after.next_step() if after.about_to(ControllerStep.Serve) else after
 
     def _not_registered(self, me: ControllerProcess, why: str) -> Answer:
         """A start fails; who has had a session before lives on, unregistered, and since 1.1 does not elect."""
         if self.design.looks_again and not self._starts(me):
-            return Answer(me.to(), f"{why}: the event is dropped")
+            return Answer(me.with_steps(), f"{why}: the event is dropped")
         if me.session in self.zookeeper.state.sessions:
             self.zookeeper.close(me.session)
         return Answer(ControllerProcess(), f"{why}, the start fails")
 
     def _starts(self, me: ControllerProcess) -> bool:
         """Whether a process that registers does so for the first time, in its main thread."""
-        return Do.Serve in me.doing or (self.design.threads is Threads.barrier and Do.MaybeResign not in me.doing)
+        return ControllerStep.Serve in me.agenda or (
+            self.design.threads is Threads.barrier and ControllerStep.MaybeResign not in me.agenda
+        )

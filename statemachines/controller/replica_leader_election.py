@@ -35,7 +35,7 @@ from statemachines.controller.calls import (
     EventFailed,
     EventFailure,
     Frame,
-    at_last,
+    always,
     call,
     call_of,
     then,
@@ -111,7 +111,7 @@ class ReplicaLeaderElection(EventDriver):
         """
         following = then(self._elect_leaders, election_type, trigger)
         if trigger is ElectionTrigger.AdminClientTriggered:
-            return (following.given(partitions or ()),)
+            return (following.with_answer(partitions or ()),)
         return self.zk_client.path_exists(
             PREFERRED_REPLICA_ELECTION, then(self._partitions_of_node, following), watch=True
         )
@@ -152,7 +152,7 @@ class ReplicaLeaderElection(EventDriver):
         unclean = UNCLEAN_OFFLINE if by_admin else OFFLINE
         strategy = PREFERRED if election_type is ElectionType.PREFERRED else unclean
         elect = call(self.partitions_become, partitions, OnlinePartition, strategy, following)
-        return (elect,) if by_admin else (elect, at_last(call(self._remove_partitions, partitions, trigger)))
+        return (elect,) if by_admin else (elect, always(call(self._remove_partitions, partitions, trigger)))
 
     def preferred_replica(self, partition: TopicPartition) -> BrokerId:
         """The first replica of a partition.
@@ -172,7 +172,7 @@ class ReplicaLeaderElection(EventDriver):
 
     def _got_election(self, answers: Sequence[ZkResponse | None], following: Call) -> Calls:
         (answer,) = answers
-        return (following.given(() if answer is None else tuple(answer.data)),)
+        return (following.with_answer(() if answer is None else tuple(answer.data)),)
 
     def _elect_leaders(
         self, partitions: tuple[TopicPartition, ...], election_type: ElectionType, trigger: ElectionTrigger
@@ -206,7 +206,7 @@ class ReplicaLeaderElection(EventDriver):
                 self.context.put_partition_state_if_not_exists(partition, NonExistentPartition)
         return (
             call(self.partitions_become, known, OnlinePartition, PREFERRED),
-            at_last(call(self._remove_partitions, wanted, ElectionTrigger.ZkTriggered)),
+            always(call(self._remove_partitions, wanted, ElectionTrigger.ZkTriggered)),
         )
 
     def _refusal(self, partition: TopicPartition, election_type: ElectionType) -> Errors | None:
@@ -222,7 +222,7 @@ class ReplicaLeaderElection(EventDriver):
             needed = leader == NO_LEADER or not self.context.is_live_broker(leader)
         if needed:
             return None
-        return Errors.ELECTION_NOT_NEEDED if self.design.say_not_needed else Errors.NONE
+        return Errors.ELECTION_NOT_NEEDED if self.design.report_election_not_needed else Errors.NONE
 
     def _answer_election(
         self,
@@ -232,13 +232,13 @@ class ReplicaLeaderElection(EventDriver):
     ) -> Calls:
         preferred = election_type is ElectionType.PREFERRED
         none = Errors.PREFERRED_LEADER_NOT_AVAILABLE if preferred else Errors.ELIGIBLE_LEADERS_NOT_AVAILABLE
-        told: ElectionResults = ()
+        answered: ElectionResults = ()
         for partition, outcome in results:
             if isinstance(outcome, LeaderAndIsr):
-                told += ((partition, outcome.leader),)
+                answered += ((partition, outcome.leader),)
             else:
-                told += ((partition, none if outcome in NO_LEADER_ELECTED else Errors.UNKNOWN_SERVER_ERROR),)
-        return (Callback((*told, *refused)),)
+                answered += ((partition, none if outcome in NO_LEADER_ELECTED else Errors.UNKNOWN_SERVER_ERROR),)
+        return (Callback((*answered, *refused)),)
 
     def _remove_partitions(self, partitions: tuple[TopicPartition, ...], trigger: ElectionTrigger) -> Calls:
         """The node is deleted, and another one expected [removePartitionsFromPreferredReplicaElection]."""
@@ -301,10 +301,10 @@ class ReplicaLeaderElection(EventDriver):
         for number, broker in enumerate(brokers, start=1):
             others = tuple(call_of(cls._rebalance, each, tuple(preferring[each])) for each in brokers[number:])
             for some in subsequences(preferring[broker]):
-                removed = at_last(call_of(cls._remove_partitions, some, ElectionTrigger.AutoTriggered))
+                removed = always(call_of(cls._remove_partitions, some, ElectionTrigger.AutoTriggered))
                 yield (removed, *others)
             for first, *rest in filter(None, subsequences(preferring[broker])):
-                removed = at_last(call_of(cls._remove_partitions, (first,), ElectionTrigger.AutoTriggered))
+                removed = always(call_of(cls._remove_partitions, (first,), ElectionTrigger.AutoTriggered))
                 yield (removed, *(call_of(cls._rebalance_one, broker, each) for each in rest), *others)
 
     ANSWERED: ClassVar[Frame] = Frame(_answer_election, takes_answer=True)

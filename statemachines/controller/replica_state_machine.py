@@ -24,7 +24,7 @@ this one since 2.5, the first with Scala 2.13, but of 1 to 5 it is 5, 1, 2, 3, 4
 
 Until 1.0 replicas are handled one by one, each with requests of its own (`change_together`), and as for partitions a
 set that fails is tried again. If the state is gone when it is read again, the others are told what could not be
-written (`tell_unwritten`). Who leads is read for a NewReplica, too (`read_for_new`).
+written (`send_unwritten_isr`). Who leads is read for a NewReplica, too (`read_state_for_new`).
 
 If a fence fails, the controller has moved: the change is cut short, and StopReplica stays in the batch of requests.
 
@@ -39,7 +39,7 @@ from election.ids import BrokerId
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkResponse
 from statemachines.controller.request_batch import BatchNotEmpty
-from statemachines.controller.state_change import Handled, StateChangeFailure
+from statemachines.controller.state_change import ChangeDone, StateChangeFailure
 from statemachines.controller.zk_state_machine import PartitionUpdate, ZkStateMachine
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
@@ -105,7 +105,7 @@ class ReplicaStateChange(NamedTuple):
     """The replicas on other brokers that follow."""
 
 
-ReplicaStep: TypeAlias = ReplicaStateChange | Handled
+ReplicaStep: TypeAlias = ReplicaStateChange | ChangeDone
 
 
 class ReplicaStateMachine(ZkStateMachine):
@@ -140,12 +140,12 @@ class ReplicaStateMachine(ZkStateMachine):
             partitions.setdefault(broker, []).append(partition)
         in_order("replicas", tuple(partitions))
         if not replicas:
-            return Handled()
+            return ChangeDone()
         try:
             self.batch.new_batch()
         except BatchNotEmpty:
             self.fail(None, target, StateChangeFailure.BatchNotEmpty)
-            return Handled()
+            return ChangeDone()
         return self._change(tuple(self._grouped(partitions)), target)
 
     def _grouped(self, partitions: Mapping[BrokerId, Sequence[TopicPartition]]) -> Iterator[OfBroker]:
@@ -163,7 +163,7 @@ class ReplicaStateMachine(ZkStateMachine):
         try:
             answers = self.responses_of(change, responses)
         except ControllerMoved:
-            return Handled(controller_moved=True)
+            return ChangeDone(controller_moved=True)
         except RequestFailed as failed:
             answers = (ZkResponse(failed.code),) * len(change.asking)
         match change.due:
@@ -188,7 +188,7 @@ class ReplicaStateMachine(ZkStateMachine):
             for replica in replicas:
                 self.context.put_replica_state_if_not_exists(replica, NonExistentReplica)
             valid = [replica for replica in replicas if self._may_become(replica, target)]
-            if target is NewReplica and valid and self.design.read_for_new:
+            if target is NewReplica and valid and self.design.read_state_for_new:
                 asking = tuple(replica.topic_partition for replica in valid)
                 return ReplicaStateChange(
                     ZkBatch.GetTopicPartitionStates, asking, broker, to_come=brokers[at + 1 :], target=target
@@ -201,7 +201,7 @@ class ReplicaStateMachine(ZkStateMachine):
             for replica in () if target is OfflineReplica else valid:
                 self._enter(replica, target, self.context.leadership_of(replica.topic_partition))
         self.send(target)
-        return Handled()
+        return ChangeDone()
 
     def _are_new(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
         """They are told who leads as it was read, by whichever controller it was written."""
@@ -235,7 +235,7 @@ class ReplicaStateMachine(ZkStateMachine):
         if target is NonExistentReplica:
             assigned = self.context.partition_full_replica_assignment(partition)
             left = assigned.remove_replica(broker)
-            if not self.design.leave_reassignment:
+            if not self.design.trim_adding_removing:
                 left = assigned._replace(replicas=left.replicas)
             self.context.update_partition_full_replica_assignment(partition, left)
             self.context.remove_replica_state(replica)
@@ -272,7 +272,7 @@ class ReplicaStateMachine(ZkStateMachine):
                 continue
             to_be_deleted = self.context.is_topic_queued_up_for_deletion(partition.topic)
             unwritten = {each.partition: each.leader_and_isr for each in change.tried}.get(partition)
-            if unwritten is not None and self.design.tell_unwritten:
+            if unwritten is not None and self.design.send_unwritten_isr:
                 known = self.known(unwritten._replace(partition_epoch=NO_VERSION))
                 self.context.put_partition_leadership_info(partition, known)
                 if outcome is StateChangeFailure.NoLeaderAndIsr:
@@ -356,7 +356,7 @@ class ReplicaStateMachine(ZkStateMachine):
 
     def _read_again(self, change: ReplicaStateChange, retry: Sequence[PartitionUpdate]) -> ReplicaStep:
         asking = tuple(update.partition for update in retry)
-        tried = tuple(retry) if self.design.tell_unwritten else ()
+        tried = tuple(retry) if self.design.send_unwritten_isr else ()
         change = change._replace(due=ZkBatch.GetTopicPartitionStates, asking=asking, tried=tried)
         if asking:
             return change

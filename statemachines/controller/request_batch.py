@@ -148,7 +148,7 @@ class ControllerBrokerRequestBatch:
         One that has been told so in this batch that it is new stays new.
         """
         leader_and_isr, controller_epoch = known
-        told = LeaderAndIsrPartitionState(
+        state = LeaderAndIsrPartitionState(
             partition.topic,
             partition.partition,
             controller_epoch,
@@ -166,7 +166,7 @@ class ControllerBrokerRequestBatch:
         for broker in _ids(brokers):
             replica = PartitionAndReplica(partition, broker)
             already_new = replica in requests and requests[replica].isNew
-            requests[replica] = told._replace(isNew=True) if already_new else told
+            requests[replica] = state._replace(isNew=True) if already_new else state
         self.add_update_metadata_request_for_brokers(self.context.state.live_broker_epochs, (partition,))
 
     def add_stop_replica_request_for_brokers(
@@ -258,7 +258,7 @@ class ControllerBrokerRequestBatch:
         self.state.update_metadata.clear()
 
     def _send_stop_replica_requests(self, controller_epoch: ControllerEpoch) -> None:
-        by_partition = self.design.group_stop is Stops.together
+        by_partition = self.design.stop_replica_grouping is Stops.together
         for broker, broker_epoch, states in self._registered(self.state.stop_replica, by_partition):
             for delete_partitions, part in self._parted(states):
                 self.send(
@@ -276,7 +276,7 @@ class ControllerBrokerRequestBatch:
             return
         alone = [(state.deletePartition, (state,)) for state in states]
         deleted, kept = (tuple(each for each in states if each.deletePartition is delete) for delete in (True, False))
-        match self.design.group_stop:
+        match self.design.stop_replica_grouping:
             case Stops.alone:
                 yield from alone
             case Stops.deletions_alone:

@@ -1,10 +1,10 @@
 """What comes of a change of states: what failed and why, what was elected, and the driver that goes through its
 steps.
 
-A state machine is asked to change the states of many partitions, or replicas, at once. It answers with `Handled`, or
-with a value that waits for ZooKeeper: `machine.requests(change)` is a batch of requests, and
-`machine.answered(change, responses)` what the answers lead to, which is `Handled` or waits again. Such a value can be
-stored, compared and gone on with later, by another machine over the same context (docs/decisions/0023).
+A state machine is asked to change the states of many partitions, or replicas, at once. It answers with `ChangeDone`,
+or with a value that waits for ZooKeeper: `machine.requests(change)` is a batch of requests, and
+`machine.answered(change, responses)` what the answers lead to, which is `ChangeDone` or waits again. Such a value
+can be stored, compared and gone on with later, by another machine over the same context (docs/decisions/0023).
 
 What Kafka logs is not lost here: it goes as a `FailedStateChange` to a `log`, which by default is Python's `logging`.
 """
@@ -24,8 +24,8 @@ from statemachines.zookeeper.tree import Code, SessionId
 __all__ = [
     "ElectionOutcome",
     "FailedStateChange",
-    "Handled",
-    "Processed",
+    "ChangeDone",
+    "EventDone",
     "StateMachine",
     "StateChangeCause",
     "StateChangeFailure",
@@ -86,7 +86,7 @@ def log_failed_state_change(failed: FailedStateChange) -> None:
     logging.getLogger(__name__).error("%s", failed)
 
 
-class Handled(NamedTuple):
+class ChangeDone(NamedTuple):
     """A change of states is over."""
 
     results: tuple[tuple[TopicPartition, ElectionOutcome], ...] = ()
@@ -95,14 +95,14 @@ class Handled(NamedTuple):
     """Another controller has been elected: the change was cut short, and nothing has been sent [ControllerMoved]."""
 
 
-class Processed(NamedTuple):
+class EventDone(NamedTuple):
     """A controller's event is over; see `calls`."""
 
     answer: Any = None
     """What is answered to who asked for it, if that is done."""
     failure: Any = None
     """Why it was cut short: an `EventFailure`, or ZooKeeper's code. ControllerMoved: the controller resigns."""
-    moves: bool = False
+    must_reelect: bool = False
     """Another controller is to be elected [triggerControllerMove]."""
 
 
@@ -122,12 +122,12 @@ class StateMachine(Protocol[C, E]):
 
 @overload
 def carry_out(
-    machine: StateMachine[C, Handled], change: C | Handled, zookeeper: ZooKeeper, session: SessionId
-) -> Handled: ...
+    machine: StateMachine[C, ChangeDone], change: C | ChangeDone, zookeeper: ZooKeeper, session: SessionId
+) -> ChangeDone: ...
 @overload
 def carry_out(
-    machine: StateMachine[C, Processed], change: C | Processed, zookeeper: ZooKeeper, session: SessionId
-) -> Processed: ...
+    machine: StateMachine[C, EventDone], change: C | EventDone, zookeeper: ZooKeeper, session: SessionId
+) -> EventDone: ...
 def carry_out(machine: StateMachine[Any, Any], change: Any, zookeeper: ZooKeeper, session: SessionId) -> Any:
     """Go through the steps of a change, against these servers, as long as there are any.
 
@@ -149,14 +149,14 @@ def carry_out(machine: StateMachine[Any, Any], change: Any, zookeeper: ZooKeeper
 
     >>> for target in (NewPartition, OnlinePartition):
     ...     change = machine.handle_state_changes([TopicPartition("t", 0)], target, OFFLINE)
-    ...     assert carry_out(machine, change, zookeeper, None) == Handled()
+    ...     assert carry_out(machine, change, zookeeper, None) == ChangeDone()
     >>> zookeeper.get(None, "/brokers/topics/t/partitions/0/state")[0].leader_and_isr[:3]
     (2, 0, (2, 1))
     >>> [(broker, type(request).__name__) for broker, request in sent]  # doctest: +NORMALIZE_WHITESPACE
     [(1, 'LeaderAndIsrRequest'), (2, 'LeaderAndIsrRequest'),
      (1, 'UpdateMetadataRequest'), (2, 'UpdateMetadataRequest')]
     """
-    while not isinstance(change, Handled | Processed):
+    while not isinstance(change, ChangeDone | EventDone):
         responses = retry_requests_until_connected(zookeeper, session, machine.requests(change))
         change = machine.answered(change, responses)
     return change

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from election.ids import BrokerId
 from statemachines.changes.elections import Threads
-from statemachines.controller.agenda import Agenda, Do
+from statemachines.controller.agenda import Agenda, ControllerStep
 from statemachines.zookeeper.tree import EventType
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
     "MAYBE_RESIGN",
     "NEW_SESSION",
     "REGISTER",
-    "TOLD",
+    "WATCH_EVENTS",
     "ControllerEvent",
     "Queued",
     "Threads",
@@ -105,7 +105,7 @@ CALLED: Final = {
     EventType.NodeDeleted: ControllerEvent.LeaderChangeListener,
     EventType.NodeChildrenChanged: ControllerEvent.BrokerChangeListener,
 }
-TOLD: Final = {
+WATCH_EVENTS: Final = {
     Threads.lock: CALLED,
     Threads.queue: CALLED,
     Threads.barrier: {
@@ -118,40 +118,40 @@ TOLD: Final = {
 """What a watch tells -> what there is to handle. Until 1.0 the kind of change is lost: what is read then decides."""
 
 
-MAYBE_RESIGN: Final = Agenda((Do.WatchController, Do.MaybeResign))
+MAYBE_RESIGN: Final = Agenda((ControllerStep.WatchController, ControllerStep.MaybeResign))
 """[maybeResign, 1.1; LeaderChangeListener, whose ZkEvent reads before it is called, 0.10]"""
-LEADER_AND_ISR: Final = Agenda((Do.ReadPartitionState, Do.UpdateLeaderAndIsr))
+LEADER_AND_ISR: Final = Agenda((ControllerStep.ReadPartitionState, ControllerStep.UpdateLeaderAndIsr))
 """A write to the state of a partition, which stands for all that a controller does."""
-BROKER_CHANGE: Final = Agenda((Do.ReadBrokers, *LEADER_AND_ISR))
+BROKER_CHANGE: Final = Agenda((ControllerStep.ReadBrokers, *LEADER_AND_ISR))
 """A broker came or went."""
-REGISTER: Final = Agenda((Do.RegisterBroker,))
-BEGIN: Final = Agenda((Do.WatchController, Do.Elect))
+REGISTER: Final = Agenda((ControllerStep.RegisterBroker,))
+BEGIN: Final = Agenda((ControllerStep.WatchController, ControllerStep.Elect))
 """[Startup; KafkaController.startup, 0.10]"""
-ISR_CHANGE: Final = Agenda((Do.ReadStates,))
+ISR_CHANGE: Final = Agenda((ControllerStep.ReadStates,))
 """The cache is brought up to date, and brokers are told."""
 
 HANDLING: Final = {
     Threads.lock: {
         ControllerEvent.Startup: BEGIN,
-        ControllerEvent.Healthcheck: Agenda((*REGISTER, Do.Serve)),
-        ControllerEvent.SessionExpirationListener: Agenda((Do.GetControllerId, Do.Elect)),
+        ControllerEvent.Healthcheck: Agenda((*REGISTER, ControllerStep.Serve)),
+        ControllerEvent.SessionExpirationListener: Agenda((ControllerStep.GetControllerId, ControllerStep.Elect)),
         ControllerEvent.SessionExpireListener: REGISTER,
-        ControllerEvent.LeaderChangeListener: Agenda((*MAYBE_RESIGN, Do.Elect)),
+        ControllerEvent.LeaderChangeListener: Agenda((*MAYBE_RESIGN, ControllerStep.Elect)),
         ControllerEvent.BrokerChangeListener: BROKER_CHANGE,
         ControllerEvent.IsrChangeNotification: ISR_CHANGE,
     },
     Threads.queue: {
         ControllerEvent.Startup: BEGIN,
-        ControllerEvent.Healthcheck: Agenda((*REGISTER, Do.Serve)),
+        ControllerEvent.Healthcheck: Agenda((*REGISTER, ControllerStep.Serve)),
         ControllerEvent.SessionExpireListener: REGISTER,
-        ControllerEvent.Reelect: Agenda((Do.MaybeResign, Do.Elect)),
+        ControllerEvent.Reelect: Agenda((ControllerStep.MaybeResign, ControllerStep.Elect)),
         ControllerEvent.BrokerChange: BROKER_CHANGE,
         ControllerEvent.IsrChangeNotification: ISR_CHANGE,
     },
     Threads.barrier: {
         ControllerEvent.Startup: BEGIN,
         ControllerEvent.ControllerChange: MAYBE_RESIGN,
-        ControllerEvent.Reelect: Agenda((*MAYBE_RESIGN, Do.Elect)),
+        ControllerEvent.Reelect: Agenda((*MAYBE_RESIGN, ControllerStep.Elect)),
         ControllerEvent.BrokerChange: BROKER_CHANGE,
         ControllerEvent.IsrChangeNotification: ISR_CHANGE,
     },

@@ -74,7 +74,7 @@ class TopicDeletionManager(EventDriver):
             return ()
         topics = tuple(topics)
         self.context.queue_topic_deletion(topics)
-        if not self.design.count_once:
+        if not self.design.allow_requeued_deletion:
             self._require_preferred_replicas(topics)
         return self.resume_deletions()
 
@@ -184,7 +184,7 @@ class TopicDeletionManager(EventDriver):
         return (
             call(self.replicas_become, replicas, NonExistentReplica),
             *(() if self.design.delete_partitions_first else self._partitions_of_are_gone((topic,))),
-            *(() if self.design.queued_to_the_end else (call(self._unqueue, topic),)),
+            *(() if self.design.queued_until_deleted else (call(self._unqueue, topic),)),
             call(self.zk_client.delete_topic_znode, topic),
             call(self.zk_client.delete_topic_configs, (topic,)),
             call(self.zk_client.delete_topic_deletions, (topic,)),

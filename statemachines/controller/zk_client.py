@@ -95,7 +95,7 @@ class ControllerZkClient:
         return (Await(ZkRequests((Exists(path, watch),)), then(self._path_exists, following)),)
 
     def _path_exists(self, responses: Sequence[ZkResponse], following: Call) -> Calls:
-        return (following.given(found(responses[0]) is not None),)
+        return (following.with_answer(found(responses[0]) is not None),)
 
     def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
         """The names of a node's children, sorted; none if it is not there [getChildren]."""
@@ -103,14 +103,14 @@ class ControllerZkClient:
 
     def _get_children(self, responses: Sequence[ZkResponse], following: Call) -> Calls:
         response = found(responses[0])
-        return (following.given(() if response is None else tuple(sorted(response.data))),)
+        return (following.with_answer(() if response is None else tuple(sorted(response.data))),)
 
     def get_data(self, paths: Iterable[ZkPath], following: Call, watch: bool = False) -> Calls:
         """What nodes hold, in one batch: the call takes their answers, None for one that is not there."""
         return (Await(ZkRequests(tuple(GetData(path, watch) for path in paths)), then(self._get_data, following)),)
 
     def _get_data(self, responses: Sequence[ZkResponse], following: Call) -> Calls:
-        return (following.given(tuple(found(response) for response in responses)),)
+        return (following.with_answer(tuple(found(response) for response in responses)),)
 
     def delete(self, paths: Iterable[ZkPath]) -> Calls:
         """Delete nodes, in one batch, those that are there."""
@@ -148,7 +148,7 @@ class ControllerZkClient:
         epochs = tuple(
             (broker, answer.czxid) for broker, answer in zip(brokers, answers, strict=True) if answer is not None
         )
-        return (following.given(epochs),)
+        return (following.with_answer(epochs),)
 
     def get_all_topics_in_cluster(self, following: Call) -> Calls:
         """The topics; the watch for others is armed."""
@@ -172,7 +172,7 @@ class ControllerZkClient:
             if answer is not None and answer.data is not None
             for partition, assignment in answer.data.decode(topic).items()
         )
-        return (following.given(assignments),)
+        return (following.with_answer(assignments),)
 
     def set_topic_assignment(
         self, topic: TopicName, assignments: Mapping[TopicPartition, ReplicaAssignment], following: Call
@@ -217,7 +217,7 @@ class ControllerZkClient:
             for partition, response in zip(partitions, map(found, responses), strict=True)
             if response is not None and response.data is not None
         )
-        return (following.given(states),)
+        return (following.with_answer(states),)
 
     def update_leader_epoch(self, partition: TopicPartition, following: Call) -> Calls:
         """Write the same leader and ISR in the next leader epoch, however often that takes; the call takes them."""
@@ -247,7 +247,7 @@ class ControllerZkClient:
             return self.update_leader_epoch(partition, following)
         maybe_throw(response)
         written = new._replace(partition_epoch=response.version)
-        return (following.given(LeaderIsrAndControllerEpoch(written, self.context.state.epoch)),)
+        return (following.with_answer(LeaderIsrAndControllerEpoch(written, self.context.state.epoch)),)
 
     # Deletions.
 

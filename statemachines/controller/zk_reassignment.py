@@ -40,7 +40,7 @@ from statemachines.controller.calls import (
     EventFailure,
     call,
     call_of,
-    caught,
+    on_failure,
     then,
     then_of,
 )
@@ -114,7 +114,7 @@ class ZkReassignment(ReassignmentSteps):
         asked = () if answer is None else tuple(each for each, _ in answer.data)
         return self.trigger_zk_reassignments(tuple(each for each in asked if each not in before))
 
-    def drop_reassigned(self) -> Calls:
+    def drop_finished_reassignments(self) -> Calls:
         """Until 1.0: what is assigned as it is asked, or not at all, leaves the node before anything waits for it."""
         targets = self.reassignment_targets.items()
         done = [each for each, to in targets if self.context.partition_replica_assignment(each) in ((), to)]
@@ -123,7 +123,7 @@ class ZkReassignment(ReassignmentSteps):
     def resume_zk_reassignments(self) -> Calls:
         """A controller that takes over goes on with what is in the node; until 1.0 whatever is to be deleted."""
         partitions = tuple(self.reassignment_targets)
-        return self.trigger_zk_reassignments(partitions, of_deleted=self.design.resume_deleted)
+        return self.trigger_zk_reassignments(partitions, of_deleted=self.design.resume_moves_of_deleted)
 
     def trigger_zk_reassignments(
         self,
@@ -141,12 +141,12 @@ class ZkReassignment(ReassignmentSteps):
                 self.mark_topic_ineligible_for_deletion((partition.topic,))
                 return (
                     call(self.on_zk_reassignment, partition),
-                    caught(then(self._triggered_zk_reassignment, partition, rest, done, of_deleted)),
+                    on_failure(then(self._triggered_zk_reassignment, partition, rest, done, of_deleted)),
                 )
-            if not self.design.remove_together:
+            if not self.design.remove_reassignments_together:
                 return self._remove_before_going_on(partition, rest, of_deleted)
             done += (partition,)
-        return self._remove_from_zk(done) if self.design.remove_together else ()
+        return self._remove_from_zk(done) if self.design.remove_reassignments_together else ()
 
     def _triggered_zk_reassignment(
         self,
@@ -160,7 +160,7 @@ class ZkReassignment(ReassignmentSteps):
             raise EventFailed(failure)
         if failure is None:
             return self.trigger_zk_reassignments(rest, done, of_deleted)
-        if not self.design.remove_together:
+        if not self.design.remove_reassignments_together:
             return self._remove_before_going_on(partition, rest, of_deleted)
         return self.trigger_zk_reassignments(rest, (*done, partition), of_deleted)
 
@@ -188,7 +188,7 @@ class ZkReassignment(ReassignmentSteps):
             known = call(self.update_memory, partition, assignment)
             written = call(self.update_replica_assignment_for_partition, partition, assignment)
             return (
-                *((known, written) if self.design.assign_first else (written, known)),
+                *((known, written) if self.design.cache_assignment_first else (written, known)),
                 call(self.update_leader_epoch_and_send_request, partition, assignment, both),
                 *(call(self.replicas_become, (replica,), NewReplica) for replica in on_brokers(partition, added)),
             )
@@ -224,13 +224,15 @@ class ZkReassignment(ReassignmentSteps):
 
     def _write_without(self, targets: Targets, partitions: tuple[TopicPartition, ...]) -> Calls:
         left: Targets = tuple((each, target) for each, target in targets if each not in partitions)
-        if self.design.remove_together and any(each not in self.reassignment_targets for each in partitions):
+        if self.design.remove_reassignments_together and any(
+            each not in self.reassignment_targets for each in partitions
+        ):
             raise EventFailed(EventFailure.NotReassigned)
         for partition in partitions:
             self.handlers.unwatch_isr(partition)
         forget = call(self._forget, partitions)
         if not left:
-            looks = self.design.look_below_reassignment
+            looks = self.design.list_reassignment_children
             delete = (
                 self.zk_client.delete_recursive(REASSIGN_PARTITIONS)
                 if looks
@@ -257,7 +259,7 @@ class ZkReassignment(ReassignmentSteps):
     @classmethod
     def zk_triggered(cls, partition: TopicPartition) -> Call:
         """Behind the reassignment of a partition that was asked for alone."""
-        return caught(then_of(cls._triggered_zk_reassignment, partition, (), (), False))
+        return on_failure(then_of(cls._triggered_zk_reassignment, partition, (), (), False))
 
     @classmethod
     def zk_reassigning(

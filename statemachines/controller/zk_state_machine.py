@@ -168,7 +168,7 @@ class ZkStateMachine:
         Until 2.3 they are a Seq, with a topic for each partition; since then a Set.
         [PartitionStateMachine.scala 412, 2.2.2; 474, 2.4.1]
         """
-        if self.design.config_once:
+        if self.design.read_config_once:
             return topics_of(change.asking)
         return tuple(partition.topic for partition in change.asking)
 

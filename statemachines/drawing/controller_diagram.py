@@ -23,7 +23,7 @@ from textwrap import wrap
 from types import MappingProxyType
 from typing import NamedTuple
 
-from statemachines.controller.agenda import IDLE, STOPPED, Agenda, Do
+from statemachines.controller.agenda import IDLE, STOPPED, Agenda, ControllerStep
 from statemachines.controller.design import ELECTION, EXPIRED, MAYBE_RESIGN, STARTUP, Design, Threads, design_of
 from statemachines.controller.threads import HANDLING, REGISTER, ControllerEvent
 from statemachines.drawing.graphviz import (
@@ -46,7 +46,7 @@ __all__ = [
     "Arrow",
     "At",
     "Box",
-    "Move",
+    "Transition",
     "Picture",
     "dot",
     "mermaid",
@@ -72,18 +72,18 @@ LEGEND = (
 class At(NamedTuple):
     """Where a thread of a broker is: what it is about to do, or whether it waits as the controller or not."""
 
-    doing: Agenda
+    agenda: Agenda
     active: bool = False
     """Of a thread that waits: the broker takes itself for the controller."""
-    beside: bool = False
+    is_zk_event_thread: bool = False
     """It is ZkEventThread, beside the controller's thread."""
 
 
-class Move(NamedTuple):
+class Transition(NamedTuple):
     """What leads from one place to another."""
 
     source: At
-    said: str
+    label: str
     """The answer to the request, what is handled, or nothing."""
     target: At
 
@@ -110,7 +110,7 @@ class Arrow(NamedTuple):
 
     source: str
     target: str
-    said: tuple[str, ...]
+    label: tuple[str, ...]
     from_frame: bool = False
 
 
@@ -138,7 +138,7 @@ class Picture(NamedTuple):
         return [each for each in self.boxes if each.frame == frame]
 
 
-def picture_of(release: str, moves: Iterable[Move]) -> Picture:
+def picture_of(release: str, moves: Iterable[Transition]) -> Picture:
     """The life of a controller of a release, in which there are these moves.
 
     Args:
@@ -148,24 +148,28 @@ def picture_of(release: str, moves: Iterable[Move]) -> Picture:
     Raises:
         ValueError: it is no release.
     """
-    shown = [each for each in moves if each.source != each.target or each.source.beside or each.source.doing]
+    shown = [
+        each for each in moves if each.source != each.target or each.source.is_zk_event_thread or each.source.agenda
+    ]
     rows = _rows(design_of(release))
-    names, requests_in_order = list(dict.fromkeys(name for name, _ in rows)), list(Do)
+    names, requests_in_order = list(dict.fromkeys(name for name, _ in rows)), list(ControllerStep)
     places = list(dict.fromkeys(place for each in shown for place in (each.source, each.target)))
 
     def place(at: At) -> tuple[int, int]:
         """Row by row, and in a row in the order in which requests are made."""
-        if not at.doing or at.doing == STOPPED:
+        if not at.agenda or at.agenda == STOPPED:
             return -1, 0
-        return names.index(_row(at.doing, rows)), requests_in_order.index(at.doing[0])
+        return names.index(_row(at.agenda, rows)), requests_in_order.index(at.agenda[0])
 
     places.sort(key=place)
     boxes = {at: _box(at, rows) for at in places}
     sources: dict[tuple[str, At], set[At]] = defaultdict(set)
     for each in shown:
-        sources[each.said, _SELF if each.source == each.target else each.target].add(each.source)
+        sources[each.label, _SELF if each.source == each.target else each.target].add(each.source)
     said: dict[Arrow, set[str]] = defaultdict(set)
-    requests = {at for at in places if at.doing and at.doing[0] not in (Do.Start, Do.Connect)}
+    requests = {
+        at for at in places if at.agenda and at.agenda[0] not in (ControllerStep.Start, ControllerStep.Connect)
+    }
     frames: dict[str, set[At]] = defaultdict(set)
     for at in places:
         frames[boxes[at].frame].add(at)
@@ -180,7 +184,7 @@ def picture_of(release: str, moves: Iterable[Move]) -> Picture:
             some = "any request" if left == requests else "any other request"
             lead(_ANY, target, words)
             continue
-        for frame, among in frames.items() if target.doing != IDLE else ():
+        for frame, among in frames.items() if target.agenda != IDLE else ():
             if frame and len(among) > 1 and among <= left and target not in among and target != _SELF:
                 lead(frame, target, words, from_frame=True)
                 left -= among
@@ -188,7 +192,7 @@ def picture_of(release: str, moves: Iterable[Move]) -> Picture:
             lead(boxes[at].name, target, words)
     order = {each.name: place for place, each in enumerate(boxes.values())}
     arrows = [
-        arrow._replace(said=tuple(_caused(each) for each in _short(its) if each)) for arrow, its in said.items()
+        arrow._replace(label=tuple(_caused(each) for each in _short(its) if each)) for arrow, its in said.items()
     ]
     arrows.sort(key=lambda arrow: (order.get(arrow.source, -1), arrow.source, order.get(arrow.target, -1)))
     any_request = (Box(_ANY, some, waits=True),) if some else ()
@@ -242,13 +246,13 @@ def _rows(design: Design) -> list[tuple[str, Agenda]]:
     return [
         ("Startup", STARTUP[design.threads]),
         ("RegisterBrokerAndReelect", EXPIRED),
-        ("elect", Agenda((Do.Elect,))),
+        ("elect", Agenda((ControllerStep.Elect,))),
         ("elect", Agenda((*ELECTION[design.epoch_update], *design.failover))),
         ("onControllerFailover", design.failover),
         (asks, MAYBE_RESIGN),
         *((name, row) for name, row in handled if row != MAYBE_RESIGN),
-        (moves, Agenda((Do.MoveController,))),
-        (moves, Agenda((Do.DeleteController,))),
+        (moves, Agenda((ControllerStep.MoveController,))),
+        (moves, Agenda((ControllerStep.DeleteController,))),
     ]
 
 
@@ -268,14 +272,14 @@ def _row(doing: Agenda, rows: list[tuple[str, Agenda]]) -> str:
 
 
 def _box(at: At, rows: list[tuple[str, Agenda]]) -> Box:
-    if at.doing == STOPPED:
+    if at.agenda == STOPPED:
         return Box("Stopped", "stopped", waits=True)
-    if at.doing == IDLE:
-        if at.beside:
+    if at.agenda == IDLE:
+        if at.is_zk_event_thread:
             return Box("ZkEventThread", "waiting", _BESIDE, waits=True)
         name, words = ("Controller", "controller") if at.active else ("NotController", "not controller")
         return Box(name, words, _WAITS, waits=True)
-    frame, do = _row(at.doing, rows), at.doing[0]
+    frame, do = _row(at.agenda, rows), at.agenda[0]
     return Box(f"{frame}_{do}", do.name, frame, do.value)
 
 
@@ -292,7 +296,7 @@ def mermaid(picture: Picture) -> str:
         lines.append("    end")
     lines += [f"    {_shape(each)}" for each in signed.within("")]
     for arrow in signed.arrows:
-        words = "<br/>".join(arrow.said).replace('"', "'")
+        words = "<br/>".join(arrow.label).replace('"', "'")
         label = f'|"{words}"|' if words else ""
         source = _framed(arrow.source) if arrow.from_frame else arrow.source
         lines.append(f"    {source} -->{label} {arrow.target}")
@@ -341,7 +345,7 @@ def _panel(picture: Picture, boxes: Sequence[Box], frame: str) -> Iterator[str]:
     for arrow in picture.arrows:
         onward = not arrow.from_frame and after.get(arrow.source) == arrow.target
         target = "" if onward else _place(arrow, box_named, boxes)
-        answers[arrow.source, arrow.from_frame] += [_Answer(words, target) for words in arrow.said or ("",)]
+        answers[arrow.source, arrow.from_frame] += [_Answer(words, target) for words in arrow.label or ("",)]
     whole = 'colspan="2"'
     if (frame, True) in answers:
         yield cell(quiet("either of them:" if len(boxes) == 2 or frame == _WAITS else "any of these:"), whole)
@@ -423,8 +427,8 @@ def _digraph(picture: Picture) -> str:
         if arrow.from_frame:
             marks += [f'ltail="cluster_{_framed(source)}"']
             source = [each for each in picture.within(source) if not each.sign][-1].name
-        if arrow.said:
-            marks += ['label="' + r"\n".join(arrow.said) + '"']
+        if arrow.label:
+            marks += ['label="' + r"\n".join(arrow.label) + '"']
         lines.append(f'    "{source}" -> "{arrow.target}"' + (f" [{', '.join(marks)}]" if marks else ""))
     return "\n".join([*lines, "}"]) + "\n"
 

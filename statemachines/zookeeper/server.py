@@ -512,11 +512,11 @@ class ZooKeeper:
     def _fired(self, transaction: Transaction) -> Iterator[tuple[SessionId, Event]]:
         """Who is told what, change by change and row by row."""
         for change, path in transaction.changes:
-            told: set[tuple[SessionId, EventType]] = set()
+            notified: set[tuple[SessionId, EventType]] = set()
             for table, node, type_ in FIRES[change]:
                 for session in self._disarm(table, node(path)):
-                    if (session, type_) not in told:  # it watched both data and children of a deleted node
-                        told.add((session, type_))
+                    if (session, type_) not in notified:  # it watched both data and children of a deleted node
+                        notified.add((session, type_))
                         yield session, Event(type_, node(path), transaction.zxid)
 
     def _deliver(self, session: SessionId, event: Event) -> None:

@@ -32,7 +32,7 @@ def test_it_conforms() -> None:
     told = json.loads(run.stdout)
     assert (told["verdict"], told["release"], told["states"]) == ("conforms", "3.9.1", 100)
     assert told["constants"]["brokers"] == 1
-    assert told["constants"]["receives"] is False
+    assert told["constants"]["receiving_broker"] is False
     assert told["switches"]["fence_zk"] is True
     assert told["steps"] > told["runs"] == told["classes"] + len(told["divergences"]) > 50
     assert (told["differences"], told["vanished"]) == ([], {})

@@ -22,8 +22,8 @@ from spec.kafka.harness import Harness, Observation
 from spec.kafka.mappings.controller import DRIVEN, ControllerMapping, edge_class
 from spec.language import sometimes
 from spec.systems.controller import ClusterAtWork, ControllerLife
+from statemachines.controller.controller_process import Answer, ControllerProcess
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.process import Answer, ControllerProcess
 from statemachines.releases import line_of
 from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
 from statemachines.zookeeper.server import WatchTable
@@ -86,7 +86,7 @@ class HeardLate(OnePartitionController):
     """Events come after the reply to the request that was under way."""
 
     def hear(self, me: ControllerProcess, listens: bool) -> ControllerProcess:
-        return me if me.doing else super().hear(me, listens)
+        return me if me.agenda else super().hear(me, listens)
 
 
 class HandlersLate(OnePartitionController):
@@ -94,7 +94,7 @@ class HandlersLate(OnePartitionController):
 
     def register_controller(self, me: ControllerProcess) -> Answer:
         answer = OnePartitionController.register_controller(self, me)
-        return answer._replace(controller=answer.controller._replace(listens=False))
+        return answer._replace(controller=answer.controller._replace(handlers_registered=False))
 
 
 class Forgiving(ZooKeeperWithoutZxids):
@@ -158,12 +158,17 @@ def test_a_divergence_that_has_vanished(kafka: Harness, monkeypatch: pytest.Monk
 
 
 DEPOSED: dict[str, Any] = {
-    **dict.fromkeys(("crashes", "expiries", "lost_replies", "disconnections", "failures"), False),
+    **dict.fromkeys(("crashes", "expiries", "lost_replies", "disconnections", "request_failures"), False),
     "failed_elections": False,
     "registrations": 1,
 }
 """An operator who has another broker elected, and nothing else."""
-NAMED_AGAIN: dict[str, Any] = {"elections": 1, "updates": 1, "writes_epoch": False, "writes_registrations": False}
+NAMED_AGAIN: dict[str, Any] = {
+    "elections": 1,
+    "state_writes": 1,
+    "writes_epoch": False,
+    "writes_registrations": False,
+}
 """A client that writes to /controller, and one election."""
 
 
@@ -240,7 +245,9 @@ OUTLIVING: dict[str, Any] = {"brokers": 1, "ephemeral_outlives_session": True, "
 @pytest.mark.long
 def test_ephemerals_that_outlive_their_session(kafka: Harness) -> None:
     """A broker finds what an older session of its own left, and deletes it; or it is gone by then."""
-    result = compared(kafka, states=300, **OUTLIVING, disconnections=False, failures=False, lost_replies=False)
+    result = compared(
+        kafka, states=300, **OUTLIVING, disconnections=False, request_failures=False, lost_replies=False
+    )
     assert result.conforms, result
     assert result.classes >= 100
     assert not result.known
@@ -296,8 +303,10 @@ def test_b23_happens(release: str) -> None:
 
 
 REQUESTS: dict[str, Any] = {
-    **dict.fromkeys(("crashes", "operator", "expiries", "lost_replies", "disconnections", "failures"), False),
-    "receives": True,
+    **dict.fromkeys(
+        ("crashes", "operator_deletes", "expiries", "lost_replies", "disconnections", "request_failures"), False
+    ),
+    "receiving_broker": True,
     "elections": 1,
     "registrations": 1,
 }
@@ -315,7 +324,7 @@ class Silent(OnePartitionController):
     """What it has elected it tells no broker."""
 
     def update_leader_and_isr(self, me: ControllerProcess) -> Answer:
-        return OnePartitionController.update_leader_and_isr(self, me)._replace(sends=False)
+        return OnePartitionController.update_leader_and_isr(self, me)._replace(sends_requests=False)
 
 
 class SilentControllers(ControllerLife):
@@ -369,7 +378,7 @@ def test_one_broker_alone(kafka: Harness) -> None:
 def test_tours_along_every_edge(kafka: Harness) -> None:
     """They are told as paths to each class are, in fewer steps."""
     few = ControllerLife(
-        **{**DRIVEN, "brokers": 1, "elections": 1, "updates": 1, "registrations": 1, "operator": False}
+        **{**DRIVEN, "brokers": 1, "elections": 1, "state_writes": 1, "registrations": 1, "operator_deletes": False}
     )
     result = conform(few, kafka, max_states=500, every_edge=True)
     assert result.conforms, result
@@ -381,7 +390,9 @@ def test_tours_along_every_edge(kafka: Harness) -> None:
 @pytest.mark.long
 def test_one_broker_that_comes_again(kafka: Harness) -> None:
     """In a new session while its old one lives."""
-    result = compared(kafka, states=6_000, brokers=1, sessions_per_broker=2, elections=1, updates=1, registrations=3)
+    result = compared(
+        kafka, states=6_000, brokers=1, sessions_per_broker=2, elections=1, state_writes=1, registrations=3
+    )
     assert result.conforms, result
     assert set(result.known) == {"D2"}
 
@@ -392,17 +403,17 @@ class Bouncing(ControllerLife):
     def turn_ends(self, before: ClusterAtWork, after: ClusterAtWork, broker: int) -> bool:
         """A controller that has brokers in turns has had the last of them, and goes on."""
         me = after.controllers[broker]
-        return me.active and bool(before.controllers[broker].found) and not me.found
+        return me.active and bool(before.controllers[broker].brokers_read) and not me.brokers_read
 
     @sometimes(of="update_leader_and_isr")
     def elected_in_between(self, before: ClusterAtWork, after: ClusterAtWork, broker: int) -> bool:
         """The broker is there again when a leader has been elected without it."""
-        return self.turn_ends(before, after, broker) and after.writes > before.writes
+        return self.turn_ends(before, after, broker) and after.times_state_written > before.times_state_written
 
     @sometimes(of="update_leader_and_isr")
     def moved_in_between(self, before: ClusterAtWork, after: ClusterAtWork, broker: int) -> bool:
         """A controller that learns between the two elections that it is none has gone on without that broker."""
-        return self.turn_ends(before, after, broker) and after.writes == before.writes
+        return self.turn_ends(before, after, broker) and after.times_state_written == before.times_state_written
 
     @sometimes(of="read_partition_state")
     def looked_twice(self, before: ClusterAtWork, after: ClusterAtWork, broker: int) -> bool:
@@ -413,15 +424,15 @@ class Bouncing(ControllerLife):
 @pytest.mark.parametrize(
     ("end", "length", "happens"),
     [
-        ("a_bounced_broker", 22, {"elections": 1, "updates": 3}),
-        ("elected_in_between", 24, {"elections": 1, "updates": 3}),
-        pytest.param("moved_in_between", 30, {"operator": True, "crashes": False}, marks=pytest.mark.long),
-        pytest.param("looked_twice", 33, {"operator": True, "crashes": False}, marks=pytest.mark.long),
+        ("a_bounced_broker", 22, {"elections": 1, "state_writes": 3}),
+        ("elected_in_between", 24, {"elections": 1, "state_writes": 3}),
+        pytest.param("moved_in_between", 30, {"operator_deletes": True, "crashes": False}, marks=pytest.mark.long),
+        pytest.param("looked_twice", 33, {"operator_deletes": True, "crashes": False}, marks=pytest.mark.long),
     ],
 )
 def test_a_bounced_broker_leaves_first(kafka: Harness, end: str, length: int, happens: dict[str, Any]) -> None:
     """An election runs without it before it is there again: the shortest path to each way in which that ends."""
-    rarely = dict.fromkeys(("operator", "failures", "lost_replies", "disconnections"), False)
+    rarely = dict.fromkeys(("operator_deletes", "request_failures", "lost_replies", "disconnections"), False)
     model = Model(Bouncing(**{**DRIVEN, **rarely, **happens}))
     path = shortest(model, end)
     assert len(path[1]) == length
@@ -446,10 +457,10 @@ def test_two_brokers_are_told_of_isr_changes(kafka: Harness) -> None:
         "brokers": 2,
         "elections": 2,
         "expiries": False,
-        "failures": False,
+        "request_failures": False,
         "registrations": 1,
     }
-    result = compared(kafka, states=120_000, **constants, updates=1)
+    result = compared(kafka, states=120_000, **constants, state_writes=1)
     assert result.conforms, result
     assert set(result.known) == {"D11", "D12"}
 
@@ -466,7 +477,7 @@ def test_two_threads_of_a_broker(release: str) -> None:
         assert set(result.known) == {"D2", "D21", "D25"}
         two = compared(kafka, states=6_000, **{**one, "brokers": 2})
         assert two.conforms, two
-        faults = ("expiries", "lost_replies", "disconnections", "failures", "failed_elections")
+        faults = ("expiries", "lost_replies", "disconnections", "request_failures", "failed_elections")
         whole = compared(kafka, states=10_000, **{**one, **dict.fromkeys(faults, False)})
         assert whole.conforms, whole
         assert (whole.states, set(whole.known)) == (725, set())
@@ -484,6 +495,6 @@ def test_other_releases(release: str) -> None:
         assert ("D9" in result.known) == (release == "2.1.1")
         left = compared(kafka, states=1_000, **{**switches, **OUTLIVING})
         assert left.conforms, left
-        told = compared(kafka, states=1_000, **{**switches, **ISR_CHANGES, "receives": True})
+        told = compared(kafka, states=1_000, **{**switches, **ISR_CHANGES, "receiving_broker": True})
         assert told.conforms, told
         assert {"D12", "D14"} <= set(told.known)

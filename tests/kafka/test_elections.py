@@ -16,7 +16,7 @@ from election import (
     ElectionResult,
     Strategy,
     leader_for_controlled_shutdown,
-    leader_for_controlled_shutdown_untold,
+    leader_for_controlled_shutdown_1_1,
 )
 from spec.kafka.jars import releases
 from spec.kafka.pure import PureCalls
@@ -28,7 +28,7 @@ from tests.kafka.conftest import RELEASE, calling
 OTHERS = [each for each in releases() if Release("1.1.0") <= Release(each) and each != RELEASE]
 """The other releases with jars that have these strategies."""
 
-UNTOLD: Mapping[str, Strategy] = {**STRATEGIES, "controlled-shutdown": leader_for_controlled_shutdown_untold}
+UNTOLD: Mapping[str, Strategy] = {**STRATEGIES, "controlled-shutdown": leader_for_controlled_shutdown_1_1}
 """Those from 1.1 to 2.0."""
 
 

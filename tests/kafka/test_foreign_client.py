@@ -16,18 +16,18 @@ from spec.kafka.conformance import Conformance, conform
 from spec.kafka.foreign_client import LifeBesideForeignClient
 from spec.kafka.harness import Harness, driven_releases
 from spec.kafka.mappings.controller import DRIVEN
-from statemachines.controller.agenda import Do
+from statemachines.controller.agenda import ControllerStep
+from statemachines.controller.controller_process import Answer, ControllerProcess
 from statemachines.controller.design import CONTROLLER_EPOCH, Threads
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.process import Answer, ControllerProcess
 from statemachines.controller.registration import Refused
 from statemachines.zookeeper.tree import Code
 from tests.kafka.conftest import RELEASE, running
 
-FAILURES = ("crashes", "expiries", "lost_replies", "disconnections", "failures", "failed_elections")
-NOTHING_FAILS: Mapping[str, Any] = {**dict.fromkeys((*FAILURES, "operator"), False), "brokers": 1}
+FAILURES = ("crashes", "expiries", "lost_replies", "disconnections", "request_failures", "failed_elections")
+NOTHING_FAILS: Mapping[str, Any] = {**dict.fromkeys((*FAILURES, "operator_deletes"), False), "brokers": 1}
 EVERYTHING_FAILS: Mapping[str, Any] = {**dict.fromkeys(FAILURES, True), "brokers": 1}
-ONCE: Mapping[str, Any] = {"elections": 1, "updates": 1, "registrations": 1}
+ONCE: Mapping[str, Any] = {"elections": 1, "state_writes": 1, "registrations": 1}
 TWICE_REGISTERED: Mapping[str, Any] = {**ONCE, "registrations": 2}
 
 
@@ -61,7 +61,10 @@ class TakesItForItsOwn(OnePartitionController):
     def check_registration(self, me: ControllerProcess) -> Answer:
         node = self.zookeeper.state.nodes.get(self.registration)
         if me.registration is None and node is not None and node.owner is None:
-            return Answer(me.to(Do.DeleteRegistration, Do.RegisterBroker, *me.doing[1:]), "taken for its own")
+            return Answer(
+                me.with_steps(ControllerStep.DeleteRegistration, ControllerStep.RegisterBroker, *me.agenda[1:]),
+                "taken for its own",
+            )
         return OnePartitionController.check_registration(self, me)
 
 
@@ -95,7 +98,7 @@ def test_engines_agree() -> None:
 class TakesItForAMove(OnePartitionController):
     """A fence, or an increment, that finds no /controller_epoch is taken for the sign of another controller."""
 
-    mistaken: Do
+    mistaken: ControllerStep
 
     def _refused(self, me: ControllerProcess) -> Refused | None:
         refused = super()._refused(me)
@@ -106,19 +109,19 @@ class TakesItForAMove(OnePartitionController):
 class OfTheElection(TakesItForAMove):
     """The one of the election."""
 
-    mistaken = Do.RegisterController
+    mistaken = ControllerStep.RegisterController
 
 
 class OfTheWrite(TakesItForAMove):
     """That of a partition's state."""
 
-    mistaken = Do.UpdateLeaderAndIsr
+    mistaken = ControllerStep.UpdateLeaderAndIsr
 
 
 class OfTheEnd(TakesItForAMove):
     """That of the end of a failover."""
 
-    mistaken = Do.DeletePreferredElection
+    mistaken = ControllerStep.DeletePreferredElection
 
 
 class FailsWithoutEpoch(OnePartitionController):
@@ -135,7 +138,7 @@ class CountsOn(OnePartitionController):
 
     def check_epoch(self, me: ControllerProcess) -> Answer:
         answer = OnePartitionController.check_epoch(self, me)
-        counted = answer.controller.knows(epoch_zk_version=me.context.epoch_zk_version + 1)
+        counted = answer.controller.with_context(epoch_zk_version=me.context.epoch_zk_version + 1)
         return answer._replace(controller=counted) if answer.failover else answer
 
 

@@ -58,7 +58,7 @@ def test_a_step_that_is_not_the_next(kafka: Harness) -> None:
 
 def test_a_leader_that_tells_who_does_not_watch(kafka: Harness) -> None:
     """A broker that is not controller is not told of an ISR."""
-    answer = kafka.run(Task(1, [*UP, {"action": "announce_isr", "broker": 0}]))
+    answer = kafka.run(Task(1, [*UP, {"action": "notify_isr_change", "broker": 0}]))
     assert answer.error == "the broker does not watch the children of /isr_change_notification"
 
 

@@ -14,7 +14,7 @@ import pytest
 from statemachines.broker.in_sync_replicas import UNKNOWN_OFFSET, may_expire
 from statemachines.broker.log.leader_epochs import EpochEndOffset, LeaderEpochs
 from statemachines.broker.log.truncation import diverging_epoch
-from statemachines.changes.receiving import EXPIRE_UNASSIGNED
+from statemachines.changes.receiving import SHRINK_WITH_UNASSIGNED
 from statemachines.changes.truncating import LOG_START_FIRST, SKIP_DIVERGING_FETCH
 from statemachines.messages.control_requests import LeaderAndIsrPartitionState, LeaderAndIsrRequest
 from statemachines.messages.errors import Errors
@@ -166,7 +166,7 @@ def test_a_member_that_is_none_of_its_replicas(receivers: Receivers, release: st
         ((*_, after),) = seen(receivers(release), [case])
         looked_at = []
         for name in after["led"]:
-            if not may_expire(isrs[name], BROKER, replicas, EXPIRE_UNASSIGNED.at(release)):
+            if not may_expire(isrs[name], BROKER, replicas, SHRINK_WITH_UNASSIGNED.at(release)):
                 break
             looked_at.append(name)
         assert after["asked"] == {name: [BROKER] for name in looked_at}

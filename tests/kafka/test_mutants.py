@@ -41,13 +41,13 @@ MENDED: Final = {"clear_batch": True, "elect_if_created": True, "preferred_elect
 FAILURES: Final = ControllerLife(
     brokers=1,
     **dict.fromkeys(("ghost_check", "resign_on_move", "elect_if_none"), True),
-    **dict.fromkeys(("crashes", "expiries", "lost_replies", "disconnections", "receives"), False),
+    **dict.fromkeys(("crashes", "expiries", "lost_replies", "disconnections", "receiving_broker"), False),
 )
-DEATHS: Final = Partitions(**MENDED, max_deaths=1, moves=0, shutdowns=False)
-FAILOVERS: Final = Partitions(**MENDED, max_deaths=0, isr_changes=0, shutdowns=False)
-ISR_CHANGES: Final = Partitions(**MENDED, max_deaths=0, moves=0)
-DELETIONS: Final = TopicDeletion(clear_batch=True, brokers=1, max_deaths=0)
-REQUESTS: Final = ControlRequests(max_deaths=0, moves=0, lost_replies=False)
+DEATHS: Final = Partitions(**MENDED, max_crashes=1, controller_changes=0, shutdowns=False)
+FAILOVERS: Final = Partitions(**MENDED, max_crashes=0, isr_changes=0, shutdowns=False)
+ISR_CHANGES: Final = Partitions(**MENDED, max_crashes=0, controller_changes=0)
+DELETIONS: Final = TopicDeletion(clear_batch=True, brokers=1, max_crashes=0)
+REQUESTS: Final = ControlRequests(max_crashes=0, controller_changes=0, lost_replies=False)
 
 TABLE: Final[Sequence[tuple[type[Any], Specification, str]]] = [
     # election
@@ -59,10 +59,10 @@ TABLE: Final[Sequence[tuple[type[Any], Specification, str]]] = [
     (TellsOfBrokersAfterLeaders, REQUESTS, "replicas_follow"),
     # resignation
     (StaysInOffice, FAILURES, "active_has_node"),
-    (KeepsItsContext, DELETIONS, "waits_for_something"),
+    (KeepsItsContext, DELETIONS, "deletion_waits_for_reason"),
     # ISRs
     (ForgetsTheIsrThatItWrote, ISR_CHANGES, "cache_fresh"),
-    (FindsEveryReplicaEligible, ISR_CHANGES, "not_eligible"),
+    (FindsEveryReplicaEligible, ISR_CHANGES, "isr_member_ineligible"),
 ]
 """A mutant, a system that tells it, and the property that breaks there, or the witness that is not met any more."""
 

@@ -24,7 +24,7 @@ from statemachines.releases import Release, line_of
 from tests.kafka.conftest import RELEASE, ControlPlanes
 from tests.spec.systems.test_partitions import CountsAhead, mutant
 
-FEW: Mapping[str, Any] = {"creation": False, "max_deaths": 1}
+FEW: Mapping[str, Any] = {"topic_creation": False, "max_crashes": 1}
 """A topic is there from the beginning, and one broker dies."""
 
 
@@ -79,7 +79,7 @@ def test_whatever_is_compared_is_noticed(control_plane: KafkaSteps) -> None:
     """That one thing less is said of anything that is compared is a deviation, along a path that has it all."""
     model = Model(of(RELEASE, **FEW))
     following = Following(model)
-    task = following.task_along(along(model, "moved_and_goes_on"))
+    task = following.task_along(along(model, "controller_moved_and_goes_on"))
     [(_, answer)] = control_plane.runs([task])
     assert deviation_in(following.mapping, task, answer) is None
     names = {name for specified in task.specified for name in specified}
@@ -104,7 +104,13 @@ def along(model: Model, shown: str) -> Path:
 @pytest.mark.parametrize("release", [RELEASE, "2.8.2"])
 def test_a_lost_answer_to_a_leader(control_planes: ControlPlanes, release: str) -> None:
     """K10: Kafka's controller does not know the ISR that it wrote, and answers the leader that it did not."""
-    constants = {"creation": False, "max_deaths": 0, "moves": 0, "shutdowns": False, "preferred_elections": False}
+    constants = {
+        "topic_creation": False,
+        "max_crashes": 0,
+        "controller_changes": 0,
+        "shutdowns": False,
+        "preferred_elections": False,
+    }
     model = Model(of(release, **constants, lost_replies=True))
     following = Following(model)
     task = following.task_along(along(model, "cache_fresh"))
@@ -118,9 +124,18 @@ def test_a_lost_answer_to_a_leader(control_planes: ControlPlanes, release: str) 
 
 def test_a_leader_that_shuts_down_is_not_eligible(control_plane: KafkaSteps) -> None:
     """INELIGIBLE_REPLICA, since 3.3: nothing is written, and no follower joins its ISR."""
-    model = Model(of(RELEASE, creation=False, max_deaths=0, moves=0, preferred_elections=False, isr_changes=2))
+    model = Model(
+        of(
+            RELEASE,
+            topic_creation=False,
+            max_crashes=0,
+            controller_changes=0,
+            preferred_elections=False,
+            isr_changes=2,
+        )
+    )
     following = Following(model)
-    task = following.task_along(along(model, "leader_is_not_eligible"))
+    task = following.task_along(along(model, "leader_ineligible"))
     [(_, answer)] = control_plane.runs([task])
     assert deviation_in(following.mapping, task, answer) is None
 
@@ -150,7 +165,7 @@ def test_what_does_not_come(control_plane: KafkaSteps) -> None:
         {"unclean": True},
         {"lost_replies": True},
         {"unclean_elections": True},
-        {"partitions": 2, "creation": False},
+        {"partitions": 2, "topic_creation": False},
     ],
     ids=["clean", "unclean", "answers are lost", "administrators elect uncleanly", "two partitions"],
 )

@@ -26,7 +26,7 @@ from spec.kafka.wire import RequestFrame
 from spec.language import Step
 from spec.language.errors import UsageError
 from spec.systems.controller import ClusterAtWork, ControllerLife
-from statemachines.controller.agenda import Do
+from statemachines.controller.agenda import ControllerStep
 from statemachines.releases import Release
 
 COMMAND = str(Path(sys.executable).with_name("kafkaspec"))
@@ -62,7 +62,7 @@ def test_k1_happens(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.startswith("K1 on Kafka 3.9.1 (ZooKeeper 3.8.4, Java ")
     in_order = [
-        *("Its specification: somebody_is_controller is violated, in 15 states", "2  start(broker=0)"),
+        *("Its specification: controller_exists is violated, in 15 states", "2  start(broker=0)"),
         *("8  register_controller(broker=0", "broker 0 asks multi: create /controller, setData /controller_epoch"),
         *("broker 0 hears NodeCreated /controller", "9  operator_deletes_controller()"),
         *("13  handle_event(broker=0)   ControllerChange", "14  watch_controller(broker=0)"),
@@ -201,8 +201,8 @@ def test_kafka_goes_another_way() -> None:
 class Mute(ControllerLife):
     """Brokers do not ask who is controller."""
 
-    def can_ask(self, s: ClusterAtWork, broker: int, do: Do) -> bool:
-        return do is not Do.MaybeResign and super().can_ask(s, broker, do)
+    def can_ask(self, s: ClusterAtWork, broker: int, do: ControllerStep) -> bool:
+        return do is not ControllerStep.MaybeResign and super().can_ask(s, broker, do)
 
 
 @pytest.mark.long

@@ -368,7 +368,7 @@ class StopsOneByOne(ControllerBrokerRequestBatch):
     """Replicas that keep their logs stop one by one, too, as in 1.1."""
 
     def _parted(self, states: Any) -> Any:
-        self.design = self.design._replace(group_stop=Stops.behind_empty)
+        self.design = self.design._replace(stop_replica_grouping=Stops.behind_empty)
         return super()._parted(states)
 
 

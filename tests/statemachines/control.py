@@ -12,7 +12,7 @@ from statemachines.controller.kafka_zk_client import ZkRequest, retry_requests_u
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import BatchState, ControllerBrokerRequestBatch
-from statemachines.controller.state_change import FailedStateChange, Handled, Processed, StateMachine
+from statemachines.controller.state_change import ChangeDone, EventDone, FailedStateChange, StateMachine
 from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,
@@ -143,11 +143,13 @@ class Cluster:
     # What is done.
 
     @overload
-    def drive(self, machine: StateMachine[C, Handled], change: C | Handled, *how: Any, **named: Any) -> Handled: ...
+    def drive(
+        self, machine: StateMachine[C, ChangeDone], change: C | ChangeDone, *how: Any, **named: Any
+    ) -> ChangeDone: ...
     @overload
     def drive(
-        self, machine: StateMachine[C, Processed], change: C | Processed, *how: Any, **named: Any
-    ) -> Processed: ...
+        self, machine: StateMachine[C, EventDone], change: C | EventDone, *how: Any, **named: Any
+    ) -> EventDone: ...
     def drive(
         self,
         machine: StateMachine[Any, Any],
@@ -165,7 +167,7 @@ class Cluster:
                 the connection is lost.
         """
         number = 0
-        while not isinstance(change, Handled | Processed):
+        while not isinstance(change, ChangeDone | EventDone):
             (before or {}).get(number, lambda: None)()
             requests: tuple[ZkRequest, ...] = machine.requests(change)
             lost = (lose or {}).get(number, (None, None))
@@ -177,14 +179,14 @@ class Cluster:
 
     def become(
         self, target: PartitionState, *partitions: TopicPartition, strategy: Any = None, **interference: Any
-    ) -> Handled:
+    ) -> ChangeDone:
         """Partitions change their states."""
         change = self.partitions.handle_state_changes(partitions, target, strategy)
         return self.drive(self.partitions, change, **interference)
 
     def replicas_become(
         self, target: ReplicaState, *replicas: tuple[TopicPartition, int], **interference: Any
-    ) -> Handled:
+    ) -> ChangeDone:
         """Replicas change their states."""
         these = [PartitionAndReplica(*replica) for replica in replicas]
         return self.drive(self.replicas, self.replicas.handle_state_changes(these, target), **interference)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from statemachines.controller.agenda import Agenda, Do
+from statemachines.controller.agenda import Agenda, ControllerStep
+from statemachines.controller.controller_process import ControllerProcess, OnePartitionContext
 from statemachines.controller.design import Design, Election, Threads
-from statemachines.controller.failover import failover, requests
-from statemachines.controller.process import ControllerProcess, OnePartitionContext
+from statemachines.controller.failover import failover, steps_of
 
 
 def without_fixes_of_2_2(
@@ -20,18 +20,18 @@ def without_fixes_of_2_2(
 
 DESIGNS: Final = {
     "0.10": without_fixes_of_2_2(
-        Election.cas_swallowed, Threads.lock, fence_zk=False, failover=requests(failover("0.10.2"))
+        Election.cas_swallowed, Threads.lock, fence_zk=False, failover=steps_of(failover("0.10.2"))
     ),
     "1.0": without_fixes_of_2_2(
-        Election.cas_swallowed, Threads.queue, fence_zk=False, failover=requests(failover("1.0"))
+        Election.cas_swallowed, Threads.queue, fence_zk=False, failover=steps_of(failover("1.0"))
     ),
-    "2.0": without_fixes_of_2_2(Election.cas_checked, fence_zk=False, failover=requests(failover("2.0"))),
-    "2.1": without_fixes_of_2_2(failover=requests(failover("2.1"))),
+    "2.0": without_fixes_of_2_2(Election.cas_checked, fence_zk=False, failover=steps_of(failover("2.0"))),
+    "2.1": without_fixes_of_2_2(failover=steps_of(failover("2.1"))),
 }
 """How generations do it, as long as no reply is lost."""
 
 
-def at(*doing: Do, session: int = 0, **known: Any) -> ControllerProcess:
+def at(*doing: ControllerStep, session: int = 0, **known: Any) -> ControllerProcess:
     """A broker about to do this, of which this is known, or which knows this."""
     return but_for(ControllerProcess(Agenda(doing), session), **known)
 
@@ -39,4 +39,4 @@ def at(*doing: Do, session: int = 0, **known: Any) -> ControllerProcess:
 def but_for(me: ControllerProcess, **known: Any) -> ControllerProcess:
     """The same broker, but for these fields of its process or of its context."""
     of_context = {name: known.pop(name) for name in OnePartitionContext._fields if name in known}
-    return me._replace(**known).knows(**of_context)
+    return me._replace(**known).with_context(**of_context)

@@ -6,24 +6,24 @@ from typing import Any
 
 import pytest
 
+from statemachines.controller.controller_process import Answer, ControllerProcess
 from statemachines.controller.design import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
     MAYBE_RESIGN,
     STARTUP,
+    ControllerStep,
     Design,
-    Do,
     Election,
     PartitionStateEpoch,
     Threads,
     least_failover,
 )
-from statemachines.controller.failover import failover, requests
+from statemachines.controller.failover import failover, steps_of
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.process import Answer, ControllerProcess
 from statemachines.controller.registration import Request
-from statemachines.controller.threads import TOLD, ControllerEvent, Queued
+from statemachines.controller.threads import WATCH_EVENTS, ControllerEvent, Queued
 from statemachines.zookeeper.server import EventType, ZooKeeper
 from tests.statemachines.controllers import at, without_fixes_of_2_2
 
@@ -78,7 +78,7 @@ def set_up() -> ZooKeeper:
 
 def whole(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> OnePartitionController:
     """The controller of a broker that looks again, and whose failover is a whole one."""
-    design = RELEASE[release]._replace(failover=requests(failover(release)), looks_again=True)
+    design = RELEASE[release]._replace(failover=steps_of(failover(release)), looks_again=True)
     return OnePartitionController(design._replace(**changes), zookeeper, broker)
 
 
@@ -95,72 +95,72 @@ def heard(release: str, *events: Queued) -> dict[str, Any]:
 
 def told(release: str, *kinds: EventType) -> dict[str, Any]:
     """What its watches have told a broker, and it has not handled yet."""
-    return heard(release, *(Queued(TOLD[RELEASE[release].threads][kind]) for kind in kinds))
+    return heard(release, *(Queued(WATCH_EVENTS[RELEASE[release].threads][kind]) for kind in kinds))
 
 
 CREATED, DELETED, CHILDREN = EventType.NodeCreated, EventType.NodeDeleted, EventType.NodeChildrenChanged
 
-STEPS: dict[Do, Request[OnePartitionController]] = {
-    Do.RegisterBroker: OnePartitionController.register_broker,
-    Do.CheckRegistration: OnePartitionController.check_registration,
-    Do.DeleteRegistration: OnePartitionController.delete_registration,
-    Do.WatchController: OnePartitionController.watch_controller,
-    Do.MaybeResign: OnePartitionController.maybe_resign,
-    Do.GetControllerId: OnePartitionController.get_controller_id,
-    Do.Elect: OnePartitionController.elect,
-    Do.CreateController: OnePartitionController.create_controller,
-    Do.ReadEpoch: OnePartitionController.read_epoch,
-    Do.IncrementEpoch: OnePartitionController.increment_epoch,
-    Do.RegisterController: OnePartitionController.register_controller,
-    Do.CheckController: OnePartitionController.check_controller,
-    Do.CheckEpoch: OnePartitionController.check_epoch,
-    Do.WatchBrokers: OnePartitionController.watch_brokers,
-    Do.ReadBrokers: OnePartitionController.read_brokers,
-    Do.ReadStates: OnePartitionController.read_states,
-    Do.ReadPartitionState: OnePartitionController.read_partition_state,
-    Do.UpdateLeaderAndIsr: OnePartitionController.update_leader_and_isr,
-    Do.DeletePreferredElection: OnePartitionController.delete_preferred_election,
-    Do.MoveController: OnePartitionController.move_controller,
-    Do.DeleteController: OnePartitionController.delete_controller,
+STEPS: dict[ControllerStep, Request[OnePartitionController]] = {
+    ControllerStep.RegisterBroker: OnePartitionController.register_broker,
+    ControllerStep.CheckRegistration: OnePartitionController.check_registration,
+    ControllerStep.DeleteRegistration: OnePartitionController.delete_registration,
+    ControllerStep.WatchController: OnePartitionController.watch_controller,
+    ControllerStep.MaybeResign: OnePartitionController.maybe_resign,
+    ControllerStep.GetControllerId: OnePartitionController.get_controller_id,
+    ControllerStep.Elect: OnePartitionController.elect,
+    ControllerStep.CreateController: OnePartitionController.create_controller,
+    ControllerStep.ReadEpoch: OnePartitionController.read_epoch,
+    ControllerStep.IncrementEpoch: OnePartitionController.increment_epoch,
+    ControllerStep.RegisterController: OnePartitionController.register_controller,
+    ControllerStep.CheckController: OnePartitionController.check_controller,
+    ControllerStep.CheckEpoch: OnePartitionController.check_epoch,
+    ControllerStep.WatchBrokers: OnePartitionController.watch_brokers,
+    ControllerStep.ReadBrokers: OnePartitionController.read_brokers,
+    ControllerStep.ReadStates: OnePartitionController.read_states,
+    ControllerStep.ReadPartitionState: OnePartitionController.read_partition_state,
+    ControllerStep.UpdateLeaderAndIsr: OnePartitionController.update_leader_and_isr,
+    ControllerStep.DeletePreferredElection: OnePartitionController.delete_preferred_election,
+    ControllerStep.MoveController: OnePartitionController.move_controller,
+    ControllerStep.DeleteController: OnePartitionController.delete_controller,
 }
 
 
 def next_of(controller: OnePartitionController, me: ControllerProcess) -> Answer:
     """It makes its next request."""
-    return STEPS[me.doing[0]](controller, me)
+    return STEPS[me.agenda[0]](controller, me)
 
 
 def beside(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
     """ZkEventThread makes its next request."""
-    after = next_of(controller, me.beside()).controller
-    return after if after.session is None else after.beside()
+    after = next_of(controller, me.as_zk_event_thread()).controller
+    return after if after.session is None else after.as_zk_event_thread()
 
 
-def until(do: Do, controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
+def until(do: ControllerStep, controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
     """It makes its requests, until this is the next."""
-    while me.doing and not me.about_to(do):
+    while me.agenda and not me.about_to(do):
         me = next_of(controller, me).controller
     return me
 
 
 def run(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
     """It makes its requests, as long as there are any."""
-    while me.doing and me.doing[0] in STEPS:
+    while me.agenda and me.agenda[0] in STEPS:
         me = next_of(controller, me).controller
     return me
 
 
 def hear(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
     """ZkEventThread does what it has been told, until it has nothing left to do."""
-    while me.posted or me.listening:
-        me = beside(controller, me) if me.listening else controller.listen(me).controller
+    while me.posted or me.listener_agenda:
+        me = beside(controller, me) if me.listener_agenda else controller.listen(me).controller
     return me
 
 
 def settle(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
     """It does all that there is to do, the controller's thread before the other."""
     me = run(controller, me)
-    while me.queue or me.posted or me.listening:
+    while me.queue or me.posted or me.listener_agenda:
         me = controller.handle(me).controller if me.queue else hear(controller, me)
         me = run(controller, me)
     return me
@@ -168,14 +168,14 @@ def settle(controller: OnePartitionController, me: ControllerProcess) -> Control
 
 def elected(zookeeper: ZooKeeper, broker: int, release: str = "2.1", **changes: Any) -> ControllerProcess:
     """A broker that was elected and is about to do its work."""
-    me = at(Do.WatchController, Do.Elect, session=broker)
-    return until(Do.ReadPartitionState, short(zookeeper, broker, release, **changes), me)
+    me = at(ControllerStep.WatchController, ControllerStep.Elect, session=broker)
+    return until(ControllerStep.ReadPartitionState, short(zookeeper, broker, release, **changes), me)
 
 
 def in_failover(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> ControllerProcess:
     """A broker whose epoch is fixed, and which is about to read who is alive."""
-    me = at(Do.WatchController, Do.Elect, session=broker)
-    return until(Do.ReadBrokers, whole(zookeeper, broker, release, **changes), me)
+    me = at(ControllerStep.WatchController, ControllerStep.Elect, session=broker)
+    return until(ControllerStep.ReadBrokers, whole(zookeeper, broker, release, **changes), me)
 
 
 def in_office(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> ControllerProcess:
@@ -193,13 +193,13 @@ def owner(zookeeper: ZooKeeper) -> Any:
     return zookeeper.get(None, CONTROLLER)[0] if zookeeper.exists(None, CONTROLLER) is not None else None
 
 
-def never(design: Design) -> set[tuple[Do, ...]]:
+def never(design: Design) -> set[tuple[ControllerStep, ...]]:
     """What is left of a row and never seen: where there is nothing more to do, or another generation would do it."""
-    rows: set[tuple[Do, ...]] = {(Do.Started,), (Do.Serve,)}
+    rows: set[tuple[ControllerStep, ...]] = {(ControllerStep.Started,), (ControllerStep.Serve,)}
     if design.threads is not Threads.barrier:
         rows.add(MAYBE_RESIGN)
     if not design.skip_if_self:
-        rows.add((Do.GetControllerId, Do.Elect))
+        rows.add((ControllerStep.GetControllerId, ControllerStep.Elect))
     if design.ephemeral_owner_check:
-        rows.add((Do.DeleteRegistration, *STARTUP[Threads.barrier][1:]))
+        rows.add((ControllerStep.DeleteRegistration, *STARTUP[Threads.barrier][1:]))
     return rows

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from statemachines.controller.calls import Call, Processing
+from statemachines.controller.calls import Call, EventWaiting
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import BROKER_IDS, registration
@@ -19,7 +19,7 @@ from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retr
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.controller.state_change import Processed
+from statemachines.controller.state_change import EventDone
 from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrRequest,
@@ -159,7 +159,7 @@ class EventCluster(Cluster):
 
     # What the controller does.
 
-    def take_over(self, **interference: Any) -> Processed:
+    def take_over(self, **interference: Any) -> EventDone:
         """The controller has been elected."""
         return self.process("on_controller_failover", **interference)
 
@@ -169,15 +169,15 @@ class EventCluster(Cluster):
         *arguments: Any,
         before: Mapping[int, Callable[[], object]] | None = None,
         lose: Mapping[int, tuple[int, int]] | None = None,
-    ) -> Processed:
+    ) -> EventDone:
         """An event is processed, to its end; see `Cluster.drive`."""
-        processing: Processing | Processed = self.controller.process(Call(method, arguments))
+        processing: EventWaiting | EventDone = self.controller.process(Call(method, arguments))
         return self.drive(self.controller, processing, before, lose)
 
     def steps(self, method: str, *arguments: Any) -> Iterator[Callable[[], object]]:
         """An event is processed batch by batch: each is something that is done, or not."""
         processing = self.controller.process(Call(method, arguments))
-        while isinstance(processing, Processing):
+        while isinstance(processing, EventWaiting):
             requests = self.controller.requests(processing)
             responses: list[ZkResponse] = []
             yield partial(self._serve, requests, responses)
@@ -197,7 +197,7 @@ class EventCluster(Cluster):
         self.log.clear()
         self.channels.said.clear()
 
-    def deleted(self, broker: int, *partitions: TopicPartition, error: Errors = Errors.NONE) -> Processed:
+    def deleted(self, broker: int, *partitions: TopicPartition, error: Errors = Errors.NONE) -> EventDone:
         """A broker answers StopReplica."""
         errors = tuple((partition, error) for partition in partitions)
         return self.process("process_topic_deletion_stop_replica_response_received", broker, Errors.NONE, errors)

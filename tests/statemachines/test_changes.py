@@ -138,10 +138,10 @@ def test_the_newest_release_is_what_is_taken_without_one() -> None:
 @rows(
     "recorded, before, first",
     [
-        (elections.REINIT_ONLY_IF_DEAD, "2.7.2", "2.8.0"),
-        (elections.REINIT_ONLY_IF_DEAD, "3.0.0", "3.0.1"),
+        (elections.REINIT_ONLY_IF_EXPIRED, "2.7.2", "2.8.0"),
+        (elections.REINIT_ONLY_IF_EXPIRED, "3.0.0", "3.0.1"),
         (control.REBALANCE_TOGETHER, "2.0.0", "2.0.1"),
-        (control.COUNT_ONCE, "3.2.0", "3.2.1"),
+        (control.ALLOW_REQUEUED_DELETION, "3.2.0", "3.2.1"),
         (receiving.STOP_AT_SAME_EPOCH, "3.4.0", "3.4.1"),
         (truncating.JOIN_AT_EPOCH_START, "2.0.0", "2.0.1"),
     ],

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from election import InvalidBrokers, InvalidPartitions, InvalidReplicationFactor
 from statemachines import Cluster
 from statemachines.broker.kafka_server import AskController
-from statemachines.cluster import NoRest
+from statemachines.cluster import NotSettled
 from statemachines.cluster_controller import ClusterController
 from statemachines.cluster_history import Effect, Elected, Failed, Written, unclean_elections
-from statemachines.cluster_steps import ControllerStep, ShutDownStep, TakeRequest
+from statemachines.cluster_steps import AdvanceController, AdvanceShutdown, TakeRequest
 from statemachines.controller.design import BROKER_IDS
 from statemachines.controller.replica_leader_election import ElectionType
 from statemachines.controller.state_change import FailedStateChange, StateChangeFailure
@@ -82,12 +82,12 @@ def test_what_a_controller_writes_that_has_been_replaced_is_refused() -> None:
     cluster = with_topic()
     cluster.create_topic("u", {0: (3, 1)})
     cluster.step(
-        next(each for each in cluster.steps() if each == ControllerStep(1, cluster.controllers[1].next_step))
+        next(each for each in cluster.steps() if each == AdvanceController(1, cluster.controllers[1].next_step))
     )
     cluster.fail_over()
     for broker in (2, 1):
-        while any(isinstance(each, ControllerStep) and each.broker == broker for each in cluster.steps()):
-            cluster.step(ControllerStep(broker, cluster.controllers[broker].next_step))
+        while any(isinstance(each, AdvanceController) and each.broker == broker for each in cluster.steps()):
+            cluster.step(AdvanceController(broker, cluster.controllers[broker].next_step))
     assert Failed("process_topic_change was cut short: ControllerMoved") in cluster.history
     assert not cluster.controllers[1].active
 
@@ -526,10 +526,10 @@ def test_who_is_controller_again_meets_what_it_left_in_a_batch() -> None:
     its = cluster.controllers[1]
     batch = its.events.replica_state_machine.batch
     while not (batch.state.stop_replica and writes(its)):
-        its.go_on()
+        its.advance()
     cluster.fail_over()
     while not cluster.controllers[2].active or cluster.controllers[2].is_busy:
-        cluster.controllers[2].go_on()
+        cluster.controllers[2].advance()
     cluster.settle()
     assert batch.state.stop_replica
     cluster.fail_over()
@@ -548,7 +548,7 @@ def test_a_session_may_end_between_any_two_steps(release: str) -> None:
         cluster = Cluster((1, 2, 3), release)
         cluster.create_topic("t", {0: (1, 2)})
         for _ in range(steps):
-            cluster.controllers[1].go_on()
+            cluster.controllers[1].advance()
         cluster.expire_session(1)
         cluster.settle()
         assert cluster.zookeeper.children(None, BROKER_IDS)[0] == {"1", "2", "3"}, steps
@@ -560,7 +560,7 @@ def test_a_broker_that_stops_does_not_wait_for_one_that_is_gone() -> None:
     cluster = with_topic()
     cluster.shut_down(2)
     while not isinstance(cluster.brokers[2].shutdown, AskController):
-        cluster.step(next(step for step in cluster.steps() if isinstance(step, ShutDownStep)))
+        cluster.step(next(step for step in cluster.steps() if isinstance(step, AdvanceShutdown)))
     cluster.crash(1)
     cluster.settle()
     assert cluster.live == {3}
@@ -585,7 +585,7 @@ def test_a_cluster_in_which_no_controller_can_take_over_says_that_it_comes_to_no
     cluster.crash(1, 2, 3)
     cluster.zookeeper.create(None, delete_topics_topic_path("gone"))
     cluster.restart(1, 2, 3)
-    with pytest.raises(NoRest, match="controllers followed each other"):
+    with pytest.raises(NotSettled, match="controllers followed each other"):
         cluster.settle()
 
 
@@ -680,7 +680,7 @@ def test_a_step_is_of_its_kind() -> None:
     cluster.crash(1)
     of_controller = cluster.steps()[0]
     with pytest.raises(ValueError, match="that cannot happen now"):
-        cluster.step(ShutDownStep(*of_controller))
+        cluster.step(AdvanceShutdown(*of_controller))
 
 
 # Whatever it is asked.
@@ -700,7 +700,7 @@ BROKER = st.integers(1, 4) | ANYTHING
 REPLICAS = st.lists(st.integers(0, 5), max_size=3) | ANYTHING
 PARTITION = st.tuples(NAMES, st.integers(-1, 2))
 TOPIC = NAMES | ANYTHING
-STEP: st.SearchStrategy[Any] = st.builds(ControllerStep, BROKER, st.just("NodeChildrenChanged /brokers/topics"))
+STEP: st.SearchStrategy[Any] = st.builds(AdvanceController, BROKER, st.just("NodeChildrenChanged /brokers/topics"))
 ARGUMENTS: dict[str, st.SearchStrategy[tuple[Any, ...]]] = {
     "crash": st.lists(BROKER, max_size=3).map(tuple),
     "restart": st.lists(BROKER, max_size=3).map(tuple),

@@ -15,15 +15,15 @@ from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.zk_alter_partition_manager import ZkAlterPartitionManager
 from statemachines.cluster_history import Elected, Failed, unclean_elections
-from statemachines.cluster_steps import ShutDownStep
+from statemachines.cluster_steps import AdvanceShutdown
 from statemachines.controller import failover as stages
 from statemachines.controller.alter_partition import AlterPartitionProcessor
 from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.controller_process import ControllerProcess
 from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH
 from statemachines.controller.election import ElectingController
 from statemachines.controller.failover import Stage
 from statemachines.controller.partition_state_machine import PartitionStateMachine
-from statemachines.controller.process import ControllerProcess
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica
 from statemachines.zookeeper.tree import Operation, SetData
@@ -122,7 +122,7 @@ def no_replica_joins_a_leader_that_goes(_: Kind) -> None:
     """So it goes with what it leads, since 3.3 [INELIGIBLE_REPLICA]."""
     cluster, logs = behind()
     cluster.shut_down(1)
-    while ShutDownStep(1, "Backoff") not in cluster.steps():
+    while AdvanceShutdown(1, "Backoff") not in cluster.steps():
         cluster.step(cluster.steps()[0])
     logs.replicas.clear()
     cluster.settle()

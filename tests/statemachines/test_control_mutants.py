@@ -21,7 +21,7 @@ from statemachines.controller.partition_state_machine import (
 )
 from statemachines.controller.replica_state_machine import ReplicaStateChange, ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.controller.state_change import Handled
+from statemachines.controller.state_change import ChangeDone
 from statemachines.controller.zk_state_machine import PartitionUpdate, StateChange
 from statemachines.messages.control_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
@@ -429,7 +429,7 @@ class RetriesEverything(PartitionStateMachine):
 
     def _written(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
         step = super()._written(change, responses)
-        return step if isinstance(step, Handled) else step._replace(asking=change.asking, results=())
+        return step if isinstance(step, ChangeDone) else step._replace(asking=change.asking, results=())
 
 
 class GivesUpAfterAConflict(PartitionStateMachine):
@@ -437,7 +437,7 @@ class GivesUpAfterAConflict(PartitionStateMachine):
 
     def _written(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
         step = super()._written(change, responses)
-        return step if isinstance(step, Handled) else self._hold_elections(step, ())
+        return step if isinstance(step, ChangeDone) else self._hold_elections(step, ())
 
 
 class TrustsNewerControllers(PartitionStateMachine):

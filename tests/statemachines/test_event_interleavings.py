@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from statemachines.controller.calls import Call, EventFailure, Processing
+from statemachines.controller.calls import Call, EventFailure, EventWaiting
 from statemachines.controller.context import ControllerContext, InMemoryContext
 from statemachines.controller.design import registration
 from statemachines.controller.event_processor import ControllerEventProcessor
@@ -37,7 +37,7 @@ class Frozen(NamedTuple):
     """How often brokers have been registered, which are their epochs."""
     context: tuple[Any, ...]
     batches: tuple[Any, ...]
-    processing: Processing | None = None
+    processing: EventWaiting | None = None
     """The event that is being processed."""
     queued: bool = False
     """/brokers/ids has changed since it was looked at."""
@@ -98,7 +98,7 @@ class Thawed:
 
     def after(self, step: Any) -> Frozen:
         """The event goes on; where the controller has moved it is forgotten."""
-        if isinstance(step, Processing):
+        if isinstance(step, EventWaiting):
             return self.freeze(processing=step)
         assert step.failure in (None, EventFailure.ControllerMoved)
         assert self.value.moved or step.failure is None
@@ -117,7 +117,7 @@ def beginning() -> Frozen:
         cluster.zookeeper.create(None, registration(broker))
     cluster.zookeeper.create(None, "/brokers/topics/t", TopicAssignment(((0, ReplicaAssignment(BROKERS)),)))
     step: Any = cluster.controller.process(Call("on_controller_failover"))
-    while isinstance(step, Processing):
+    while isinstance(step, EventWaiting):
         requests = cluster.controller.requests(step)
         step = cluster.controller.answered(step, retry_requests_until_connected(cluster.zookeeper, None, requests))
     assert step.failure is None

@@ -12,7 +12,7 @@ from typing import Any
 from election.ids import BrokerEpoch, BrokerId
 from statemachines.controller.calls import Call, Callback, Calls, EventFailure, call
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.state_change import Processed
+from statemachines.controller.state_change import EventDone
 from statemachines.messages.errors import Errors
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
@@ -64,7 +64,7 @@ def answers_what_is_still_led(processor: Processor) -> None:
     """A broker that leads what no other can is not let go."""
     cluster = started(processor)
     cluster.leader_writes(T0, (1,))
-    assert cluster.process("process_controlled_shutdown", 1) == Processed((T0,))
+    assert cluster.process("process_controlled_shutdown", 1) == EventDone((T0,))
 
 
 def takes_the_dead_out_of_isrs(processor: Processor) -> None:
@@ -396,7 +396,7 @@ class DoesNotWaitForTheIsr(ControllerEventProcessor):
     """A partition has moved as soon as that has begun."""
 
     def _are_in_isr(self, states: Any, replicas: tuple[BrokerId, ...], following: Call) -> Calls:
-        return (following.given(True),)
+        return (following.with_answer(True),)
 
 
 class ExpectsNoOtherElection(ControllerEventProcessor):

@@ -75,7 +75,7 @@ def clean_election(cluster: Turbulence) -> None:
             assert new.leader in (NO_LEADER, old.leader, *old.isr)
 
 
-def live_set(cluster: Turbulence) -> None:
+def live_brokers_known(cluster: Turbulence) -> None:
     """C10: the controller knows which brokers are registered, and since when."""
     registered = {broker: cluster.zookeeper.get(None, registration(broker))[1].czxid for broker in cluster.sessions}
     assert cluster.context.state.live_broker_epochs == registered
@@ -138,7 +138,7 @@ ALWAYS: Sequence[Rule] = (
     leader_epoch_monotone,
     one_leader_per_epoch,
     clean_election,
-    live_set,
+    live_brokers_known,
     cache_not_ahead,
     online_has_live_leader,
     batch_empty,

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from statemachines.controller.agenda import Do
-from statemachines.controller.calls import EventFailure, Processing
+from statemachines.controller.agenda import ControllerStep
+from statemachines.controller.calls import EventFailure, EventWaiting
+from statemachines.controller.controller_process import Answer, ControllerProcess
 from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH
 from statemachines.controller.kafka_controller import KafkaController
-from statemachines.controller.process import Answer, ControllerProcess
-from statemachines.controller.state_change import Processed
+from statemachines.controller.state_change import EventDone
 from statemachines.controller.threads import ControllerEvent, Queued
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.zk_data import TopicAssignment, topic_path
@@ -39,8 +39,8 @@ def refuses_no_election_that_is_its_own(controller: Controller) -> None:
     brokers = Brokers(brokers=1, controller=controller)
     its = brokers.its[0]
     brokers.zookeeper.delete(None, CONTROLLER)
-    while not its.me.about_to(Do.RegisterController):
-        its.go_on()
+    while not its.me.about_to(ControllerStep.RegisterController):
+        its.advance()
     assert its.lose_reply(its.me)
     brokers.settle()
     assert its.context.state.epoch == brokers.epoch == 2
@@ -65,9 +65,9 @@ def has_another_elected_when_its_failover_fails(controller: Controller) -> None:
     its = brokers.its[0]
     brokers.zookeeper.delete(None, CONTROLLER)
     while its.processing is None:
-        its.go_on()
+        its.advance()
     its.processing = None
-    its._failed_over(Processed(None, EventFailure.NeverLed, False))
+    its._failed_over(EventDone(None, EventFailure.NeverLed, False))
     brokers.settle()
     assert brokers.epoch == 3
 
@@ -92,7 +92,7 @@ def ends_in_order(controller: Controller) -> None:
     its = brokers.its[brokers.active[0]]
     brokers.zookeeper.create(None, topic_path("u"), TopicAssignment(((0, ReplicaAssignment((0,))),)))
     while its.processing is None:
-        its.go_on()
+        its.advance()
     its.put(Queued(ControllerEvent.Reelect))
     its.shutdown()
     brokers.settle()
@@ -117,30 +117,32 @@ class TakesItsOwnForAnothers(KafkaController):
 
     def check_controller(self, me: ControllerProcess) -> Answer:
         answer = super().check_controller(me)
-        return answer._replace(controller=self.lose_office(me.to(Do.WatchController, Do.MaybeResign)))
+        return answer._replace(
+            controller=self.lose_office(me.with_steps(ControllerStep.WatchController, ControllerStep.MaybeResign))
+        )
 
 
 class TakesNoNotice(KafkaController):
     """Its event is cut short, and it goes on with the next."""
 
-    def _processed(self, processed: Processed) -> None:
+    def _processed(self, processed: EventDone) -> None:
         """Nothing."""
 
 
 class StaysWhenItsFailoverFails(KafkaController):
     """It is logged, and that is all."""
 
-    def _failed_over(self, processed: Processed) -> None:
-        self.me = self.me.to()._replace(started=True)
+    def _failed_over(self, processed: EventDone) -> None:
+        self.me = self.me.with_steps()._replace(failover_done=True)
 
 
 class LooksOnce(KafkaController):
     """The next check is not scheduled."""
 
-    def _went_on(self, step: Processing | Processed) -> None:
+    def _went_on(self, step: EventWaiting | EventDone) -> None:
         due = self.rebalance_timer.due_in
         super()._went_on(step)
-        if due != self.rebalance_timer.due_in and isinstance(step, Processed) and self.active:
+        if due != self.rebalance_timer.due_in and isinstance(step, EventDone) and self.active:
             self.rebalance_timer.due_in = tuple(each for each in self.rebalance_timer.due_in if each == 5)
 
 

@@ -16,7 +16,7 @@ from statemachines.controller.partition_state_machine import (
     UNCLEAN_OFFLINE,
     PartitionLeaderElectionStrategy,
 )
-from statemachines.controller.state_change import Handled
+from statemachines.controller.state_change import ChangeDone
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.tables.partition import NewPartition, OnlinePartition
 from statemachines.tables.replica import OfflineReplica, OnlineReplica, ReplicaState
@@ -131,7 +131,7 @@ def test_the_replicas_of_a_broker_do_not_depend_on_each_other(
     """All at once or one by one; and whatever comes, an ISR has a member, and not one that has left it."""
     at_once, one_by_one = world.cluster(), world.cluster()
     replicas = at_once.context.replicas_on_brokers([broker])
-    assert at_once.replicas_become(target, *replicas) == Handled()
+    assert at_once.replicas_become(target, *replicas) == ChangeDone()
     for replica in replicas:
         one_by_one.replicas_become(target, replica)
     assert seen(at_once) == seen(one_by_one)

@@ -14,7 +14,7 @@ from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import LeaderAndIsrResponse
 from statemachines.controller.kafka_zk_client import READS, ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
-from statemachines.controller.state_change import Handled, Processed
+from statemachines.controller.state_change import ChangeDone, EventDone
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr
@@ -111,7 +111,7 @@ class Turbulence(EventCluster):
     def drive(self, machine: Any, change: Any, *how: Any, **named: Any) -> Any:
         """Batch by batch; leaders may write before any, and all that is written is remembered."""
         number = 0
-        while not isinstance(change, Handled | Processed):
+        while not isinstance(change, ChangeDone | EventDone):
             for at, which in self.meddling:
                 if at == number:
                     self.shrink(which)

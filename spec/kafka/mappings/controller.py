@@ -21,7 +21,8 @@ from spec.language import Step
 from spec.language.state import Values
 from spec.parts.zookeeper import Session
 from spec.systems.controller import ClusterAtWork, ControllerLife
-from statemachines.controller.agenda import WRITES, Do
+from statemachines.controller.agenda import WRITES, ControllerStep
+from statemachines.controller.controller_process import ControllerProcess, LiveBroker
 from statemachines.controller.design import (
     BROKER_IDS,
     CONTROLLER,
@@ -30,7 +31,6 @@ from statemachines.controller.design import (
     Threads,
     registration,
 )
-from statemachines.controller.process import ControllerProcess, LiveBroker
 from statemachines.zookeeper.server import Check, Create, Delete, Node, Operation, SetData
 
 __all__ = ["DRIVEN", "ControllerMapping", "EdgeClass", "edge_class"]
@@ -41,7 +41,12 @@ AWAY: Final = "Away"
 """What a broker does that waits for its connection, to make its request once more."""
 
 
-DRIVEN: Final[Mapping[str, Any]] = {"registrations": 2, "waiting": 5, "failed_elections": True, "receives": False}
+DRIVEN: Final[Mapping[str, Any]] = {
+    "registrations": 2,
+    "max_queued_events": 5,
+    "failed_elections": True,
+    "receiving_broker": False,
+}
 """The constants that are others than those of the system, unless it is said otherwise."""
 WRITES_BY_HAND: Final = frozenset({"client_creates", "client_sets", "client_deletes"})
 """What a client does that is no broker: one edge is told for each way in which brokers may stand then."""
@@ -122,7 +127,7 @@ class ControllerMapping(SystemMapping[ControllerTask]):
             case "zk.expire":
                 session = step.parameters["session"]
                 told["session"] = str(session)
-                orders = self.life.zk.orders(before.zk.sessions[session])
+                orders = self.life.zk.deletion_orders(before.zk.sessions[session])
                 told["order"] = list(orders[step.parameters["order"]])
             case "client_creates" | "client_sets":
                 told["data"] = node_text(step.parameters["node"], step.parameters["data"])
@@ -132,7 +137,7 @@ class ControllerMapping(SystemMapping[ControllerTask]):
 
     def observation(self, s: ClusterAtWork) -> Observation:
         """What is to be seen of a state. A client that is away, or that is no more, is sent nothing."""
-        nodes, away = s.zk.nodes, s.zk.away
+        nodes, away = s.zk.nodes, s.zk.disconnected
         clients = {me.session for me in s.controllers.values()}
         state, epoch = nodes[PARTITION_STATE], nodes.get(CONTROLLER_EPOCH)
         controller = nodes.get(CONTROLLER)
@@ -157,33 +162,42 @@ class ControllerMapping(SystemMapping[ControllerTask]):
             },
             "brokers": [self._broker(s, broker, me) for broker, me in s.controllers.items()],
         }
-        if self.life.receives:
+        if self.life.receiving_broker:
             seen["requests"] = sorted(s.receiver.requests)
         return seen
 
     def _broker(self, s: ClusterAtWork, broker: int, me: ControllerProcess) -> dict[str, Any]:
-        next_request = me.doing[0] if me.doing and me.doing[0] not in (Do.Started, Do.Serve) else None
+        next_request = (
+            me.agenda[0] if me.agenda and me.agenda[0] not in (ControllerStep.Started, ControllerStep.Serve) else None
+        )
         seen: dict[str, Any] = {"doing": next_request.name if next_request else "Idle"}
-        if next_request is Do.Start:
+        if next_request is ControllerStep.Start:
             return seen
-        if next_request in WRITES and next_request is not Do.RegisterBroker:
-            seen["asks"] = [_written(each) for each in self.life.controller(s, broker).asks(me)]
-        if me.active and next_request not in (Do.ReadEpoch, Do.RegisterController):  # before which it has none
+        if next_request in WRITES and next_request is not ControllerStep.RegisterBroker:
+            seen["asks"] = [_written(each) for each in self.life.controller(s, broker).operations(me)]
+        if me.active and next_request not in (
+            ControllerStep.ReadEpoch,
+            ControllerStep.RegisterController,
+        ):  # before which it has none
             seen |= {"epoch": me.epoch, "epoch_zk_version": me.context.epoch_zk_version}
         if self.life.design.broker_epoch:
             seen["broker_epoch"] = me.broker_epoch
-        if self.life.isr_changes and me.hears_of_isr and s.zk.serves(me.session):
+        if self.life.isr_changes and me.takes_isr_notification and s.zk.serves(me.session):
             seen["watches_isr"] = True
         if self.life.design.threads is Threads.queue:
             seen["posted"] = [posted.event.name for posted in me.posted]
-            seen["listening"] = me.listening[0].name if me.listening and me.listening[0] is not Do.Serve else "Idle"
+            seen["listening"] = (
+                me.listener_agenda[0].name
+                if me.listener_agenda and me.listener_agenda[0] is not ControllerStep.Serve
+                else "Idle"
+            )
         return seen | {
             "active": me.active,
-            "listens": me.listens,
+            "listens": me.handlers_registered,
             "queue": [queued.event.name for queued in me.queue],
-            "started": me.started,
-            "live": sorted(_live(each) for each in me.context.live),
-            "cached": me.context.cached,
+            "started": me.failover_done,
+            "live": sorted(_live(each) for each in me.context.live_brokers),
+            "cached": me.context.partition_state_version,
         }
 
 

@@ -4,7 +4,7 @@
     an event begins                         what makes it happens, and it is processed up to its first batch
     `answer_...`                            the batch is answered: on to the next one, or to the end of the event
     `next_change`                           nothing: where a change is over Kafka does not wait, and is there already
-    `lose_answers`                          the connection is lost after the batch, all of which the server has done
+    `lose_replies_of_change`                the connection is lost after the batch, all of which the server has done
     brokers, leaders, other controllers     the same happens, wherever the controller stands; a leader that asks for
                                             an ISR begins an event
 
@@ -50,10 +50,10 @@ T = TypeVar("T")
 
 BEGINS: Final[Mapping[str, tuple[str, ...]]] = {
     "become_controller": ("Startup", "Reelect"),
-    "hear_of_another_controller": ("ControllerChange", "Reelect"),
+    "controller_change": ("ControllerChange", "Reelect"),
     "broker_change": ("BrokerChange",),
     "topic_change": ("TopicChange",),
-    "hear_of_isr_changes": ("IsrChangeNotification",),
+    "process_isr_changes": ("IsrChangeNotification",),
     "shut_down": ("ControlledShutdown",),
     "elect_preferred": ("ReplicaLeaderElection", "PreferredReplicaLeaderElection"),
     "elect_uncleanly": ("ReplicaLeaderElection",),
@@ -88,7 +88,9 @@ class Verbatim(Partitions[Any]):
         """The system's, with what a release says in StopReplica, in how many, and how often it reads a topic."""
         said = control_design_of(self.line)
         return super().design._replace(
-            fence_stop=said.fence_stop, group_stop=said.group_stop, config_once=said.config_once
+            fence_stop=said.fence_stop,
+            stop_replica_grouping=said.stop_replica_grouping,
+            read_config_once=said.read_config_once,
         )
 
     @cached_property
@@ -176,12 +178,14 @@ class PartitionsMapping(SystemMapping[StepsTask]):
     def ahead(self, state: Values) -> tuple[int, int] | None:
         """The step in which the controller goes on without asking ZooKeeper, if that is what it does."""
         s = self.at(state)
-        if s.thread.over is not None:
+        if s.thread.change_done is not None:
             return self._numbers["next_change"], 0
         change = s.thread.waiting
         if change is None or self.asked(state):
             return None
-        return self._numbers["answer_partitions" if s.thread.electing else "answer_replicas"], 0
+        return self._numbers[
+            "answer_partition_state_machine" if s.thread.partition_change else "answer_replica_state_machine"
+        ], 0
 
     def begins(self, step: Step) -> tuple[str, ...]:
         """Kafka's names for the event that a step begins; none, if it begins none."""
@@ -211,7 +215,7 @@ class PartitionsMapping(SystemMapping[StepsTask]):
         happens: list[ControlCommand] = [{"do": "register", "brokers": list(self.partitions.broker_ids)}]
         if self.partitions.unclean:  # of the broker in the specification, of the topic here
             happens.append({"do": "configure", "topic": TOPIC, "unclean": True})
-        return happens if self.partitions.creation else [*happens, self._creation()]
+        return happens if self.partitions.topic_creation else [*happens, self._creation()]
 
     def _creation(self) -> ControlCommand:
         assigned = {str(each.partition): list(it.replicas) for each, it in self.partitions.assignments.items()}
@@ -225,8 +229,8 @@ class PartitionsMapping(SystemMapping[StepsTask]):
                 yield {"do": "vacate"}
             case "elect_another_controller":
                 yield {"do": "depose"}
-            case "die" | "come_back":
-                yield {"do": "die" if step.action == "die" else "register", "brokers": [its["broker"]]}
+            case "crash" | "restart":
+                yield {"do": "die" if step.action == "crash" else "register", "brokers": [its["broker"]]}
             case "create_topic":
                 yield self._creation()
             case "shut_down":
@@ -320,11 +324,11 @@ class PathTold:
         if begun := mapping.begins(step):
             self._meanwhile, self._lost, self._asked = [], [], []
             self.happens.append({"process": begun, "meanwhile": self._meanwhile, "lost": self._lost})
-        elif step.action == "lose_answers" and not self._is_lost:
+        elif step.action == "lose_replies_of_change" and not self._is_lost:
             self._is_lost = True
             self._lost.append([len(self._asked), 0, len(asked)])
             self._asked.append(asked)
-        elif step.action in (*ANSWERS, "answer_alteration") and asked:
+        elif step.action in (*ANSWERS, "answer_alter_partition") and asked:
             if not self._is_lost:
                 self._asked.append(asked)
             self._is_lost = False
@@ -437,9 +441,9 @@ def _doing(s: ClusterState) -> Doing:
     elif isinstance(change, ReplicaStateChange):
         target = (change.replica in s.registered, len(change.to_come))
     calls = [call.method for call in thread.calls if isinstance(call, Call)]
-    if thread.then is not None:
-        calls.insert(0, thread.then.method)
-    due = change.due if change is not None else thread.over is not None
+    if thread.next_call is not None:
+        calls.insert(0, thread.next_call.method)
+    due = change.due if change is not None else thread.change_done is not None
     return Doing(due, target, tuple(calls))
 
 

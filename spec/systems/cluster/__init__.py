@@ -12,10 +12,10 @@ from spec.systems.cluster.state import (
     TOPIC_PATH,
     C,
     ClusterState,
-    Deaths,
+    Crashes,
     Role,
     isr_may_change,
-    leaders_wait,
+    leaders_await_controller,
     leaders_write,
 )
 from spec.systems.cluster.views import ClusterSpec
@@ -29,9 +29,9 @@ __all__ = [
     "C",
     "ClusterSpec",
     "ClusterState",
-    "Deaths",
+    "Crashes",
     "Role",
     "isr_may_change",
-    "leaders_wait",
+    "leaders_await_controller",
     "leaders_write",
 ]

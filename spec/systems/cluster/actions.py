@@ -7,24 +7,24 @@ from typing import Any, Concatenate, ParamSpec
 
 from election.ids import BrokerId
 from spec.language import action, bound, require, say
-from spec.parts.controller_calls import WaitingChange
+from spec.parts.event_thread import WaitingChange
 from spec.systems.cluster.state import (
     CONTROLLER,
     C,
     ClusterVariables,
     Role,
     isr_may_change,
-    leaders_wait,
+    leaders_await_controller,
     leaders_write,
 )
-from statemachines.broker.hosted_partition import goes_by
+from statemachines.broker.hosted_partition import is_newer_leader_epoch
 from statemachines.controller.alter_partition import AlteredPartitions, AlterPartitionData, AlterPartitionRequest
-from statemachines.controller.calls import Await, Calls, EventFailure, Processing, call_of
+from statemachines.controller.calls import Await, Calls, EventFailure, EventWaiting, call_of
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_zk_client import UNFENCED, ZkBatch, retry_requests_until_connected
 from statemachines.controller.request_batch import InMemoryBatch
-from statemachines.controller.state_change import Handled, Processed
+from statemachines.controller.state_change import ChangeDone, EventDone
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
@@ -46,7 +46,7 @@ class ClusterActions(ClusterVariables[C]):
                 for told in states:
                     replica = PartitionAndReplica(TopicPartition(told.topicName, told.partitionIndex), broker)
                     role = s.roles[replica]
-                    if role is None or goes_by(role.leader_epoch, told.leaderEpoch):
+                    if role is None or is_newer_leader_epoch(role.leader_epoch, told.leaderEpoch):
                         s.roles[replica] = Role(told.leader, told.leaderEpoch)
             case StopReplicaRequest(partitionStates=stopped):
                 for each in stopped:
@@ -75,32 +75,32 @@ class ClusterActions(ClusterVariables[C]):
 
     def begin(self, s: C, handler: Callable[Concatenate[Any, P], Calls], *given: P.args, **named: P.kwargs) -> None:
         """The controller begins to process an event."""
-        self.go_on(s, self.controller(s).process(call_of(handler, *given, **named)))
+        self.advance(s, self.controller(s).process(call_of(handler, *given, **named)))
 
-    def go_on(self, s: C, step: Processing | Processed) -> None:
+    def advance(self, s: C, step: EventWaiting | EventDone) -> None:
         """An event waits for ZooKeeper, or is over."""
         step = self.answered_at_once(s, step)
-        if isinstance(step, Processing):
+        if isinstance(step, EventWaiting):
             self.within_bounds(step.awaits.what)
             self.thread.leave(s.thread, step)
             return
         self.thread.leave(s.thread, None)
-        assert not step.moves
+        assert not step.must_reelect
         assert step.failure in (None, EventFailure.ControllerMoved)
         if step.failure is not None:
             self.resign(s)
 
-    def answered_at_once(self, s: C, step: Processing | Processed) -> Processing | Processed:
+    def answered_at_once(self, s: C, step: EventWaiting | EventDone) -> EventWaiting | EventDone:
         """How an event goes on where what it waits for needs no step of its own."""
-        while isinstance(step, Processing) and isinstance(step.awaits.what, self.at_once):
+        while isinstance(step, EventWaiting) and isinstance(step.awaits.what, self.immediate_awaits):
             controller = self.controller(s)
             responses = retry_requests_until_connected(self.zk.servers(s.zk), None, controller.requests(step))
             step = controller.answered(step, responses)
         return step
 
-    def within_bounds(self, what: WaitingChange | Handled) -> None:
+    def within_bounds(self, what: WaitingChange | ChangeDone) -> None:
         """What a change is about to write has no leader epoch that is too high."""
-        if not isinstance(what, Handled) and what.due is ZkBatch.SetTopicPartitionStates:
+        if not isinstance(what, ChangeDone) and what.due is ZkBatch.SetTopicPartitionStates:
             bound(all(each.leader_and_isr.leader_epoch <= self.max_leader_epoch for each in what.updates))
 
     def resign(self, s: C) -> None:
@@ -115,38 +115,38 @@ class ClusterActions(ClusterVariables[C]):
     def become_controller(self, s: C) -> None:
         """The controller is elected, reads what there is, and starts its state machines. [onControllerFailover]"""
         require(not s.active)
-        bound(s.epoch < 1 + 2 * self.moves)
+        bound(s.epoch < 1 + 2 * self.controller_changes)
         stat = self.zk.servers(s.zk).set(None, CONTROLLER_EPOCH, s.epoch + 1)
         s.active = True
         s.context.epoch, s.context.epoch_zk_version = s.epoch, stat.version
         self.begin(s, ControllerEventProcessor.on_controller_failover)
 
-    @action(when=lambda self: self.moves > 0, actor="another controller", receiver="ZooKeeper")
+    @action(when=lambda self: self.controller_changes > 0, actor="another controller", receiver="ZooKeeper")
     def elect_another_controller(self, s: C) -> None:
         """Another controller is elected, which the one here does not know yet."""
         require(s.active and s.context.epoch == s.epoch)
-        bound(s.epoch < 2 * self.moves)
+        bound(s.epoch < 2 * self.controller_changes)
         self.zk.servers(s.zk).set(None, CONTROLLER_EPOCH, s.epoch + 1)
 
-    @action(when=lambda self: self.moves > 0, actor="controller")
-    def hear_of_another_controller(self, s: C) -> None:
+    @action(when=lambda self: self.controller_changes > 0, actor="controller")
+    def controller_change(self, s: C) -> None:
         """The controller hears that another has been elected, when it has nothing to do. [ControllerChange]"""
         require(s.active and s.idle and s.context.epoch < s.epoch)
         self.resign(s)
 
     # Brokers.
 
-    @action(when=lambda self: self.max_deaths > 0, actor="broker")
-    def die(self, s: C, broker: BrokerId) -> None:
+    @action(when=lambda self: self.max_crashes > 0, actor="broker")
+    def crash(self, s: C, broker: BrokerId) -> None:
         """A broker dies, and its registration goes."""
         require(broker in s.registered)
-        bound(s.deaths < self.max_deaths)
-        s.deaths += 1
+        bound(s.crashes < self.max_crashes)
+        s.crashes += 1
         s.registered -= {broker}
         self.forget_roles(s, broker)
 
-    @action(when=lambda self: self.max_deaths > 0, actor="broker")
-    def come_back(self, s: C, broker: BrokerId) -> None:
+    @action(when=lambda self: self.max_crashes > 0, actor="broker")
+    def restart(self, s: C, broker: BrokerId) -> None:
         """A broker is started again, when the controller knows that it was gone."""
         require(broker not in s.registered and broker not in s.context.live_broker_epochs)
         s.registered |= {broker}
@@ -157,7 +157,7 @@ class ClusterActions(ClusterVariables[C]):
         for partition in self.assignments:
             s.roles[PartitionAndReplica(partition, broker)] = None
 
-    @action(when=lambda self: self.max_deaths > 0, actor="controller", receiver="ZooKeeper")
+    @action(when=lambda self: self.max_crashes > 0, actor="controller", receiver="ZooKeeper")
     def broker_change(self, s: C) -> None:
         """The controller reads which brokers are registered. [BrokerChange, onBrokerStartup]"""
         require(s.active and s.idle)
@@ -166,7 +166,7 @@ class ClusterActions(ClusterVariables[C]):
 
     # Leaders.
 
-    def role_of_leader(self, s: C, partition: TopicPartition) -> Role:
+    def leader_role(self, s: C, partition: TopicPartition) -> Role:
         """What a broker goes by that leads a partition, and knows."""
         state = s.state(partition)
         require(state is not None and state.leader in s.registered)
@@ -175,7 +175,7 @@ class ClusterActions(ClusterVariables[C]):
         require(s.roles[PartitionAndReplica(partition, state.leader)] == role)
         return role
 
-    def led(self, s: C, partition: TopicPartition) -> LeaderAndIsr:
+    def led_partition_state(self, s: C, partition: TopicPartition) -> LeaderAndIsr:
         """The state of a partition whose leader runs, if whom it asks for another ISR has nothing else to do."""
         require(not self.asks_for_isr or (s.active and s.idle))
         state = s.state(partition)
@@ -188,8 +188,8 @@ class ClusterActions(ClusterVariables[C]):
         node = s.written(partition)
         assert node is not None
         state = node.data.leader_and_isr
-        self.role_of_leader(s, partition)
-        require(not self.asks_for_isr or self.may_be_asked(s, partition))
+        self.leader_role(s, partition)
+        require(not self.asks_for_isr or self.may_change_isr(s, partition))
         bound(node.version - state.leader_epoch < self.isr_changes)
         if self.asks_for_isr:
             recovered = LeaderRecoveryState.RECOVERED  # a leader is, as soon as it knows that it leads [makeLeader]
@@ -201,7 +201,7 @@ class ClusterActions(ClusterVariables[C]):
         self.zk.servers(s.zk).set(None, topic_partition_state_path(partition), data, node.version)
         s.isr_change_notification |= {partition}
 
-    def may_be_asked(self, s: C, partition: TopicPartition) -> bool:
+    def may_change_isr(self, s: C, partition: TopicPartition) -> bool:
         """Whether the leader has no request that was written unheard.
 
         Such a leader is refused, and waits for another leader epoch.
@@ -213,20 +213,20 @@ class ClusterActions(ClusterVariables[C]):
     @action(when=isr_may_change, actor="leader", receiver="{self.isr_receiver}")
     def shrink_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr]"""
-        state = self.led(s, partition)
+        state = self.led_partition_state(s, partition)
         require(broker != state.leader and broker in state.isr)
         self.change_isr(s, partition, tuple(member for member in state.isr if member != broker))
 
     @action(when=isr_may_change, actor="leader", receiver="{self.isr_receiver}")
     def expand_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr]"""
-        state = self.led(s, partition)
+        state = self.led_partition_state(s, partition)
         require(broker not in state.isr and broker in s.registered)
         require(s.roles[PartitionAndReplica(partition, broker)] == Role(state.leader, state.leader_epoch))
         self.change_isr(s, partition, (*state.isr, broker))
 
     @action(when=leaders_write, actor="controller", receiver="ZooKeeper")
-    def hear_of_isr_changes(self, s: C) -> None:
+    def process_isr_changes(self, s: C) -> None:
         """The controller reads the states that leaders have changed. [IsrChangeNotification]"""
         require(s.active and s.idle and s.isr_change_notification)
         self.begin(s, ControllerEventProcessor.process_isr_change_notification)
@@ -243,38 +243,38 @@ class ClusterActions(ClusterVariables[C]):
         for refused in dict.fromkeys(each.code for each in responses if each.code is not Code.OK):
             say(refused.name)
         step = machine.answered(change, responses)
-        if isinstance(step, Handled | AlteredPartitions):
-            self.go_on(s, controller.go_on(Processing(Await(step, s.thread.then), s.thread.calls)))
+        if isinstance(step, ChangeDone | AlteredPartitions):
+            self.advance(s, controller.advance(EventWaiting(Await(step, s.thread.next_call), s.thread.calls)))
         else:
             self.within_bounds(step)
             self.thread.wait(s.thread, step)
 
     @action(actor="controller", receiver="ZooKeeper")
-    def answer_partitions(self, s: C) -> None:
+    def answer_partition_state_machine(self, s: C) -> None:
         """ZooKeeper answers the requests of the partition state machine."""
-        change = s.thread.electing
+        change = s.thread.partition_change
         require(change is not None)
         assert change is not None
         self.answer(s, change)
 
     @action(actor="controller", receiver="ZooKeeper")
-    def answer_replicas(self, s: C) -> None:
+    def answer_replica_state_machine(self, s: C) -> None:
         """ZooKeeper answers the requests of the replica state machine."""
-        change = s.thread.removing
+        change = s.thread.replica_change
         require(change is not None)
         assert change is not None
         self.answer(s, change)
 
-    @action(when=leaders_wait, actor="controller", receiver="ZooKeeper")
-    def answer_alteration(self, s: C) -> None:
+    @action(when=leaders_await_controller, actor="controller", receiver="ZooKeeper")
+    def answer_alter_partition(self, s: C) -> None:
         """ZooKeeper answers the requests of the controller for a leader. [AlterPartition]"""
-        change = s.thread.altering
+        change = s.thread.isr_change
         require(change is not None)
         assert change is not None
         self.answer(s, change)
 
     @action(when=lambda self: self.loses_answers, actor="ZooKeeper", receiver="controller")
-    def lose_answers(self, s: C) -> None:
+    def lose_replies_of_change(self, s: C) -> None:
         """ZooKeeper does what a change asks for, all of it, and will be asked again, as its answers are lost."""
         change = s.thread.waiting
         require(change is not None and change.due not in UNFENCED)
@@ -288,7 +288,7 @@ class ClusterActions(ClusterVariables[C]):
     @action(actor="controller")
     def next_change(self, s: C) -> None:
         """A change is over: the controller goes on with the next one of the event."""
-        require(s.thread.over is not None)
-        processing = self.thread.processing(s.thread)
+        require(s.thread.change_done is not None)
+        processing = self.thread.event_waiting(s.thread)
         assert processing is not None
-        self.go_on(s, self.controller(s).answered(processing, ()))
+        self.advance(s, self.controller(s).answered(processing, ()))

@@ -8,7 +8,7 @@ from election.ids import BrokerId
 from spec.language import Step, invariant, sometimes, transition_invariant
 from spec.parts.request_batch import Batch
 from spec.systems.cluster.actions import ClusterActions
-from spec.systems.cluster.state import C, Role, elects_the_living, leaders_write
+from spec.systems.cluster.state import C, Role, leaders_write, may_replace_live_leader
 from statemachines.controller.failover_calls import ControllerFailover
 from statemachines.controller.kafka_zk_client import ZkBatch
 from statemachines.controller.partition_state_machine import PREFERRED, REASSIGN
@@ -26,9 +26,9 @@ from statemachines.tables.table import Table, TableState
 
 T = TypeVar("T", bound=TableState)
 
-ANSWERS = ("answer_partitions", "answer_replicas")
+ANSWERS = ("answer_partition_state_machine", "answer_replica_state_machine")
 """The actions in which a controller goes on with a change of states."""
-WRITES = (*ANSWERS, "answer_alteration", "lose_answers")
+WRITES = (*ANSWERS, "answer_alter_partition", "lose_replies_of_change")
 """Those in which ZooKeeper does what a controller asks for."""
 LEADERS = ("shrink_isr", "expand_isr")
 """Those in which a leader writes its ISR, or asks for it."""
@@ -68,7 +68,7 @@ class ClusterProperties(ClusterActions[C]):
             return new is None or new.data.leader_and_isr.leader_epoch == 0
         writes: int = new.version - old.version
         raised: int = new.data.leader_and_isr.leader_epoch - old.data.leader_and_isr.leader_epoch
-        keeps = writes == 0 or step.action in LEADERS or before.thread.altering is not None
+        keeps = writes == 0 or step.action in LEADERS or before.thread.isr_change is not None
         return raised == (0 if keeps else writes)
 
     @transition_invariant
@@ -90,7 +90,9 @@ class ClusterProperties(ClusterActions[C]):
         return role.leader_epoch < state.leader_epoch or role.leader == state.leader
 
     @transition_invariant
-    def told_as_written(self, before: C, step: Step, after: C, partition: TopicPartition, broker: BrokerId) -> bool:
+    def role_as_in_zookeeper(
+        self, before: C, step: Step, after: C, partition: TopicPartition, broker: BrokerId
+    ) -> bool:
         """P6, H6: who goes by what it is told goes by the leader that is in ZooKeeper, in its leader epoch."""
         old, new = (s.roles[PartitionAndReplica(partition, broker)] for s in (before, after))
         if new is None or new == old:
@@ -98,10 +100,10 @@ class ClusterProperties(ClusterActions[C]):
         state = after.state(partition)
         return state is not None and new == Role(state.leader, state.leader_epoch)
 
-    @transition_invariant(of=("answer_partitions", "lose_answers"))
-    def elected_from_what_is_there(self, before: C, after: C) -> bool:
+    @transition_invariant(of=("answer_partition_state_machine", "lose_replies_of_change"))
+    def election_from_current_state(self, before: C, after: C) -> bool:
         """P12: an election is written over the very state that it was made of."""
-        change = before.thread.electing
+        change = before.thread.partition_change
         if change is None or change.due is not ZkBatch.SetTopicPartitionStates:
             return True
         for partition, elected, _ in change.updates:
@@ -110,10 +112,12 @@ class ClusterProperties(ClusterActions[C]):
                 return False
         return True
 
-    @transition_invariant(of=("answer_partitions", "lose_answers"), when=elects_the_living)
+    @transition_invariant(
+        of=("answer_partition_state_machine", "lose_replies_of_change"), when=may_replace_live_leader
+    )
     def isr_survives_election(self, before: C, after: C) -> bool:
         """A5: a preferred election, or a reassignment's, leaves the ISR as it was."""
-        change = before.thread.electing
+        change = before.thread.partition_change
         if change is None or change.strategy not in (PREFERRED, REASSIGN):
             return True
         states = ((before.state(partition), after.state(partition)) for partition in self.assignments)
@@ -125,7 +129,7 @@ class ClusterProperties(ClusterActions[C]):
         old, new = before.state(partition), after.state(partition)
         if old is None or new is None or new.leader in (NO_LEADER, old.leader):
             return True
-        change = before.thread.electing
+        change = before.thread.partition_change
         return self.unclean or new.leader in old.isr or (change is not None and change.strategy.allow_unclean)
 
     @transition_invariant(of=WRITES)
@@ -137,7 +141,7 @@ class ClusterProperties(ClusterActions[C]):
 
     # Properties of what the controller knows.
 
-    def takes(self, table: Table[T], before: T, after: T) -> bool:
+    def is_allowed_transition(self, table: Table[T], before: T, after: T) -> bool:
         """Whether nothing changes, or by a row of the table."""
         return before is after or table.allows(before, after)
 
@@ -147,7 +151,7 @@ class ClusterProperties(ClusterActions[C]):
         if not before.active or not after.active or ControllerFailover.STARTS_PARTITIONS in before.thread.calls:
             return True
         states = (s.context.partition_states.get(partition, NonExistentPartition) for s in (before, after))
-        return self.takes(PARTITION, *states)
+        return self.is_allowed_transition(PARTITION, *states)
 
     @transition_invariant
     def legal_rsm(
@@ -163,7 +167,7 @@ class ClusterProperties(ClusterActions[C]):
             return True
         replica = PartitionAndReplica(partition, broker)
         states = (s.context.replica_states.get(replica, NonExistentReplica) for s in (before, after))
-        return self.takes(self.design.replica_table, *states)
+        return self.is_allowed_transition(self.design.replica_table, *states)
 
     @invariant
     def new_has_no_state(self, s: C, partition: TopicPartition) -> bool:
@@ -281,18 +285,18 @@ class ClusterProperties(ClusterActions[C]):
         old, new = (s.context.replica_states.get(replica) for s in (before, after))
         return old is source and new is target
 
-    @sometimes(when=lambda self: self.max_deaths > 0)
-    def a_dead_leader(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
+    @sometimes(when=lambda self: self.max_crashes > 0)
+    def partition_goes_offline(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
         """OnlinePartition -> OfflinePartition."""
         return self.partition_changes(before, after, partition, OnlinePartition, OfflinePartition)
 
-    @sometimes(when=lambda self: self.max_deaths > 0)
-    def a_leader_again(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
+    @sometimes(when=lambda self: self.max_crashes > 0)
+    def partition_comes_online(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
         """OfflinePartition -> OnlinePartition."""
         return self.partition_changes(before, after, partition, OfflinePartition, OnlinePartition)
 
-    @sometimes(when=lambda self: self.max_deaths > 0)
-    def a_replica_is_back(
+    @sometimes(when=lambda self: self.max_crashes > 0)
+    def replica_comes_back_online(
         self,
         before: C,
         step: Step,
@@ -312,8 +316,8 @@ class ClusterProperties(ClusterActions[C]):
         """All is quiet, and a partition is online."""
         return OnlinePartition in s.context.partition_states.values()
 
-    @sometimes(when=lambda self: self.moves > 0 and self.design.fence_zk, of=ANSWERS)
-    def moved_half_way(self, before: C, after: C) -> bool:
+    @sometimes(when=lambda self: self.controller_changes > 0 and self.design.fence_zk, of=ANSWERS)
+    def controller_moved_during_change(self, before: C, after: C) -> bool:
         """A controller finds that another has been elected, while it changes states."""
         return not after.active
 
@@ -321,8 +325,8 @@ class ClusterProperties(ClusterActions[C]):
     def a_conflict(self, before: C, after: C) -> bool:
         """A state has been written by its leader since the controller read it, and is read again."""
         for old, new in (
-            (before.thread.electing, after.thread.electing),
-            (before.thread.removing, after.thread.removing),
+            (before.thread.partition_change, after.thread.partition_change),
+            (before.thread.replica_change, after.thread.replica_change),
         ):
             if old is not None and new is not None and old.due is ZkBatch.SetTopicPartitionStates:
                 return new.due is ZkBatch.GetTopicPartitionStates and new.asking == old.asking

@@ -24,8 +24,8 @@ from spec.language import (
     tuple_of,
     variable,
 )
-from spec.parts.controller_calls import EventThread, EventThreadPart, in_order
-from spec.parts.controller_context import Context, ContextPart
+from spec.parts.context import Context, ContextPart
+from spec.parts.event_thread import EventThread, EventThreadPart, in_order
 from spec.parts.partition_states import PartitionStates
 from spec.parts.request_batch import Batch, BatchPart, RequestsWithoutMetadata
 from spec.parts.zk_client import ZkClientReadingVariables
@@ -48,7 +48,7 @@ from statemachines.controller.partition_state_machine import (
 )
 from statemachines.controller.replica_state_machine import OfBroker, ReplicaStateChange, ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch
-from statemachines.controller.state_change import ElectionOutcome, Handled, StateChangeCause
+from statemachines.controller.state_change import ChangeDone, ElectionOutcome, StateChangeCause
 from statemachines.controller.zk_state_machine import PartitionUpdate
 from statemachines.messages.control_requests import LeaderAndIsrPartitionState, StopReplicaPartitionState
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
@@ -63,7 +63,7 @@ from statemachines.messages.zk_data import (
 from statemachines.tables.replica import NewReplica, OfflineReplica
 from statemachines.zookeeper.tree import SessionId, ZkVersion
 
-Deaths = Annotated[int, "how often brokers died"]
+Crashes = Annotated[int, "how often brokers died"]
 """A number of deaths."""
 
 CONTROLLER: BrokerId = 9
@@ -90,7 +90,7 @@ class ClusterState(PartitionStates):
     registered: frozenset[BrokerId] = variable(
         "The brokers that run and are registered. Left out: their sessions, and their nodes below /brokers/ids."
     )
-    deaths: Deaths = variable("How often a broker died.")
+    crashes: Crashes = variable("How often a broker died.")
     roles: Total[PartitionAndReplica, Role | None] = variable(
         "The LeaderAndIsr of the newest leader epoch that was sent to a replica; None if that was before its broker "
         "started, or if it was to stop since. Left out: queues of requests, so that a broker obeys at once."
@@ -113,7 +113,7 @@ class ClusterState(PartitionStates):
     @property
     def idle(self) -> bool:
         """It has no event under way."""
-        return self.thread.waiting is None and self.thread.over is None
+        return self.thread.waiting is None and self.thread.change_done is None
 
 
 C = TypeVar("C", bound=ClusterState, default=ClusterState)
@@ -124,12 +124,12 @@ def leaders_write(self: ClusterVariables[Any]) -> bool:
     return isr_may_change(self) and not self.asks_for_isr
 
 
-def leaders_wait(self: ClusterVariables[Any]) -> bool:
+def leaders_await_controller(self: ClusterVariables[Any]) -> bool:
     """Leaders ask the controller for an ISR, which writes it in steps of its own."""
-    return isr_may_change(self) and self.asks_for_isr and AlteringPartitions not in self.at_once
+    return isr_may_change(self) and self.asks_for_isr and AlteringPartitions not in self.immediate_awaits
 
 
-def elects_the_living(self: ClusterVariables[Any]) -> bool:
+def may_replace_live_leader(self: ClusterVariables[Any]) -> bool:
     """A leader may be elected in place of one that runs."""
     return not {PREFERRED, REASSIGN}.isdisjoint(self.strategies)
 
@@ -143,9 +143,9 @@ class ClusterVariables(Specification[C]):
     """What there is of a cluster under a controller, and how large it is."""
 
     brokers: int = constant(2, "Brokers that keep replicas.", at_least=1, at_most=6)
-    max_deaths: int = constant(2, "Bound: how often brokers die.", at_least=0, at_most=9)
+    max_crashes: int = constant(2, "Bound: how often brokers die.", at_least=0, at_most=9)
     isr_changes: int = constant(1, "Bound: how often the ISR of a partition is changed.", at_least=0, at_most=9)
-    moves: int = constant(1, "Bound: how often another controller is elected.", at_least=0, at_most=3)
+    controller_changes: int = constant(1, "Bound: how often another controller is elected.", at_least=0, at_most=3)
     max_leader_epoch: int = constant(4, "Bound: the highest leader epoch; the first is 0.", at_least=0, at_most=30)
     unclean: bool = constant(False, "Brokers are configured to elect leaders from outside the ISR.")
 
@@ -161,7 +161,7 @@ class ClusterVariables(Specification[C]):
     """How the controller of this release does it: the switches."""
     deletable: ClassVar[tuple[TopicName, ...]] = ()
     """The topics that may be deleted there; of their nodes it is known then what stands below them."""
-    at_once: ClassVar[tuple[type, ...]] = (ZkRequests,)
+    immediate_awaits: ClassVar[tuple[type, ...]] = (ZkRequests,)
     """What an event may wait for that needs no step of its own."""
 
     @property
@@ -218,7 +218,7 @@ class ClusterVariables(Specification[C]):
         raise NotImplementedError
 
     @property
-    def narrowed(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
+    def narrowed_arguments(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
         """The arguments of calls that are narrower here: no topic is deleted, and brokers go in order."""
         of_brokers = sorted(self.domain_of(PartitionAndReplica), key=lambda each: each.replica)
         return {
@@ -253,7 +253,7 @@ class ClusterVariables(Specification[C]):
             PartitionId: range(len(partitions)),
             TopicPartition: partitions,
             PartitionAndReplica: self.replicas,
-            ControllerEpoch: integers(0, 1 + 2 * self.moves),
+            ControllerEpoch: integers(0, 1 + 2 * self.controller_changes),
             BrokerEpoch: (0,),
             LeaderEpoch: integers(0, self.max_leader_epoch),
             ZkVersion: integers(0, self.max_leader_epoch + self.isr_changes),
@@ -276,13 +276,13 @@ class ClusterVariables(Specification[C]):
     def sizes(self) -> Mapping[Any, Size]:
         """A change is about partitions that are there, each at most once."""
         some = at_most(len(self.assignments))
-        outcomes = (len(self.assignments) - 1) * (1 if self.design.retry_alone else 2)
+        outcomes = (len(self.assignments) - 1) * (1 if self.design.retry_conflicts_only else 2)
         together = self.design.change_together
         reads_and_sets = (*UNFENCED, ZkBatch.SetTopicPartitionStates)
         return {
             **self.type_sizes,
             SessionId: [Session("controller", 0)],
-            Deaths: integers(0, self.max_deaths),
+            Crashes: integers(0, self.max_crashes),
             Role.leader: (NO_LEADER, *self.broker_ids),
             PartitionLeaderElectionStrategy: self.strategies,
             tuple[TopicPartition, ...]: some,
@@ -290,11 +290,11 @@ class ClusterVariables(Specification[C]):
             tuple[tuple[TopicPartition, StateChangeCause | None], ...]: at_most(outcomes),
             ReplicaStateChange.due: [each for each in ZkBatch if each in reads_and_sets],
             tuple[tuple[TopicPartition, ElectionOutcome], ...]: some,
-            Handled.controller_moved: (False,),
+            ChangeDone.controller_moved: (False,),
             tuple[OfBroker, ...]: at_most((self.brokers if together else len(self.replicas)) - 1),
             PartitionStateChange.to_come: ((),) if together else some,
             ReplicaStateChange.target: (OfflineReplica, NewReplica)
-            if self.design.read_for_new
+            if self.design.read_state_for_new
             else (OfflineReplica,),
         }
 
@@ -302,7 +302,7 @@ class ClusterVariables(Specification[C]):
     def replica_change_domain(self) -> Domain[ReplicaStateChange]:
         """Every change of replicas: who is told of it is not settled before it is over."""
         untold = sequence_of(self.domain_of(PartitionUpdate, recipients=((),)), longest=len(self.assignments))
-        tried = untold if self.design.tell_unwritten else ((),)
+        tried = untold if self.design.send_unwritten_isr else ((),)
         return self.domain_of(ReplicaStateChange, updates=untold, without=untold, tried=tried)
 
     @property
@@ -337,7 +337,7 @@ class ClusterVariables(Specification[C]):
             ),
             Znodes(CONTROLLER_EPOCH, data=epochs, version=epochs),
         )
-        return ZooKeeperPart(sessions=self.domain_of(SessionId), znodes=znodes, inbox=0, expiries=False)
+        return ZooKeeperPart(sessions=self.domain_of(SessionId), znodes=znodes, max_events=0, expiries=False)
 
     @part
     def context(self) -> ContextPart:
@@ -348,7 +348,9 @@ class ClusterVariables(Specification[C]):
     def partition_requests(self) -> BatchPart:
         """The batch of the partition state machine: who leads the one partition, while another is elected for."""
         several = len(self.assignments) > 1
-        return BatchPart(self.request_sizes, self.all_assignments, told=self.replicas if several else (), stopped=())
+        return BatchPart(
+            self.request_sizes, self.all_assignments, recipients=self.replicas if several else (), stopped=()
+        )
 
     @part
     def replica_requests(self) -> BatchPart:
@@ -360,7 +362,7 @@ class ClusterVariables(Specification[C]):
     @part
     def thread(self) -> EventThreadPart:
         """What is left of the event that the controller processes."""
-        waits = leaders_wait(self)
+        waits = leaders_await_controller(self)
         return EventThreadPart(
             self.sizes(),
             self.domain_of(PartitionStateChange),
@@ -368,5 +370,5 @@ class ClusterVariables(Specification[C]):
             resume_frames=(*self.resume_frames, *(IsrAlterations.RESUME_FRAMES if waits else ())),
             stack_frames=self.stack_frames,
             isr_change_domain=self.isr_change_domain if waits else None,
-            narrowed=self.narrowed,
+            narrowed_arguments=self.narrowed_arguments,
         )

@@ -5,6 +5,6 @@
 """
 
 from spec.systems.control_requests.control_requests import ControlRequests
-from spec.systems.control_requests.state import Connection, ControlledBrokers, asks
+from spec.systems.control_requests.state import Connection, ControlledBrokers, controller_writes_isr
 
-__all__ = ["ControlRequests", "Connection", "ControlledBrokers", "asks"]
+__all__ = ["ControlRequests", "Connection", "ControlledBrokers", "controller_writes_isr"]

@@ -16,20 +16,20 @@ from spec.systems.control_requests.state import (
     C,
     Connection,
     ControlRequestsVariables,
-    asks,
-    reassigns,
-    registers_anew,
-    writes,
+    controller_writes_isr,
+    leader_writes_isr,
+    may_reassign,
+    registrations_change,
 )
 from statemachines.broker.replica_manager import NO_FAILURES, LogFailure
-from statemachines.controller.calls import Calls, Processing, call_of
+from statemachines.controller.calls import Calls, EventWaiting, call_of
 from statemachines.controller.channel_manager import Delivery
 from statemachines.controller.control_responses import ControlResponse
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_zk_client import ZkBatch, retry_requests_until_connected
 from statemachines.controller.request_batch import InMemoryBatch
-from statemachines.controller.state_change import Processed
+from statemachines.controller.state_change import EventDone
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
@@ -54,7 +54,7 @@ class ControlRequestsActions(ControlRequestsVariables):
             self.request_batch(
                 CONTROLLER,
                 context,
-                lambda broker, request: self.channels.send(s.channels, broker, self.requests.kept(request)),
+                lambda broker, request: self.channels.send(s.channels, broker, self.requests.reduced(request)),
                 InMemoryBatch(),
                 naming,
             )
@@ -70,11 +70,11 @@ class ControlRequestsActions(ControlRequestsVariables):
 
     def process(
         self, s: C, handler: Callable[Concatenate[Any, P], Calls], *given: P.args, **named: P.kwargs
-    ) -> Processed:
+    ) -> EventDone:
         """The controller processes an event, whatever ZooKeeper answers."""
         controller = self.controller(s)
         step = controller.process(call_of(handler, *given, **named))
-        while isinstance(step, Processing):
+        while isinstance(step, EventWaiting):
             what = step.awaits.what
             if getattr(what, "due", None) is ZkBatch.SetTopicPartitionStates:
                 bound(all(each.leader_and_isr.leader_epoch <= self.max_leader_epoch for each in what.updates))
@@ -86,22 +86,22 @@ class ControlRequestsActions(ControlRequestsVariables):
     @action(actor="controller", receiver="ZooKeeper")
     def elect_controller(self, s: C) -> None:
         """A controller is elected, and reads what there is; the one before goes on sending. [onControllerFailover]"""
-        bound(s.epoch < 1 + self.moves)
+        bound(s.epoch < 1 + self.controller_changes)
         if s.epoch:
-            self.channels.move(s.channels, to=s.former)
+            self.channels.hand_over(s.channels, to=s.former_channels)
             self.context.of(s.context).reset_context()
         stat = self.zk.servers(s.zk).set(None, CONTROLLER_EPOCH, s.epoch + 1)
         s.context.epoch, s.context.epoch_zk_version = s.epoch, stat.version
         s.brokers_changed = False
         self.process(s, ControllerEventProcessor.on_controller_failover)
 
-    @action(when=lambda self: self.moves > 0, actor="former controller")
+    @action(when=lambda self: self.controller_changes > 0, actor="former controller")
     def resign(self, s: C) -> None:
         """The former controller hears of the other one, and sends no more. [onControllerResignation]"""
-        require(not self.former.are_closed(s.former))
-        self.former.of(s.former).shutdown()
+        require(not self.former_channels.are_closed(s.former_channels))
+        self.former_channels.of(s.former_channels).shutdown()
 
-    @action(when=registers_anew, actor="controller", receiver="ZooKeeper")
+    @action(when=registrations_change, actor="controller", receiver="ZooKeeper")
     def broker_change(self, s: C) -> None:
         """The controller reads which brokers are registered. [BrokerChange]"""
         require(s.epoch and s.brokers_changed)
@@ -115,62 +115,62 @@ class ControlRequestsActions(ControlRequestsVariables):
         epoch = self.receivers.own_epoch(s.receivers, broker)
         require(s.context.live_broker_epochs[broker] == epoch)
         self.process(s, ControllerEventProcessor.process_controlled_shutdown, broker, epoch)
-        s.leaving |= {broker}
+        s.shutting_down |= {broker}
 
     # Brokers.
 
-    @action(when=lambda self: self.max_deaths > 0, actor="broker")
-    def die(self, s: C, broker: BrokerId) -> None:
+    @action(when=lambda self: self.max_crashes > 0, actor="broker")
+    def crash(self, s: C, broker: BrokerId) -> None:
         """A broker dies, and its registration goes. The controller cannot tell that from a slow one."""
         require(broker in s.registered)
-        bound(s.deaths < self.max_deaths)
-        s.deaths += 1
+        bound(s.crashes < self.max_crashes)
+        s.crashes += 1
         s.registered -= {broker}
-        if broker in s.leaving:
-            s.leaving -= {broker}
-        self.receivers.die(s.receivers, broker)
-        if s.copies[broker] is not None:
-            s.copies[broker] = None
-        self.changed(s)
+        if broker in s.shutting_down:
+            s.shutting_down -= {broker}
+        self.receivers.stop(s.receivers, broker)
+        if s.late_requests[broker] is not None:
+            s.late_requests[broker] = None
+        self.note_broker_change(s)
 
-    @action(when=lambda self: self.max_deaths > 0, actor="broker", receiver="ZooKeeper")
-    def come_back(self, s: C, broker: BrokerId) -> None:
+    @action(when=lambda self: self.max_crashes > 0, actor="broker", receiver="ZooKeeper")
+    def restart(self, s: C, broker: BrokerId) -> None:
         """A broker is started again, perhaps before the controller knows that it was gone."""
         require(broker not in s.running)
         s.registered |= {broker}
-        self.changed(s)
+        self.note_broker_change(s)
 
     @action(when=lambda self: self.expiries > 0, actor="ZooKeeper", receiver="broker")
     def expire(self, s: C, broker: BrokerId) -> None:
         """The session of a broker that runs ends, and its registration goes."""
-        require(broker in s.registered and broker not in s.receivers.behind)
+        require(broker in s.registered and broker not in s.receivers.unaware_of_registration)
         bound(s.expiries < self.expiries)
         s.expiries += 1
         s.registered -= {broker}
         self.receivers.expire(s.receivers, broker)
-        self.changed(s)
+        self.note_broker_change(s)
 
     @action(when=lambda self: self.expiries > 0, actor="broker", receiver="ZooKeeper")
-    def register_anew(self, s: C, broker: BrokerId) -> None:
+    def register_again(self, s: C, broker: BrokerId) -> None:
         """It registers in its next session; ZooKeeper's answer is on its way. [RegisterBrokerAndReelect]"""
-        require(broker in s.receivers.behind and broker not in s.registered)
+        require(broker in s.receivers.unaware_of_registration and broker not in s.registered)
         s.registered |= {broker}
-        self.changed(s)
+        self.note_broker_change(s)
 
     @action(when=lambda self: self.expiries > 0, actor="ZooKeeper", receiver="broker")
-    def learn_registration(self, s: C, broker: BrokerId) -> None:
+    def learn_broker_epoch(self, s: C, broker: BrokerId) -> None:
         """It has the answer, and knows its broker epoch, which requests may have named before. [KAFKA-9839]"""
-        require(broker in s.receivers.behind & s.registered)
-        self.receivers.learn_registration(s.receivers, broker)
+        require(broker in s.receivers.unaware_of_registration & s.registered)
+        self.receivers.learn_broker_epoch(s.receivers, broker)
 
-    def changed(self, s: C) -> None:
+    def note_broker_change(self, s: C) -> None:
         """The children of /brokers/ids have changed, which a controller hears."""
         if s.epoch and not s.brokers_changed:
             s.brokers_changed = True
 
     # A partition is reassigned.
 
-    @action(when=reassigns, actor="administrator", receiver="controller")
+    @action(when=may_reassign, actor="administrator", receiver="controller")
     def reassign(self, s: C) -> None:
         """An administrator takes the last replica away, or gives it back. [AlterPartitionReassignments]"""
         require(s.epoch)
@@ -196,7 +196,7 @@ class ControlRequestsActions(ControlRequestsVariables):
         assert node is not None
         bound(node.version - node.data.leader_and_isr.leader_epoch < self.isr_changes)
 
-    @action(when=asks, actor="broker")
+    @action(when=controller_writes_isr, actor="broker")
     def propose(self, s: C, broker: BrokerId, follower: BrokerId) -> None:
         """A follower has caught up, and its leader asks the controller to have it in the ISR. [maybeExpandIsr]"""
         self.catch_up(s, broker, follower)
@@ -204,13 +204,13 @@ class ControlRequestsActions(ControlRequestsVariables):
         require(manager.maybe_expand_isr(FIRST, follower))
         manager.maybe_propagate_isr_changes()
 
-    @action(when=writes, actor="broker", receiver="ZooKeeper")
+    @action(when=leader_writes_isr, actor="broker", receiver="ZooKeeper")
     def write_isr(self, s: C, broker: BrokerId, follower: BrokerId) -> None:
         """A follower has caught up, and its leader writes the ISR with it. [maybeExpandIsr, 2.6]"""
         self.expand_isr(s, broker, follower)
 
-    @action(when=lambda self: writes(self) and self.lost_replies, actor="broker", receiver="ZooKeeper")
-    def write_isr_unheard(self, s: C, broker: BrokerId, follower: BrokerId) -> None:
+    @action(when=lambda self: leader_writes_isr(self) and self.lost_replies, actor="broker", receiver="ZooKeeper")
+    def write_isr_lose_reply(self, s: C, broker: BrokerId, follower: BrokerId) -> None:
         """The leader writes the ISR, and asks again, as the answer is lost."""
         self.expand_isr(s, broker, follower, answered=0, carried_out=1)
 
@@ -228,13 +228,13 @@ class ControlRequestsActions(ControlRequestsVariables):
         say("written" if manager.state.isr_change_set else "refused: it keeps the ISR and the version that it knows")
         s.isr_change_notification |= manager.state.isr_change_set
 
-    @action(when=writes, actor="controller", receiver="ZooKeeper")
-    def hear_of_isr_changes(self, s: C) -> None:
+    @action(when=leader_writes_isr, actor="controller", receiver="ZooKeeper")
+    def process_isr_changes(self, s: C) -> None:
         """The controller reads the states that leaders have changed. [IsrChangeNotification]"""
         require(s.epoch and s.isr_change_notification)
         self.process(s, ControllerEventProcessor.process_isr_change_notification)
 
-    @action(when=asks, actor="broker", receiver="controller")
+    @action(when=controller_writes_isr, actor="broker", receiver="controller")
     def change_isr(self, s: C, broker: BrokerId) -> None:
         """The controller changes the ISR, if that can be, and answers. [AlterPartitionReceived]"""
         in_flight = s.receivers.in_flight[broker]
@@ -250,15 +250,19 @@ class ControlRequestsActions(ControlRequestsVariables):
 
     def channel(self, s: C, connection: Connection) -> tuple[ChannelsPart, Channels]:
         """The channels of one of the two controllers."""
-        return (self.former, s.former) if connection is Connection.FormerController else (self.channels, s.channels)
+        return (
+            (self.former_channels, s.former_channels)
+            if connection is Connection.FormerController
+            else (self.channels, s.channels)
+        )
 
     def line(self, s: C, connection: Connection, broker: BrokerId) -> tuple[ControlRequest, ...]:
         """What a broker has yet to get from there, in order."""
         if connection is Connection.Broken:
-            copy = s.copies[broker]
+            copy = s.late_requests[broker]
             return () if copy is None else (copy,)
         part_, channels = self.channel(s, connection)
-        return part_.line(channels, broker)
+        return part_.queued_requests(channels, broker)
 
     def exchange(
         self,
@@ -273,7 +277,7 @@ class ControlRequestsActions(ControlRequestsVariables):
         line = self.line(s, connection, broker)
         require(line)
         if connection is Connection.Broken:
-            s.copies[broker] = None
+            s.late_requests[broker] = None
             self.handle(s, broker, line[0], failures)
             return
         part_, channels = self.channel(s, connection)
@@ -301,7 +305,9 @@ class ControlRequestsActions(ControlRequestsVariables):
         self.exchange(s, connection, broker, Delivery.ReplyLost)
 
     @action(when=lambda self: self.new_topic, actor="connection", receiver="broker")
-    def deliver_unread(self, s: C, connection: Connection, broker: BrokerId, partition: TopicPartition) -> None:
+    def deliver_config_unread(
+        self, s: C, connection: Connection, broker: BrokerId, partition: TopicPartition
+    ) -> None:
         """A broker handles LeaderAndIsr, and cannot read how the topic is configured of which it is to make a log."""
         require(isinstance(next(iter(self.line(s, connection, broker)), None), LeaderAndIsrRequest))
         require(PartitionAndReplica(partition, broker) not in s.receivers.logs)
@@ -311,6 +317,6 @@ class ControlRequestsActions(ControlRequestsVariables):
     def break_connection(self, s: C, connection: Connection, broker: BrokerId) -> None:
         """A broker gets a request, and the connection breaks: it will be sent again, and be handled twice."""
         require(connection is not Connection.Broken)
-        require(broker in s.running and s.copies[broker] is None and self.line(s, connection, broker))
+        require(broker in s.running and s.late_requests[broker] is None and self.line(s, connection, broker))
         part_, channels = self.channel(s, connection)
-        s.copies[broker] = channels.request_send_threads[broker].request or part_.of(channels).take(broker)
+        s.late_requests[broker] = channels.request_send_threads[broker].request or part_.of(channels).take(broker)

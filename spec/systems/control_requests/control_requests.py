@@ -70,7 +70,7 @@ class ControlRequests(ControlRequestsProperties):
         """Who is controller."""
         if not s.epoch:
             return "there is no controller"
-        former = "" if self.former.are_closed(s.former) else "; the one before has not resigned"
+        former = "" if self.former_channels.are_closed(s.former_channels) else "; the one before has not resigned"
         return f"the controller acts under epoch {s.epoch}{former}"
 
     @view
@@ -88,7 +88,7 @@ class ControlRequests(ControlRequestsProperties):
     def queue(self, s: C, connection: Connection, broker: BrokerId) -> str:
         """What a controller has yet to send to a broker."""
         line = self.line(s, connection, broker)
-        waits = ", then ".join(map(told_briefly, line))
+        waits = ", then ".join(map(brief_request, line))
         return f"for broker {broker}, over the connection {connection}: {waits}" if line else ""
 
     @view
@@ -97,7 +97,7 @@ class ControlRequests(ControlRequestsProperties):
         lives = s.receivers.broker_epochs[broker]
         if broker not in s.running:
             return f"broker {broker} is dead"
-        if broker in s.receivers.behind:
+        if broker in s.receivers.unaware_of_registration:
             registered = "knows nothing of its new registration" if broker in s.registered else "is not registered"
             return f"broker {broker} runs, and {registered}"
         known = s.context.live_broker_epochs.get(broker)
@@ -107,7 +107,7 @@ class ControlRequests(ControlRequestsProperties):
     # How a state is drawn.
 
     @picture
-    def on_their_way(self, s: C) -> Grid:
+    def requests_in_flight(self, s: C) -> Grid:
         """The requests on their way; struck out: brokers that are dead, requests that would be refused as a whole."""
         return Grid(
             ("broker", *(f"over the connection {connection}" for connection in self.connections)),
@@ -125,27 +125,30 @@ class ControlRequests(ControlRequestsProperties):
         line = self.line(s, connection, broker)
         refused = (each.brokerEpoch < life or each.controllerEpoch < epoch for each in line)
         return Queue(
-            [Tag(told_briefly(each), Look.gone if no else Look.plain) for each, no in zip(line, refused, strict=True)]
+            [
+                Tag(brief_request(each), Look.gone if no else Look.plain)
+                for each, no in zip(line, refused, strict=True)
+            ]
         )
 
 
-def told_briefly(request: ControlRequest) -> str:
+def brief_request(request: ControlRequest) -> str:
     """A request in a few words, as it waits.
 
-    >>> told_briefly(UpdateMetadataRequest(9, 1, 0, (), (0, 1)))
+    >>> brief_request(UpdateMetadataRequest(9, 1, 0, (), (0, 1)))
     'UpdateMetadata (alive: 0, 1)'
     """
     match request:
         case LeaderAndIsrRequest(partitionStates=states):
-            return f"LeaderAndIsr ({'; '.join(map(leader_told, states))})"
+            return f"LeaderAndIsr ({'; '.join(map(leader_in_request, states))})"
         case StopReplicaRequest(partitionStates=stopped):
             return f"StopReplica ({', '.join(f'{each.topicName}-{each.partitionIndex}' for each in stopped)})"
         case UpdateMetadataRequest(partitionStates=known, liveBrokers=live):
-            led = "".join(f"; {leader_told(each)}" for each in known)
+            led = "".join(f"; {leader_in_request(each)}" for each in known)
             return f"UpdateMetadata (alive: {', '.join(map(str, live))}{led})"
 
 
-def leader_told(told: LeaderAndIsrPartitionState | UpdateMetadataPartitionState) -> str:
+def leader_in_request(state: LeaderAndIsrPartitionState | UpdateMetadataPartitionState) -> str:
     """Who leads a partition, as a request says."""
-    leads = "no broker leads" if told.leader == NO_LEADER else f"{told.leader} leads"
-    return f"{leads} {told.topicName}-{told.partitionIndex} in {told.leaderEpoch}"
+    leads = "no broker leads" if state.leader == NO_LEADER else f"{state.leader} leads"
+    return f"{leads} {state.topicName}-{state.partitionIndex} in {state.leaderEpoch}"

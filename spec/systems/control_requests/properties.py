@@ -7,13 +7,13 @@ from typing import Final
 from election.ids import BrokerId
 from spec.language import invariant, sometimes, transition_invariant
 from spec.systems.control_requests.actions import ControlRequestsActions
-from spec.systems.control_requests.state import C, Connection, joins, reassigns, stops
+from spec.systems.control_requests.state import C, Connection, isr_may_grow, may_reassign, replicas_may_stop
 from statemachines.messages.control_requests import LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.leader_and_isr import NO_EPOCH, LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.tables.partition import OnlinePartition
 
-HANDLED: Final = ("deliver", "lose_reply", "deliver_unread")
+HANDLED: Final = ("deliver", "lose_reply", "deliver_config_unread")
 """The actions in which a broker handles a request."""
 
 
@@ -29,7 +29,7 @@ class ControlRequestsProperties(ControlRequestsActions):
         return left in (line, line[1:])
 
     @transition_invariant(of="lose_reply")
-    def sent_again(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+    def retried_until_answered(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """H2: at least once: a request whose reply was lost is still the first to be sent."""
         return self.line(before, connection, broker) == self.line(after, connection, broker)
 
@@ -59,20 +59,22 @@ class ControlRequestsProperties(ControlRequestsActions):
         return (s.receivers.controller_epochs[broker], s.receivers.alive_brokers[broker], *of_replicas, *logs)
 
     @transition_invariant(of=HANDLED)
-    def meant_for_this_life(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+    def ignores_requests_for_earlier_life(
+        self, before: C, after: C, connection: Connection, broker: BrokerId
+    ) -> bool:
         """H4: a request that is meant for an earlier life of a broker changes nothing."""
         if self.line(before, connection, broker)[0].brokerEpoch >= self.receivers.own_epoch(before.receivers, broker):
             return True
         return self.known(before, broker) == self.known(after, broker)
 
     @transition_invariant(of=HANDLED)
-    def from_no_older_controller(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+    def ignores_older_controller(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """C6: a request of an older controller than the broker knows changes nothing."""
         if self.line(before, connection, broker)[0].controllerEpoch >= before.receivers.controller_epochs[broker]:
             return True
         return self.known(before, broker) == self.known(after, broker)
 
-    @transition_invariant(of=HANDLED, when=stops)
+    @transition_invariant(of=HANDLED, when=replicas_may_stop)
     def stop_is_fenced(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """H7: StopReplica of an older leader epoch than a replica's does not stop it."""
         request = self.line(before, connection, broker)[0]
@@ -86,7 +88,7 @@ class ControlRequestsProperties(ControlRequestsActions):
         return True
 
     @transition_invariant(of=HANDLED)
-    def role_with_its_epoch(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+    def role_and_epoch_together(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """P6: a replica that takes a leader epoch takes the role that goes with it: it leads, or fetches."""
         for replica in (PartitionAndReplica(partition, broker) for partition in self.assignments):
             old, new = (s.receivers.all_partitions.get(replica) for s in (before, after))
@@ -98,7 +100,7 @@ class ControlRequestsProperties(ControlRequestsActions):
         return True
 
     @transition_invariant(of=HANDLED)
-    def metadata_goes_forward(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+    def metadata_epoch_monotone(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """What a broker tells clients of a leader is never of an earlier leader epoch than what it told them."""
         for replica in (PartitionAndReplica(partition, broker) for partition in self.assignments):
             old, new = (s.receivers.metadata.get(replica) for s in (before, after))
@@ -122,13 +124,22 @@ class ControlRequestsProperties(ControlRequestsActions):
 
     def quiet(self, s: C) -> bool:
         """The controller has heard of all that there was to hear of, and every request has been answered."""
-        if not s.epoch or s.brokers_changed or s.isr_change_notification or not self.former.are_silent(s.former):
+        if (
+            not s.epoch
+            or s.brokers_changed
+            or s.isr_change_notification
+            or not self.former_channels.are_silent(s.former_channels)
+        ):
             return False
-        if s.receivers.behind:
+        if s.receivers.unaware_of_registration:
             return False
-        if any(s.copies[each] is not None or s.receivers.in_flight[each] is not None for each in self.broker_ids):
+        if any(
+            s.late_requests[each] is not None or s.receivers.in_flight[each] is not None for each in self.broker_ids
+        ):
             return False
-        return not any(self.channels.line(s.channels, broker) for broker in self.broker_ids if broker in s.registered)
+        return not any(
+            self.channels.queued_requests(s.channels, broker) for broker in self.broker_ids if broker in s.registered
+        )
 
     @invariant(where=quiet)
     def live_brokers_known(self, s: C, broker: BrokerId) -> bool:
@@ -169,7 +180,7 @@ class ControlRequestsProperties(ControlRequestsActions):
         leads = self.receivers.leads(s.receivers, broker, partition)
         return leads is None or (state is not None and (broker, leads) == (state.leader, state.leader_epoch))
 
-    @invariant(where=quiet, when=joins)
+    @invariant(where=quiet, when=isr_may_grow)
     def leader_can_write(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
         """When all is quiet, a leader knows the version of its partition's state, and so can change the ISR."""
         node, hosted = s.written(partition), s.receivers.all_partitions.get(PartitionAndReplica(partition, broker))
@@ -182,15 +193,15 @@ class ControlRequestsProperties(ControlRequestsActions):
     def replicas_follow(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
         """When all is quiet, every replica on a broker that runs, and does not shut down, fetches from the leader."""
         state = self.leads_in_zookeeper(s, partition)
-        if state is None or broker == state.leader or broker not in s.registered - s.leaving:
+        if state is None or broker == state.leader or broker not in s.registered - s.shutting_down:
             return True
         if broker not in self.context.of(s.context).partition_replica_assignment(partition):
             return True
         fetching = s.receivers.fetchers.get(PartitionAndReplica(partition, broker))
         return fetching is not None and fetching.leader == state.leader
 
-    @invariant(where=quiet, when=reassigns)
-    def none_is_stray(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
+    @invariant(where=quiet, when=may_reassign)
+    def no_stray_replica(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
         """When all is quiet, no broker keeps a replica that is not assigned to it."""
         assigned = broker in self.context.of(s.context).partition_replica_assignment(partition)
         return assigned or PartitionAndReplica(partition, broker) not in s.receivers.all_partitions
@@ -210,24 +221,28 @@ class ControlRequestsProperties(ControlRequestsActions):
         """All is quiet, and a partition is online."""
         return OnlinePartition in s.context.partition_states.values()
 
-    @sometimes(where=quiet, when=lambda self: self.moves > 0 and self.max_deaths > 0)
-    def quiet_at_last(self, s: C) -> bool:
+    @sometimes(where=quiet, when=lambda self: self.controller_changes > 0 and self.max_crashes > 0)
+    def quiet_after_everything(self, s: C) -> bool:
         """All that may happen has happened, all brokers run, and all is quiet."""
-        return s.epoch == 1 + self.moves and s.deaths == self.max_deaths and len(s.registered) == self.brokers
+        return (
+            s.epoch == 1 + self.controller_changes
+            and s.crashes == self.max_crashes
+            and len(s.registered) == self.brokers
+        )
 
-    @sometimes(when=lambda self: self.max_deaths > 0 and self.design.broker_epoch, of="deliver")
-    def refused_for_its_life(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+    @sometimes(when=lambda self: self.max_crashes > 0 and self.design.broker_epoch, of="deliver")
+    def stale_broker_epoch(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """A request for an earlier life of a broker is refused, STALE_BROKER_EPOCH."""
         own_epoch = self.receivers.own_epoch(before.receivers, broker)
         return self.line(before, connection, broker)[0].brokerEpoch < own_epoch
 
-    @sometimes(when=lambda self: self.moves > 0, of="deliver")
-    def refused_for_its_controller(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+    @sometimes(when=lambda self: self.controller_changes > 0, of="deliver")
+    def stale_controller_epoch(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """A request of the former controller is refused, STALE_CONTROLLER_EPOCH."""
         return self.line(before, connection, broker)[0].controllerEpoch < before.receivers.controller_epochs[broker]
 
-    @sometimes(when=lambda self: self.moves > 0, of="deliver")
-    def obeys_the_former(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+    @sometimes(when=lambda self: self.controller_changes > 0, of="deliver")
+    def obeys_former_controller(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """A broker that has not heard of the controller yet obeys the former one."""
         return connection is Connection.FormerController and self.known(before, broker) != self.known(after, broker)
 
@@ -239,7 +254,7 @@ class ControlRequestsProperties(ControlRequestsActions):
         return again and self.known(before, broker) == self.known(after, broker)
 
     @sometimes(when=lambda self: self.brokers > 1 and not self.design.metadata_first, of="deliver")
-    def refuses_an_unknown_leader(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+    def refuses_unknown_leader(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """A replica is told of a leader that its broker does not take to be alive, and stays as it was."""
         request = self.line(before, connection, broker)[0]
         for told in request.partitionStates if isinstance(request, LeaderAndIsrRequest) else ():
@@ -250,11 +265,11 @@ class ControlRequestsProperties(ControlRequestsActions):
         return False
 
     @sometimes(when=lambda self: self.brokers > 1 and self.shutdowns)
-    def two_lead(self, s: C, partition: TopicPartition) -> bool:
+    def two_leaders(self, s: C, partition: TopicPartition) -> bool:
         """Two brokers take themselves for leader, for one has not heard of the other."""
         return sum(self.receivers.leads(s.receivers, broker, partition) is not None for broker in self.broker_ids) > 1
 
-    @sometimes(when=joins, of=("change_isr", "write_isr", "write_isr_unheard"))
+    @sometimes(when=isr_may_grow, of=("change_isr", "write_isr", "write_isr_lose_reply"))
     def a_follower_joins(self, before: C, after: C) -> bool:
         """A follower is in the ISR that was not."""
         states = [(before.state(partition), after.state(partition)) for partition in self.assignments]

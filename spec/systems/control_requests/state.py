@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch
+from spec.by_release import ByRelease
 from spec.language import (
     Size,
     Specification,
@@ -26,13 +27,12 @@ from spec.language import (
     variable,
 )
 from spec.parts.channels import Channels, ChannelsPart
-from spec.parts.controller_context import Context, ContextPart
+from spec.parts.context import Context, ContextPart
 from spec.parts.partition_states import PartitionStates
 from spec.parts.receiving_brokers import ReceivingBrokers, ReceivingBrokersPart
 from spec.parts.waiting_requests import WaitingRequests
 from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
-from spec.releases import ByRelease
-from spec.systems.cluster import CONTROLLER, TOPIC, TOPIC_PATH, Deaths
+from spec.systems.cluster import CONTROLLER, TOPIC, TOPIC_PATH, Crashes
 from statemachines.broker.replica_manager import ReplicaManager
 from statemachines.controller.channel_manager import ControllerChannelManager
 from statemachines.controller.control_design import ControlDesign, control_design_of
@@ -88,27 +88,27 @@ class ControlledBrokers(PartitionStates):
 
     context: Context
     channels: Channels
-    former: Channels
+    former_channels: Channels
     receivers: ReceivingBrokers
     registered: frozenset[BrokerId] = variable(
         "The brokers that run and are registered. Left out: that one is registered for a while after it has died, "
         "which is as if it lived and were slow."
     )
     expiries: Expiries = variable("How often a broker that runs lost its session.")
-    leaving: frozenset[BrokerId] = variable(
+    shutting_down: frozenset[BrokerId] = variable(
         "Those of them that have asked to be shut down, and will stop.",
         of=lambda self: subset_of(self.broker_ids if self.shutdowns else ()),
     )
-    deaths: Deaths = variable("How often a broker died.")
+    crashes: Crashes = variable("How often a broker died.")
     brokers_changed: bool = variable(
         "The watch for /brokers/ids has fired, and the controller has not read it since. [BrokerChange is queued]"
     )
     reassignments: Reassignments = variable("How often the partition was reassigned.")
     isr_change_notification: frozenset[TopicPartition] = variable(
         "The partitions whose leaders have written their ISRs, and notified the controller, which has not read them.",
-        of=lambda self: subset_of(tuple(self.assignments) if writes(self) else ()),
+        of=lambda self: subset_of(tuple(self.assignments) if leader_writes_isr(self) else ()),
     )
-    copies: Total[BrokerId, ControlRequest | None] = variable(
+    late_requests: Total[BrokerId, ControlRequest | None] = variable(
         "A request that a broker has got, and handles later than what its controller sends over the next connection."
     )
 
@@ -120,7 +120,7 @@ class ControlledBrokers(PartitionStates):
     @property
     def running(self) -> frozenset[BrokerId]:
         """The brokers that run, registered or not."""
-        return self.registered | self.receivers.behind
+        return self.registered | self.receivers.unaware_of_registration
 
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
@@ -132,35 +132,35 @@ class ControlledBrokers(PartitionStates):
 C = ControlledBrokers
 
 
-def reassigns(self: ControlRequestsVariables) -> bool:
+def may_reassign(self: ControlRequestsVariables) -> bool:
     """Whether a partition is reassigned."""
     return self.reassignments > 0
 
 
-def stops(self: ControlRequestsVariables) -> bool:
+def replicas_may_stop(self: ControlRequestsVariables) -> bool:
     """Whether replicas are told to stop."""
     return self.brokers > 1 and (self.shutdowns or self.reassignments > 0)
 
 
-def joins(self: ControlRequestsVariables) -> bool:
+def isr_may_grow(self: ControlRequestsVariables) -> bool:
     """Whether followers join the ISR; one that left it, or was never in it."""
-    out_of_sync = not self.in_sync or registers_anew(self)
+    out_of_sync = not self.initially_in_sync or registrations_change(self)
     return self.isr_changes > 0 and self.brokers > 1 and out_of_sync
 
 
-def asks(self: ControlRequestsVariables) -> bool:
+def controller_writes_isr(self: ControlRequestsVariables) -> bool:
     """Whether leaders ask the controller for that."""
-    return joins(self) and self.design.alter_partition
+    return isr_may_grow(self) and self.design.alter_partition
 
 
-def writes(self: ControlRequestsVariables) -> bool:
+def leader_writes_isr(self: ControlRequestsVariables) -> bool:
     """Whether leaders write it themselves."""
-    return joins(self) and not self.design.alter_partition
+    return isr_may_grow(self) and not self.design.alter_partition
 
 
-def registers_anew(self: ControlRequestsVariables) -> bool:
+def registrations_change(self: ControlRequestsVariables) -> bool:
     """Whether registrations come and go: brokers die, or lose their sessions."""
-    return self.max_deaths > 0 or self.expiries > 0
+    return self.max_crashes > 0 or self.expiries > 0
 
 
 KINDS: Final = {
@@ -176,11 +176,13 @@ class ControlRequestsVariables(Specification[C]):
 
     brokers: int = constant(2, "Brokers, each of which keeps every partition.", at_least=1, at_most=3)
     partitions: int = constant(1, "Partitions, all of which prefer the first broker.", at_least=1, at_most=2)
-    max_deaths: int = constant(1, "Bound: how often brokers die.", at_least=0, at_most=5)
-    moves: int = constant(1, "Bound: how often another controller is elected.", at_least=0, at_most=3)
+    max_crashes: int = constant(1, "Bound: how often brokers die.", at_least=0, at_most=5)
+    controller_changes: int = constant(1, "Bound: how often another controller is elected.", at_least=0, at_most=3)
     isr_changes: int = constant(0, "Bound: how often followers join the ISR of the partition.", at_least=0, at_most=3)
-    in_sync: bool = constant(True, "All replicas are in sync at first; else only the leader is.")
-    waiting: int = constant(10, "Bound: requests that wait for a broker in one queue.", at_least=1, at_most=20)
+    initially_in_sync: bool = constant(True, "All replicas are in sync at first; else only the leader is.")
+    max_queued_requests: int = constant(
+        10, "Bound: requests that wait for a broker in one queue.", at_least=1, at_most=20
+    )
     max_leader_epoch: int = constant(3, "Bound: the highest leader epoch; the first is 0.", at_least=0, at_most=9)
     shutdowns: bool = constant(False, "Brokers ask for a controlled shutdown.")
     lost_replies: bool = constant(True, "Replies are lost, so that requests are sent again.")
@@ -211,16 +213,16 @@ class ControlRequestsVariables(Specification[C]):
             "broker_epoch",
             "newer_broker_epoch",
             "offline_on_failover",
-            "metadata_of_given",
+            "brokers_only_metadata",
             "metadata_without_election",
-            "trunc_every_epoch",
-            "trunc_missed_epoch",
-            "tell_leaving",
+            "truncate_every_epoch",
+            "truncate_missed_epoch",
+            "notify_shutting_down",
             "fence_stop",
             "stop_at_same_epoch",
-            "pass_over_unread",
+            "skip_unreadable_config",
             "epoch_after_log",
-            "read_back",
+            "read_back_isr",
             "alter_partition",
             "check_alter_epochs",
             "live_isr_check",
@@ -282,11 +284,11 @@ class ControlRequestsVariables(Specification[C]):
             CONTROLLER,
             self.broker_ids,
             self.ways,
-            controller_epochs=range(1, 2 + self.moves),
-            broker_epochs=range(self.max_deaths + self.expiries + 1),
+            controller_epochs=range(1, 2 + self.controller_changes),
+            broker_epochs=range(self.max_crashes + self.expiries + 1),
             leader_epochs=range(self.max_leader_epoch + 1),
             isr_changes=self.isr_changes,
-            stops=stops(self),
+            stops=replicas_may_stop(self),
         )
 
     @property
@@ -294,7 +296,7 @@ class ControlRequestsVariables(Specification[C]):
         """Those that there may be."""
         there = {
             Connection.Controller: True,
-            Connection.FormerController: self.moves > 0,
+            Connection.FormerController: self.controller_changes > 0,
             Connection.Broken: self.late_copies,
         }
         return tuple(each for each, may_be in there.items() if may_be)
@@ -310,8 +312,8 @@ class ControlRequestsVariables(Specification[C]):
             PartitionAndReplica: [
                 PartitionAndReplica(each, broker) for each in self.assignments for broker in self.broker_ids
             ],
-            ControllerEpoch: integers(0, 1 + self.moves),
-            BrokerEpoch: integers(0, self.max_deaths + self.expiries),
+            ControllerEpoch: integers(0, 1 + self.controller_changes),
+            BrokerEpoch: integers(0, self.max_crashes + self.expiries),
             LeaderEpoch: integers(0, self.max_leader_epoch),
             ZkVersion: integers(0, self.max_leader_epoch + self.isr_changes),
             tuple[BrokerId, ...]: at_most(self.brokers),
@@ -322,7 +324,7 @@ class ControlRequestsVariables(Specification[C]):
         return {
             **self.type_sizes,
             SessionId: [Session("controller", 0)],
-            Deaths: integers(0, self.max_deaths),
+            Crashes: integers(0, self.max_crashes),
             Expiries: integers(0, self.expiries),
             Reassignments: integers(0, self.reassignments),
             Connection: self.connections,
@@ -350,7 +352,7 @@ class ControlRequestsVariables(Specification[C]):
             Znodes(CONTROLLER_EPOCH, data=epochs, version=epochs),
         )
         sessions = self.domain_of(SessionId)
-        return ZooKeeperPart(sessions=sessions, znodes=znodes, inbox=0, expiries=False, one_write=False)
+        return ZooKeeperPart(sessions=sessions, znodes=znodes, max_events=0, expiries=False, one_write=False)
 
     @part
     def context(self) -> ContextPart:
@@ -363,19 +365,21 @@ class ControlRequestsVariables(Specification[C]):
         return self.channels_to(self.broker_ids)
 
     @part
-    def former(self) -> ChannelsPart:
+    def former_channels(self) -> ChannelsPart:
         """Those of the one before; without another controller none."""
-        return self.channels_to(self.broker_ids if self.moves else ())
+        return self.channels_to(self.broker_ids if self.controller_changes else ())
 
     def channels_to(self, brokers: tuple[BrokerId, ...]) -> ChannelsPart:
         """One to each of these brokers."""
-        return ChannelsPart(one_of(*brokers), self.requests.domain, self.waiting, self.design, self.channel_manager)
+        return ChannelsPart(
+            one_of(*brokers), self.requests.domain, self.max_queued_requests, self.design, self.channel_manager
+        )
 
     @part
     def receivers(self) -> ReceivingBrokersPart:
         """What brokers know."""
         return ReceivingBrokersPart(
-            self.requests, self.design, asks(self), self.replica_manager, expires=self.expiries > 0
+            self.requests, self.design, controller_writes_isr(self), self.replica_manager, expires=self.expiries > 0
         )
 
     @initial
@@ -394,7 +398,7 @@ class ControlRequestsVariables(Specification[C]):
         for partition, assignment in self.assignments.items():
             leader = assignment.replicas[0]
             first = TopicPartitionState(
-                LeaderAndIsr(leader, 0, assignment.replicas if self.in_sync else (leader,)), 0
+                LeaderAndIsr(leader, 0, assignment.replicas if self.initially_in_sync else (leader,)), 0
             )
             s.zk.nodes[topic_partition_state_path(partition)] = Node(data=first)
         s.receivers.logs = frozenset(

@@ -16,10 +16,10 @@ from spec.systems.reassignment.state import (
     may_shrink,
 )
 from statemachines.broker.in_sync_replicas import may_expire
-from statemachines.controller.calls import EventFailure, Processing
+from statemachines.controller.calls import EventFailure, EventWaiting
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.state_change import Processed
+from statemachines.controller.state_change import EventDone
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.messages.zk_data import REASSIGN_PARTITIONS
@@ -46,17 +46,17 @@ class ReassignmentActions(ReassignmentVariables[R]):
         controller.design = controller.design._replace(alter_partition=True)
         return controller
 
-    def go_on(self, s: R, step: Processing | Processed) -> None:
+    def advance(self, s: R, step: EventWaiting | EventDone) -> None:
         """An increment of the leader epoch is within bounds, too, and that it failed is logged."""
         step = self.answered_at_once(s, step)
-        if isinstance(step, Processing):
+        if isinstance(step, EventWaiting):
             following = step.awaits.then
             epoch_is_due = following is not None and following.method == ReassigningZkClient.EPOCH_IS_DUE
             state = s.state(PARTITION)
             bound(not epoch_is_due or state is None or state.leader_epoch < self.max_leader_epoch)
         elif step.failure is EventFailure.NewerController:
             step = step._replace(failure=None)  # it is logged
-        super().go_on(s, step)
+        super().advance(s, step)
 
     def assigned(self, s: R, partition: TopicPartition) -> tuple[BrokerId, ...]:
         """As the topic's node has it."""
@@ -66,30 +66,34 @@ class ReassignmentActions(ReassignmentVariables[R]):
         """A replica that is to be deleted has no log any more, if its broker runs."""
         role = s.roles[PartitionAndReplica(PARTITION, broker)]
         super().receive(s, broker, request)
-        if isinstance(request, LeaderAndIsrRequest) and not self.design.expire_unassigned:
+        if isinstance(request, LeaderAndIsrRequest) and not self.design.shrink_with_unassigned:
             (told,) = request.partitionStates
             if told.leader == broker and s.roles[PartitionAndReplica(PARTITION, broker)] != role:
-                s.leaders_replicas = frozenset(told.replicas)
+                s.replicas_known_to_leader = frozenset(told.replicas)
         if not isinstance(request, StopReplicaRequest) or broker not in s.registered:
             return
         if any(each.deletePartition or request.deletePartitions for each in request.partitionStates):
             say(log_deleted(broker))
-            if broker in s.complete:
-                s.complete -= {broker}
+            if broker in s.complete_logs:
+                s.complete_logs -= {broker}
 
     # Administrators.
 
-    def asks(self, s: R) -> None:
+    def count_request(self, s: R) -> None:
         """An administrator asks for something."""
-        bound(s.requests < self.requests)
-        s.requests += 1
+        bound(s.reassignment_requests < self.reassignment_requests)
+        s.reassignment_requests += 1
 
-    @action(when=lambda self: by_api(self) and self.requests > 1, actor="administrator", receiver="controller")
+    @action(
+        when=lambda self: by_api(self) and self.reassignment_requests > 1,
+        actor="administrator",
+        receiver="controller",
+    )
     def cancel(self, s: R) -> None:
         """An administrator has the partition stay where it was. [AlterPartitionReassignments]"""
         require(s.active and s.idle and s.context.epoch == s.epoch)
         require(self.context.of(s.context).partition_full_replica_assignment(PARTITION).is_being_reassigned)
-        self.asks(s)
+        self.count_request(s)
         self.begin(s, ControllerEventProcessor.process_api_partition_reassignment, ((PARTITION, None),))
 
     @action(when=by_api, actor="administrator", receiver="controller")
@@ -98,33 +102,33 @@ class ReassignmentActions(ReassignmentVariables[R]):
         require(s.active and s.idle and s.context.epoch == s.epoch)
         known = self.context.of(s.context).partition_full_replica_assignment(PARTITION)
         require(frozenset(target) != frozenset(known.target_replicas))
-        self.asks(s)
+        self.count_request(s)
         self.begin(s, ControllerEventProcessor.process_api_partition_reassignment, ((PARTITION, target),))
 
     @action(when=by_node, actor="administrator", receiver="ZooKeeper")
     def write_reassignment(self, s: R, target: Brokers) -> None:
         """An administrator asks for it by /admin/reassign_partitions, if that is not there."""
         require(REASSIGN_PARTITIONS not in s.zk.nodes and frozenset(target) != frozenset(s.assignment.replicas))
-        self.asks(s)
+        self.count_request(s)
         self.zk.servers(s.zk).create(None, REASSIGN_PARTITIONS, ((PARTITION, target),))
 
     @action(when=by_node, actor="controller", receiver="ZooKeeper")
-    def hear_of_reassignment(self, s: R) -> None:
+    def partition_reassignment(self, s: R) -> None:
         """The controller reads what is asked for. [PartitionReassignment]"""
-        require(s.active and s.idle and s.asked_for is not None)
-        require(s.asked_for != s.reassignment_targets.get(PARTITION))
+        require(s.active and s.idle and s.requested_target is not None)
+        require(s.requested_target != s.reassignment_targets.get(PARTITION))
         self.begin(s, ControllerEventProcessor.process_zk_partition_reassignment)
 
     @action(
-        when=lambda self: by_node(self) and self.requests > 1 and self.moves > 0,
+        when=lambda self: by_node(self) and self.reassignment_requests > 1 and self.controller_changes > 0,
         actor="administrator",
         receiver="ZooKeeper",
     )
-    def give_up(self, s: R) -> None:
+    def abort_reassignment(self, s: R) -> None:
         """An administrator deletes the node, and has another controller elected, as was done until 2.3."""
         require(REASSIGN_PARTITIONS in s.zk.nodes and s.active and s.context.epoch == s.epoch)
-        bound(s.epoch < 2 * self.moves)
-        self.asks(s)
+        bound(s.epoch < 2 * self.controller_changes)
+        self.count_request(s)
         servers = self.zk.servers(s.zk)
         servers.delete(None, REASSIGN_PARTITIONS)
         servers.set(None, CONTROLLER_EPOCH, s.epoch + 1)
@@ -134,13 +138,13 @@ class ReassignmentActions(ReassignmentVariables[R]):
     @action(when=may_expand, actor="leader")
     def acknowledge(self, s: R) -> None:
         """The leader acknowledges records, which its whole ISR has; other logs are behind from now on."""
-        role, state = self.role_of_leader(s, PARTITION), s.state(PARTITION)
+        role, state = self.leader_role(s, PARTITION), s.state(PARTITION)
         assert state is not None
         require(all(broker in s.registered for broker in state.isr))
         require(all(s.roles[PartitionAndReplica(PARTITION, broker)] == role for broker in state.isr))
-        behind = s.complete - frozenset(state.isr)
-        require(role.leader in s.complete and behind)
-        s.complete -= behind
+        behind = s.complete_logs - frozenset(state.isr)
+        require(role.leader in s.complete_logs and behind)
+        s.complete_logs -= behind
 
     @action(when=may_expand, actor="leader", receiver="{self.isr_receiver}")
     def expand_isr(self, s: R, partition: TopicPartition, broker: BrokerId) -> None:
@@ -150,15 +154,15 @@ class ReassignmentActions(ReassignmentVariables[R]):
     @action(when=may_shrink, actor="leader", receiver="{self.isr_receiver}")
     def shrink_isr(self, s: R, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr]"""
-        require(self.leader_may_expire(s))
+        require(self.leader_can_shrink(s))
         super().shrink_isr(s, partition, broker)
 
-    def leader_may_expire(self, s: R) -> bool:
+    def leader_can_shrink(self, s: R) -> bool:
         """Whether the leader can look for members that have fallen behind."""
         state = s.state(PARTITION)
-        if state is None or self.design.expire_unassigned:
+        if state is None or self.design.shrink_with_unassigned:
             return True
-        return may_expire(state.isr, state.leader, s.leaders_replicas, expire_unassigned=False)
+        return may_expire(state.isr, state.leader, s.replicas_known_to_leader, shrink_with_unassigned=False)
 
     def change_isr(self, s: R, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
         """Who joins has as much as the leader."""
@@ -166,9 +170,9 @@ class ReassignmentActions(ReassignmentVariables[R]):
         assert node is not None
         state = node.data.leader_and_isr
         joining = frozenset(isr) - frozenset(state.isr)
-        if state.leader in s.complete:
-            s.complete |= joining
+        if state.leader in s.complete_logs:
+            s.complete_logs |= joining
         else:
-            s.complete -= joining
+            s.complete_logs -= joining
         require(not self.asks_for_isr or s.context.epoch == s.epoch)
         super().change_isr(s, partition, isr)

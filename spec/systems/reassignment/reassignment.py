@@ -17,7 +17,7 @@ from spec.systems.reassignment.state import (
     by_node,
     may_add,
     may_arrive,
-    may_be_in_sync_from_outside,
+    may_have_isr_outside_assignment,
 )
 from statemachines.controller.calls import Call
 from statemachines.controller.event_processor import ControllerEventProcessor
@@ -72,7 +72,10 @@ class Reassignment(ReassignmentActions[R]):
         if before.context.epoch == before.epoch:
             return True
         written = before.written(PARTITION) != after.written(PARTITION)
-        return not written and (before.assignment, before.asked_for) == (after.assignment, after.asked_for)
+        return not written and (before.assignment, before.requested_target) == (
+            after.assignment,
+            after.requested_target,
+        )
 
     @invariant
     def assignment_shape(self, s: R) -> bool:
@@ -83,16 +86,16 @@ class Reassignment(ReassignmentActions[R]):
             return False
         return replicas[: len(target)] == target
 
-    @invariant(where=ClusterSpec.quiet, when=lambda self: self.moves == 0)
+    @invariant(where=ClusterSpec.quiet, when=lambda self: self.controller_changes == 0)
     def isr_within_assigned(self, s: R, partition: TopicPartition) -> bool:
-        """P3: when all is quiet, the ISR is of brokers that keep the partition; but see in_sync_from_outside."""
+        """P3: when all is quiet, the ISR is of brokers that keep the partition; but see isr_outside_assignment."""
         return super().isr_within_assigned(s, partition)
 
     def is_ending(self, s: R) -> bool:
         """The event under way ends a reassignment. [B1 to B8]"""
         return any(isinstance(each, Call) and each.method in ENDINGS for each in s.thread.calls)
 
-    @transition_invariant(when=lambda self: self.requests > 0)
+    @transition_invariant(when=lambda self: self.reassignment_requests > 0)
     def ends_once_in_sync(self, before: R, step: Step, after: R) -> bool:
         """A2: a reassignment begins to end where ZooKeeper has its target in sync; a cancellation does not look."""
         if self.is_ending(before) or not self.is_ending(after):
@@ -103,7 +106,7 @@ class Reassignment(ReassignmentActions[R]):
         state = after.state(PARTITION)
         return state is not None and {*target} <= {*state.isr}
 
-    @transition_invariant(of="next_change", when=lambda self: self.requests > 0)
+    @transition_invariant(of="next_change", when=lambda self: self.reassignment_requests > 0)
     def ends_in_sync(self, before: R, after: R) -> bool:
         """A3: where a reassignment ends the ISR is of replicas that stay, and so is the leader, if there is one."""
         now = after.assignment
@@ -118,39 +121,43 @@ class Reassignment(ReassignmentActions[R]):
         return s.context.partition_assignments.get(PARTITION) == s.assignment
 
     @invariant(where=ClusterSpec.quiet)
-    def moves_what_is_asked_for(self, s: R) -> bool:
+    def reassigns_what_is_requested(self, s: R) -> bool:
         """A4: when all is quiet, the controller moves the partition where ZooKeeper has that it is to move."""
-        moving = s.assignment.is_being_reassigned if self.design.kip_455 else s.asked_for is not None
+        moving = s.assignment.is_being_reassigned if self.design.kip_455 else s.requested_target is not None
         return moving == (PARTITION in s.context.partitions_being_reassigned)
 
     @transition_invariant(when=by_node)
-    def only_administrators_ask(self, before: R, step: Step, after: R) -> bool:
+    def only_administrators_request(self, before: R, step: Step, after: R) -> bool:
         """A4: what has been given up, or has ended, is not asked for again but by an administrator."""
-        return before.asked_for is not None or after.asked_for is None or step.action == "write_reassignment"
+        return (
+            before.requested_target is not None
+            or after.requested_target is None
+            or step.action == "write_reassignment"
+        )
 
     @invariant
-    def in_sync_is_complete(self, s: R, broker: BrokerId) -> bool:
+    def isr_has_acknowledged(self, s: R, broker: BrokerId) -> bool:
         """R3: a member of the ISR has all that was acknowledged, so that it may lead."""
         state = s.state(PARTITION)
-        return state is None or broker not in state.isr or broker in s.complete
+        return state is None or broker not in state.isr or broker in s.complete_logs
 
     @invariant
-    def acknowledged_is_kept(self, s: R) -> bool:
+    def acknowledged_not_lost(self, s: R) -> bool:
         """R7: some broker has all that was acknowledged, running or not."""
-        return bool(s.complete)
+        return bool(s.complete_logs)
 
     def quiet(self, s: R) -> bool:
         """And it has read what it is asked for."""
-        return super().quiet(s) and (s.asked_for is None or PARTITION in s.context.partitions_being_reassigned)
+        return super().quiet(s) and (s.requested_target is None or PARTITION in s.context.partitions_being_reassigned)
 
     @invariant(where=ClusterSpec.quiet, when=isr_may_change)
-    def behind_may_leave(self, s: R) -> bool:
+    def isr_can_shrink(self, s: R) -> bool:
         """P17: when all is quiet, a leader that knows that it leads can take out whoever is dead or behind."""
         state = s.state(PARTITION)
         if state is None or state.leader not in s.registered:
             return True
         role = s.roles[PartitionAndReplica(PARTITION, state.leader)]
-        return role != Role(state.leader, state.leader_epoch) or self.leader_may_expire(s)
+        return role != Role(state.leader, state.leader_epoch) or self.leader_can_shrink(s)
 
     # What must be able to happen: every row of the tables by which replicas come and are deleted.
 
@@ -169,7 +176,7 @@ class Reassignment(ReassignmentActions[R]):
         """NewReplica -> OnlineReplica."""
         return self.a_replica_becomes(before, after, NewReplica, OnlineReplica)
 
-    @sometimes(when=lambda self: may_add(self) and self.max_deaths > 0)
+    @sometimes(when=lambda self: may_add(self) and self.max_crashes > 0)
     def an_added_replica_dies(self, before: R, step: Step, after: R) -> bool:
         """NewReplica -> OfflineReplica."""
         return self.a_replica_becomes(before, after, NewReplica, OfflineReplica)
@@ -197,13 +204,13 @@ class Reassignment(ReassignmentActions[R]):
         return PARTITION in s.context.partitions_being_reassigned
 
     @sometimes(where=ClusterSpec.quiet, when=may_arrive)
-    def moved(self, s: R) -> bool:
+    def reassignment_arrived(self, s: R) -> bool:
         """All is quiet, and the partition has arrived where it was not at first."""
         arrived = not s.context.partitions_being_reassigned
         return arrived and s.assignment.replicas != self.assignments[PARTITION].replicas
 
     @sometimes(when=may_arrive, of=ANSWERS)
-    def the_leader_moves(self, before: R, after: R) -> bool:
+    def leader_changes_by_reassignment(self, before: R, after: R) -> bool:
         """A replica that was added leads, in place of one that runs."""
         old, new = before.state(PARTITION), after.state(PARTITION)
         assert old is not None
@@ -215,30 +222,32 @@ class Reassignment(ReassignmentActions[R]):
         """A state has been written by its leader since the controller read it, and is read again."""
         return super().a_conflict(before, after)
 
-    @sometimes(when=lambda self: by_api(self) and self.requests > 1, of="next_change")
+    @sometimes(when=lambda self: by_api(self) and self.reassignment_requests > 1, of="next_change")
     def cancelled(self, before: R, after: R) -> bool:
         """A reassignment that is under way is given up."""
         under_way = before.assignment.is_being_reassigned and not after.assignment.is_being_reassigned
         return under_way and frozenset(after.assignment.replicas) == frozenset(before.assignment.origin_replicas)
 
-    @sometimes(when=lambda self: by_api(self) and self.requests > 1 and len(self.targets) > 2, of="next_change")
+    @sometimes(
+        when=lambda self: by_api(self) and self.reassignment_requests > 1 and len(self.targets) > 2, of="next_change"
+    )
     def replaced(self, before: R, after: R) -> bool:
         """Another takes its place."""
         under_way = before.assignment.is_being_reassigned and after.assignment.is_being_reassigned
         return under_way and before.assignment != after.assignment
 
-    @sometimes(when=lambda self: may_add(self) and self.moves > 0, of="become_controller")
+    @sometimes(when=lambda self: may_add(self) and self.controller_changes > 0, of="become_controller")
     def taken_over(self, before: R, after: R) -> bool:
         """A controller begins and finds a reassignment under way, of which it knew nothing."""
         return PARTITION in after.context.partitions_being_reassigned
 
-    @sometimes(where=ClusterSpec.quiet, when=may_be_in_sync_from_outside)
-    def in_sync_from_outside(self, s: R) -> bool:
+    @sometimes(where=ClusterSpec.quiet, when=may_have_isr_outside_assignment)
+    def isr_outside_assignment(self, s: R) -> bool:
         """A replica is in the ISR, or leads, that is assigned no more: a controller ended between U1 and U3. [3.9]
 
         The next controller does not know of it: it neither stops it nor deletes its log, and does not take it out of
         the ISR when its broker dies. So P3 is no rule there, and P13 only of replicas that are assigned. Its leader
-        takes it out after a while; from 2.4 to 2.8 it may not be able to, see behind_may_leave.
+        takes it out after a while; from 2.4 to 2.8 it may not be able to, see isr_can_shrink.
         """
         state = s.state(PARTITION)
         return state is not None and not {*state.isr} <= {*s.assignment.replicas}
@@ -249,12 +258,19 @@ class Reassignment(ReassignmentActions[R]):
     def assignment(self, s: R) -> str:
         """Who keeps the partition, and where it moves to."""
         now, state = s.assignment, s.state(PARTITION)
-        keep = f"{PARTITION} is assigned to {_told(now.replicas)}"
+        keep = f"{PARTITION} is assigned to {_brokers_text(now.replicas)}"
         if now.is_being_reassigned:
             leader = NO_LEADER if state is None else state.leader
-            without = "" if leader in (NO_LEADER, *now.replicas) else f", without {_told([leader])}, which leads it"
-            return f"{PARTITION} moves from {_told(now.origin_replicas)} to {_told(now.target_replicas)}{without}"
-        return keep if s.asked_for is None else f"{keep}; it is asked to move to {_told(s.asked_for)}"
+            without = (
+                "" if leader in (NO_LEADER, *now.replicas) else f", without {_brokers_text([leader])}, which leads it"
+            )
+            origin, target = _brokers_text(now.origin_replicas), _brokers_text(now.target_replicas)
+            return f"{PARTITION} moves from {origin} to {target}{without}"
+        return (
+            keep
+            if s.requested_target is None
+            else f"{keep}; it is asked to move to {_brokers_text(s.requested_target)}"
+        )
 
     @view
     def replica(self, s: R, broker: BrokerId) -> str:
@@ -265,30 +281,30 @@ class Reassignment(ReassignmentActions[R]):
     @view
     def due(self, s: R) -> str:
         """What the event under way does next, by itself or when ZooKeeper has answered."""
-        if s.thread.electing is not None:
+        if s.thread.partition_change is not None:
             return "the controller waits for ZooKeeper, to elect a leader"
-        if s.thread.removing is not None:
+        if s.thread.replica_change is not None:
             return "the controller waits for ZooKeeper, to take a replica out of the ISR"
-        if s.thread.over is None:
+        if s.thread.change_done is None:
             return "the controller has nothing to do" if s.active else ""
-        upcoming = s.thread.then or next(iter(s.thread.calls), None)
+        upcoming = s.thread.next_call or next(iter(s.thread.calls), None)
         return f"the controller is about to {_words(upcoming)}" if isinstance(upcoming, Call) else ""
 
     @view
     def logs(self, s: R) -> str:
         """Who has all that was acknowledged."""
-        if not s.complete:
+        if not s.complete_logs:
             return "no broker has all records that were acknowledged"
-        have = "has" if len(s.complete) == 1 else "have"
-        return f"{_told(sorted(s.complete))} {have} all records that were acknowledged"
+        have = "has" if len(s.complete_logs) == 1 else "have"
+        return f"{_brokers_text(sorted(s.complete_logs))} {have} all records that were acknowledged"
 
     # As it is drawn.
 
     @picture
     def move(self, s: R) -> Grid:
         """From where the partition moves to where, and which brokers, dead ones struck out, have every record."""
-        now, asked = s.assignment, s.asked_for
-        brokers = sorted(s.complete)
+        now, asked = s.assignment, s.requested_target
+        brokers = sorted(s.complete_logs)
         have = Tags(Tag(each, Look.plain if each in s.registered else Look.gone) for each in brokers)
         return Grid(
             ("partition", "from", "to", "adding", "removing", "asked for", "all records"),
@@ -310,12 +326,12 @@ def _words(upcoming: Call) -> str:
     """What a call does, in words, for those that a step begins with; else its name in Kafka."""
     if upcoming.method == ControllerEventProcessor.replicas_become.__name__:
         replicas, target = upcoming.arguments[:2]
-        whose = _told(each.replica for each in replicas)
+        whose = _brokers_text(each.replica for each in replicas)
         return f"make the state of the replica on {whose} {target.name}" if replicas else "go on"
     return ReassigningZkClient.DUE.get(upcoming.method, f"go on with {upcoming.method.strip('_')}")
 
 
-def _told(brokers: Iterable[BrokerId]) -> str:
+def _brokers_text(brokers: Iterable[BrokerId]) -> str:
     """Brokers, in words."""
     ids = tuple(map(str, brokers))
     return f"broker{'s' if len(ids) > 1 else ''} {', '.join(ids)}"

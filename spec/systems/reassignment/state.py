@@ -9,11 +9,11 @@ from typing import Annotated, Any, ClassVar, Final
 from typing_extensions import TypeVar
 
 from election.ids import BrokerId
+from spec.by_release import ByRelease
 from spec.language import Partial, Size, assumption, constant, initial, integers, left_out, say, switches, variable
-from spec.parts.controller_calls import stack_frames_of
+from spec.parts.event_thread import stack_frames_of
 from spec.parts.zk_client import ZkClientReadingVariables, notification_of
 from spec.parts.zookeeper import Znodes
-from spec.releases import ByRelease
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
 from statemachines.controller.alter_partition import AlteringPartitions
 from statemachines.controller.broker_changes import BrokerChanges
@@ -24,7 +24,7 @@ from statemachines.controller.calls import (
     Frame,
     StackFrames,
     ZkRequests,
-    at_last,
+    always,
     call_of,
     then,
     then_of,
@@ -35,7 +35,7 @@ from statemachines.controller.failover_calls import ControllerFailover
 from statemachines.controller.partition_reassignment import PartitionReassignment
 from statemachines.controller.partition_state_machine import OFFLINE, REASSIGN
 from statemachines.controller.reassignment_steps import ReassignmentSteps
-from statemachines.controller.state_change import Handled
+from statemachines.controller.state_change import ChangeDone
 from statemachines.controller.zk_client import Assignments, ControllerZkClient
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -63,8 +63,8 @@ PARTITION: Final = TopicPartition(TOPIC, 0)
 class ReassignedCluster(ClusterState):
     """A cluster whose partition moves, with the logs on its brokers."""
 
-    requests: Requests = variable("How often an administrator asked for a reassignment, or gave it up.")
-    complete: frozenset[BrokerId] = variable(
+    reassignment_requests: Requests = variable("How often an administrator asked for a reassignment, or gave it up.")
+    complete_logs: frozenset[BrokerId] = variable(
         "The brokers that have all records in their logs which were acknowledged, running or not. Left out: the "
         "records themselves, so that another log is no more than behind."
     )
@@ -72,9 +72,9 @@ class ReassignedCluster(ClusterState):
         "Where partitions move to by the node, as the controller remembers it until 2.3.",
         of=lambda self, partition: () if self.design.kip_455 else self.targets,
     )
-    leaders_replicas: frozenset[BrokerId] = variable(
+    replicas_known_to_leader: frozenset[BrokerId] = variable(
         "The replicas that the leader was told of with its leader epoch. Left out where it does not look at them.",
-        when=lambda self: not self.design.expire_unassigned,
+        when=lambda self: not self.design.shrink_with_unassigned,
     )
 
     @property
@@ -84,7 +84,7 @@ class ReassignedCluster(ClusterState):
         return data.partitions[0][1]
 
     @property
-    def asked_for(self) -> tuple[BrokerId, ...] | None:
+    def requested_target(self) -> tuple[BrokerId, ...] | None:
         """Where /admin/reassign_partitions has the partition move to, if it is there."""
         node = self.zk.nodes.get(REASSIGN_PARTITIONS)
         return None if node is None else node.data[0][1]
@@ -96,7 +96,7 @@ class ReassigningZkClient(ZkClientReadingVariables):
     cluster: ReassignedCluster
 
     def _in_a_step_of_its_own(self, following: Call) -> Calls:
-        return (Await(Handled(), following),)
+        return (Await(ChangeDone(), following),)
 
     # What it writes.
 
@@ -154,42 +154,46 @@ R = TypeVar("R", bound=ReassignedCluster, default=ReassignedCluster)
 
 def by_node(self: ReassignmentVariables[Any]) -> bool:
     """Reassignments are asked for by /admin/reassign_partitions."""
-    return not self.design.kip_455 and self.requests > 0
+    return not self.design.kip_455 and self.reassignment_requests > 0
 
 
 def by_api(self: ReassignmentVariables[Any]) -> bool:
     """They are asked for by AlterPartitionReassignments."""
-    return self.design.kip_455 and self.requests > 0
+    return self.design.kip_455 and self.reassignment_requests > 0
 
 
 def may_add(self: ReassignmentVariables[Any]) -> bool:
     """A broker may be asked to keep the partition that does not keep it yet."""
     first = self.assignments[PARTITION].replicas
-    return self.requests > 0 and any(not {*target} <= {*first} for target in self.targets)
+    return self.reassignment_requests > 0 and any(not {*target} <= {*first} for target in self.targets)
 
 
 def may_arrive(self: ReassignmentVariables[Any]) -> bool:
     """Brokers may get in sync that are to keep the partition alone."""
     first = self.assignments[PARTITION].replicas
     new = [len(target) for target in self.targets if frozenset(target).isdisjoint(first)]
-    return self.requests > 0 and isr_may_change(self) and min(new, default=self.isr_changes + 1) <= self.isr_changes
+    return (
+        self.reassignment_requests > 0
+        and isr_may_change(self)
+        and min(new, default=self.isr_changes + 1) <= self.isr_changes
+    )
 
 
 def may_expand(self: ReassignmentVariables[Any]) -> bool:
     """A broker that keeps the partition may not be in sync."""
-    return isr_may_change(self) and (self.first_replicas > 1 or may_add(self))
+    return isr_may_change(self) and (self.initial_replicas > 1 or may_add(self))
 
 
 def may_shrink(self: ReassignmentVariables[Any]) -> bool:
     """An ISR may have several members, and is not that of a single replica as soon as it has them."""
-    several = self.first_replicas > 1 or (self.isr_changes > 1 and (self.most_replicas > 1 or not self.asks_for_isr))
+    several = self.initial_replicas > 1 or (self.isr_changes > 1 and (self.max_replicas > 1 or not self.asks_for_isr))
     return several and isr_may_change(self)
 
 
-def may_be_in_sync_from_outside(self: ReassignmentVariables[Any]) -> bool:
+def may_have_isr_outside_assignment(self: ReassignmentVariables[Any]) -> bool:
     """A controller may fail as it takes away a replica that another reassignment has brought in sync."""
-    several = self.requests > 1 and self.most_replicas > 1 and self.brokers > 2
-    return by_api(self) and several and isr_may_change(self) and self.moves > 0
+    several = self.reassignment_requests > 1 and self.max_replicas > 1 and self.brokers > 2
+    return by_api(self) and several and isr_may_change(self) and self.controller_changes > 0
 
 
 class ReassignmentVariables(ClusterSpec[R]):
@@ -197,14 +201,18 @@ class ReassignmentVariables(ClusterSpec[R]):
 
     brokers: int = constant(3, "Brokers that may keep the partition.", at_least=2, at_most=4)
     isr_changes: int = constant(2, "Bound: how often the ISR of the partition is changed.", at_least=0, at_most=9)
-    max_deaths: int = constant(1, "Bound: how often brokers die.", at_least=0, at_most=9)
-    moves: int = constant(0, "Bound: how often another controller is elected.", at_least=0, at_most=3)
+    max_crashes: int = constant(1, "Bound: how often brokers die.", at_least=0, at_most=9)
+    controller_changes: int = constant(0, "Bound: how often another controller is elected.", at_least=0, at_most=3)
     max_leader_epoch: int = constant(9, "Bound: the highest leader epoch; the first is 0.", at_least=0, at_most=30)
-    first_replicas: int = constant(1, "Replicas at first: on the first brokers.", at_least=1, at_most=3)
-    least_replicas: int = constant(1, "Replicas that an administrator asks for, at least.", at_least=1, at_most=3)
-    most_replicas: int = constant(2, "Replicas that an administrator asks for, at most.", at_least=1, at_most=3)
-    away: bool = constant(False, "An administrator asks only for brokers that did not keep the partition at first.")
-    requests: int = constant(2, "Bound: how often a reassignment is asked for, or given up.", at_least=0, at_most=5)
+    initial_replicas: int = constant(1, "Replicas at first: on the first brokers.", at_least=1, at_most=3)
+    min_replicas: int = constant(1, "Replicas that an administrator asks for, at least.", at_least=1, at_most=3)
+    max_replicas: int = constant(2, "Replicas that an administrator asks for, at most.", at_least=1, at_most=3)
+    disjoint_targets: bool = constant(
+        False, "An administrator asks only for brokers that did not keep the partition at first."
+    )
+    reassignment_requests: int = constant(
+        2, "Bound: how often a reassignment is asked for, or given up.", at_least=0, at_most=5
+    )
 
     design: ControlDesign = switches(
         ControlDesign,
@@ -216,9 +224,9 @@ class ReassignmentVariables(ClusterSpec[R]):
             "reset_context",
             "kip_455",
             "remember_epoch",
-            "leave_reassignment",
+            "trim_adding_removing",
             "alter_partition",
-            "expire_unassigned",
+            "shrink_with_unassigned",
             "clear_batch",
             "keep_in_sync",
             "keep_leader",
@@ -233,11 +241,11 @@ class ReassignmentVariables(ClusterSpec[R]):
     @assumption
     def enough_brokers(self) -> bool:
         """There are brokers for what is asked for."""
-        free = self.brokers - self.first_replicas * self.away
-        return self.first_replicas <= self.brokers and self.least_replicas <= min(free, self.most_replicas)
+        free = self.brokers - self.initial_replicas * self.disjoint_targets
+        return self.initial_replicas <= self.brokers and self.min_replicas <= min(free, self.max_replicas)
 
     strategies = (OFFLINE, REASSIGN)
-    at_once = (ZkRequests, AlteringPartitions)
+    immediate_awaits = (ZkRequests, AlteringPartitions)
     zk_client = ReassigningZkClient
 
     # How large it is.
@@ -245,15 +253,15 @@ class ReassignmentVariables(ClusterSpec[R]):
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
         """The first brokers keep the partition."""
-        return {PARTITION: ReplicaAssignment(tuple(range(self.first_replicas)))}
+        return {PARTITION: ReplicaAssignment(tuple(range(self.initial_replicas)))}
 
     @cached_property
     def targets(self) -> tuple[tuple[BrokerId, ...], ...]:
         """Where a partition may be moved to."""
         every = (1 + number for number in range(2**self.brokers - 1))
         sets = (tuple(each for each in range(self.brokers) if number & 1 << each) for number in every)
-        first = frozenset(range(self.first_replicas)) if self.away else frozenset()
-        lengths = range(self.least_replicas, self.most_replicas + 1)
+        first = frozenset(range(self.initial_replicas)) if self.disjoint_targets else frozenset()
+        lengths = range(self.min_replicas, self.max_replicas + 1)
         return tuple(brokers for brokers in sets if len(brokers) in lengths and first.isdisjoint(brokers))
 
     @property
@@ -266,13 +274,13 @@ class ReassignmentVariables(ClusterSpec[R]):
         """From the first one, by what the controller makes of targets."""
         found = dict.fromkeys(self.assignments.values())
         for now in (left := list(found)):
-            for each in self.next_to(now):
+            for each in self.next_assignments(now):
                 if each not in found:
                     found[each] = None
                     left.append(each)
         return tuple(found)
 
-    def next_to(self, now: ReplicaAssignment) -> Iterator[ReplicaAssignment]:
+    def next_assignments(self, now: ReplicaAssignment) -> Iterator[ReplicaAssignment]:
         """What an assignment may become."""
         if self.design.kip_455:
             yield ReplicaAssignment(now.target_replicas)
@@ -291,7 +299,7 @@ class ReassignmentVariables(ClusterSpec[R]):
 
     def sizes(self) -> Mapping[Any, Size]:
         """With what administrators ask for."""
-        return {**super().sizes(), Requests: integers(0, self.requests)}
+        return {**super().sizes(), Requests: integers(0, self.reassignment_requests)}
 
     @property
     def more_nodes(self) -> Collection[Znodes]:
@@ -314,16 +322,18 @@ class ReassignmentVariables(ClusterSpec[R]):
         for assignment in self.reachable:
             written = ((PARTITION, assignment),)
             due.append(then_of(ReassigningZkClient._assignment_is_due, TOPIC, written, updated))
-            for to, to_new in self.told_of(assignment):
+            for to, to_new in self.recipients_of(assignment):
                 tell = ReassignmentSteps.leader_epoch_updated(PARTITION, assignment, to, to_new)
                 due.append(then_of(ReassigningZkClient._epoch_is_due, PARTITION, tell))
         return (*super().resume_frames, *due)
 
-    def told_of(self, assignment: ReplicaAssignment) -> Iterable[tuple[tuple[BrokerId, ...], tuple[BrokerId, ...]]]:
+    def recipients_of(
+        self, assignment: ReplicaAssignment
+    ) -> Iterable[tuple[tuple[BrokerId, ...], tuple[BrokerId, ...]]]:
         """Who may be told of the leader epoch of this assignment, and who as new."""
         if self.design.kip_455:
             told = (assignment.origin_replicas, assignment.adding_replicas)
-            return [told if self.design.tell_added_as_new else (assignment.replicas, ())]
+            return [told if self.design.send_added_as_new else (assignment.replicas, ())]
         return [(each.replicas, ()) for each in self.reachable]
 
     @property
@@ -332,7 +342,7 @@ class ReassignmentVariables(ClusterSpec[R]):
         groups = tuple(self.groups_of_brokers)
         kip_455, of = self.design.kip_455, PartitionReassignment
         triggered = of.triggered(PARTITION) if kip_455 else of.zk_triggered(PARTITION)
-        notified = at_last(call_of(ControllerZkClient.delete, (notification_of(PARTITION),)))
+        notified = always(call_of(ControllerZkClient.delete, (notification_of(PARTITION),)))
         gone = ((), *((BrokerChanges.going(some),) for some in groups))
         coming = [BrokerChanges.coming(some, topics) for some in groups for topics in ((), (TOPIC,))]
         taking_over = ControllerFailover.GOES_ON
@@ -387,4 +397,4 @@ class ReassignmentVariables(ClusterSpec[R]):
         s.zk.nodes[topic_partition_state_path(PARTITION)] = Node(data=first)
         s.zk.nodes[CONTROLLER_EPOCH] = Node(data=0)
         s.registered = frozenset(range(self.brokers))
-        s.complete = frozenset(keep.replicas)
+        s.complete_logs = frozenset(keep.replicas)

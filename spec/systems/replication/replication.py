@@ -8,6 +8,7 @@ from typing import Any
 
 from election import leader_for_preferred_replica
 from election.ids import BrokerId, LeaderEpoch
+from spec.by_release import ByRelease
 from spec.language import (
     Cells,
     Grid,
@@ -35,10 +36,9 @@ from spec.language import (
     view,
     where,
 )
-from spec.releases import ByRelease
 from spec.systems.replication.replicas import Committed, Leadership, Replicas
 from statemachines.broker import in_sync_replicas
-from statemachines.broker.hosted_partition import goes_by
+from statemachines.broker.hosted_partition import is_newer_leader_epoch
 from statemachines.broker.in_sync_replicas import UNKNOWN_OFFSET
 from statemachines.broker.log.leader_epochs import Offset
 from statemachines.broker.log.replica_log import Record, RecordId, ReplicaLog
@@ -187,7 +187,7 @@ class Replication(Specification[Replicas]):
         request = s.leader_and_isr.get(epoch)
         require(request is not None and request.leader in leaders)
         mine = s.replica[broker].leader_epoch
-        require(goes_by(mine, epoch) or (epoch == mine and not self.refuse_same_epoch))
+        require(is_newer_leader_epoch(mine, epoch) or (epoch == mine and not self.refuse_same_epoch))
         assert request is not None
         return request
 
@@ -351,7 +351,7 @@ class Replication(Specification[Replicas]):
 
     # Properties.
 
-    def has_the_same_committed(self, s: Replicas, leader: BrokerId, replica: BrokerId) -> bool:
+    def has_same_committed(self, s: Replicas, leader: BrokerId, replica: BrokerId) -> bool:
         """Whether a replica has what the leader has at every offset below the leader's high watermark."""
         mine, offset = s.log[leader], s.log[leader].high_watermark
         return offset <= mine.end_offset and mine.records[:offset] == s.log[replica].records[:offset]
@@ -362,14 +362,14 @@ class Replication(Specification[Replicas]):
         mine = s.replica[leader]
         if mine.leader != leader or member not in mine.isr:
             return True
-        return self.has_the_same_committed(s, leader, member)
+        return self.has_same_committed(s, leader, member)
 
     @invariant
     def strong_isr(self, s: Replicas, leader: BrokerId, member: BrokerId) -> bool:
         """R3: each member of the ISR in ZooKeeper, any of whom may be elected, has what any leader has committed."""
         if member not in s.partition_state.isr or not self.presumes_leadership(s, leader):
             return True
-        return self.has_the_same_committed(s, leader, member)
+        return self.has_same_committed(s, leader, member)
 
     @invariant
     def leader_in_isr(self, s: Replicas) -> bool:
@@ -526,12 +526,14 @@ class Replication(Specification[Replicas]):
         told += [(f"LeaderAndIsr {epoch}", request) for epoch, request in sorted(s.leader_and_isr.items())]
         return Grid(("", "leader epoch", "leader", "ISR"), [(name, *self._leadership(each)) for name, each in told])
 
-    def _leadership(self, told: Leadership) -> tuple[object, object, Tags]:
-        if told.leader_epoch < 0 and not told.isr:
+    def _leadership(self, leadership: Leadership) -> tuple[object, object, Tags]:
+        if leadership.leader_epoch < 0 and not leadership.isr:
             return "", "", Tags(())
-        leader = Tag("none", Look.faint) if told.leader is None else told.leader
-        isr = Tags(Tag(each, Look.strong if each == told.leader else Look.plain) for each in sorted(told.isr))
-        return told.leader_epoch if told.leader_epoch >= 0 else "", leader, isr
+        leader = Tag("none", Look.faint) if leadership.leader is None else leadership.leader
+        isr = Tags(
+            Tag(each, Look.strong if each == leadership.leader else Look.plain) for each in sorted(leadership.isr)
+        )
+        return leadership.leader_epoch if leadership.leader_epoch >= 0 else "", leader, isr
 
 
 def listed(brokers: Collection[BrokerId]) -> str:

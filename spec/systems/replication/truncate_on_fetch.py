@@ -65,13 +65,13 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
         """Whether a follower has fetched and not heard the answer. One thread makes its fetches, one by one."""
         return self.answers_may_be_late and Fetch(follower, leader) in s.late_answers
 
-    def may_ask_again(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
+    def may_fetch_again(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Whether a follower may fetch."""
         return not self.awaits_answer(s, follower, leader) and super().may_fetch(s, follower, leader)
 
     def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Only from where the logs do not part."""
-        return self.may_ask_again(s, follower, leader) and self.answer(s, follower, leader) is None
+        return self.may_fetch_again(s, follower, leader) and self.answer(s, follower, leader) is None
 
     def known_end_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> Offset:
         """Nothing from a fetch that is refused; nor, since KAFKA-13141, from one that finds that the logs part."""
@@ -85,7 +85,7 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
     @action(when=several_epochs, receiver="leader")
     def follower_truncate(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
         """A follower fetches, is told that the logs part before the end of its own, and truncates its log."""
-        require(follower != leader and self.may_ask_again(s, follower, leader))
+        require(follower != leader and self.may_fetch_again(s, follower, leader))
         offset = self.truncation_offset(s, follower, leader)
         require(offset < s.log[follower].end_offset)
         s.log[follower] = s.log[follower].truncate_to(offset)
@@ -93,14 +93,14 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
     @action(when=answers_late, receiver="follower")
     def leader_answer(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
         """A leader answers a fetch of a follower that their logs part; the follower does not hear it yet."""
-        require(follower != leader and self.may_ask_again(s, follower, leader))
+        require(follower != leader and self.may_fetch_again(s, follower, leader))
         answer = self.answer(s, follower, leader)
         require(isinstance(answer, EpochEndOffset))
         assert isinstance(answer, EpochEndOffset)
         s.late_answers[Fetch(follower, leader)] = Diverging(s.log[follower].end_offset, answer)
 
     @action(when=answers_late)
-    def follower_hear(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
+    def follower_handle_answer(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
         """The answer arrives. A follower truncates its log if it goes by that leader, in whichever leader epoch.
 
         [AbstractFetcherThread.processFetchRequest, 2.8 to 3.9.0]

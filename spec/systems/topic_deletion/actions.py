@@ -10,8 +10,8 @@ from spec.systems.topic_deletion.state import (
     ClusterWithDeletions,
     Deletion,
     TopicDeletionVariables,
-    comes_again,
-    elects,
+    may_be_recreated,
+    may_elect,
     may_expand,
 )
 from statemachines.controller.event_processor import ControllerEventProcessor
@@ -60,54 +60,56 @@ class TopicDeletionActions(TopicDeletionVariables):
     def become_controller(self, s: ClusterWithDeletions) -> None:
         """The controller is elected, reads what there is, and starts its state machines. [onControllerFailover]"""
         super().become_controller(s)
-        s.modified = False
+        s.topic_modified = False
 
-    @action(when=elects, actor="controller", receiver="ZooKeeper")
-    def answer_partitions(self, s: ClusterWithDeletions) -> None:
+    @action(when=may_elect, actor="controller", receiver="ZooKeeper")
+    def answer_partition_state_machine(self, s: ClusterWithDeletions) -> None:
         """ZooKeeper answers the requests of the partition state machine."""
-        super().answer_partitions(s)
+        super().answer_partition_state_machine(s)
 
     # Topics.
 
     @action(actor="administrator", receiver="ZooKeeper")
     def delete_topic(self, s: ClusterWithDeletions) -> None:
         """An administrator asks for the topic's deletion."""
-        require(s.exists and not s.marked)
+        require(s.exists and not s.deletion_requested)
         self.zk.servers(s.zk).create(None, MARK)
 
     @action(actor="controller", receiver="ZooKeeper")
     def topic_deletion(self, s: ClusterWithDeletions) -> None:
         """The controller hears that the topic is to be deleted. [TopicDeletion]"""
-        require(s.active and s.idle and s.marked and not s.queued and TOPIC in s.context.all_topics)
+        require(
+            s.active and s.idle and s.deletion_requested and not s.deletion_queued and TOPIC in s.context.all_topics
+        )
         self.begin(s, ControllerEventProcessor.process_topic_deletion)
 
-    @action(when=comes_again, actor="administrator", receiver="ZooKeeper")
+    @action(when=may_be_recreated, actor="administrator", receiver="ZooKeeper")
     def create_topic(self, s: ClusterWithDeletions) -> None:
         """An administrator creates the topic again, when it is gone."""
-        require(not s.exists and not s.marked)
+        require(not s.exists and not s.deletion_requested)
         bound(s.creations < self.creations)
         s.creations += 1
-        self.zk.servers(s.zk).create(None, TOPIC_PATH, TopicAssignment.encode(self.first))
+        self.zk.servers(s.zk).create(None, TOPIC_PATH, TopicAssignment.encode(self.initial_partitions))
 
-    @action(when=comes_again, actor="controller", receiver="ZooKeeper")
+    @action(when=may_be_recreated, actor="controller", receiver="ZooKeeper")
     def topic_change(self, s: ClusterWithDeletions) -> None:
         """The controller hears of the topic. [TopicChange, onNewPartitionCreation]"""
         require(s.active and s.idle and s.exists and TOPIC not in s.context.all_topics)
-        s.modified = False
+        s.topic_modified = False
         self.begin(s, ControllerEventProcessor.process_topic_change)
 
-    @action(when=lambda self: self.additions, actor="administrator", receiver="ZooKeeper")
+    @action(when=lambda self: self.partition_additions, actor="administrator", receiver="ZooKeeper")
     def add_partition(self, s: ClusterWithDeletions) -> None:
         """An administrator adds a partition to the topic, though it may be to be deleted."""
-        require(s.exists and s.in_node == tuple(self.first))
+        require(s.exists and s.partitions_in_node == tuple(self.initial_partitions))
         self.zk.servers(s.zk).set(None, TOPIC_PATH, TopicAssignment.encode(self.assignments))
-        s.modified = True
+        s.topic_modified = True
 
-    @action(when=lambda self: self.additions, actor="controller", receiver="ZooKeeper")
+    @action(when=lambda self: self.partition_additions, actor="controller", receiver="ZooKeeper")
     def partition_modifications(self, s: ClusterWithDeletions) -> None:
         """The controller hears that the topic's node has changed. [PartitionModifications]"""
-        require(s.active and s.idle and s.modified and TOPIC in s.context.all_topics)
-        s.modified = False
+        require(s.active and s.idle and s.topic_modified and TOPIC in s.context.all_topics)
+        s.topic_modified = False
         self.begin(s, ControllerEventProcessor.process_partition_modifications, TOPIC)
 
     # Brokers that delete.
@@ -120,17 +122,17 @@ class TopicDeletionActions(TopicDeletionVariables):
         s.deletions[replica] = Deletion.Done
         s.logs -= {replica}
 
-    @action(when=lambda self: self.refusals > 0, actor="broker")
-    def fail_to_delete(self, s: ClusterWithDeletions, partition: TopicPartition, broker: BrokerId) -> None:
+    @action(when=lambda self: self.deletion_failures > 0, actor="broker")
+    def fail_to_delete_log(self, s: ClusterWithDeletions, partition: TopicPartition, broker: BrokerId) -> None:
         """A broker cannot delete a replica. [KAFKA_STORAGE_ERROR]"""
         replica = PartitionAndReplica(partition, broker)
         require(s.deletions.get(replica) is Deletion.Asked)
-        bound(s.refusals < self.refusals)
-        s.refusals += 1
+        bound(s.deletion_failures < self.deletion_failures)
+        s.deletion_failures += 1
         s.deletions[replica] = Deletion.Failed
 
     @action(actor="broker", receiver="controller")
-    def answer_deletion(self, s: ClusterWithDeletions, broker: BrokerId) -> None:
+    def stop_replica_response(self, s: ClusterWithDeletions, broker: BrokerId) -> None:
         """The controller hears which replicas a broker has deleted. [TopicDeletionStopReplicaResponseReceived]"""
         require(s.active and s.idle)
         replicas = [PartitionAndReplica(partition, broker) for partition in self.assignments]
@@ -142,20 +144,20 @@ class TopicDeletionActions(TopicDeletionVariables):
                 del s.deletions[replica]
                 errors.append((replica.topic_partition, Errors.NONE))
             elif deletion is Deletion.Failed:
-                self.refused(s, replica)
+                self.fail_deletion(s, replica)
                 errors.append((replica.topic_partition, Errors.KAFKA_STORAGE_ERROR))
         require(errors)
         handler = ControllerEventProcessor.process_topic_deletion_stop_replica_response_received
         self.begin(s, handler, broker, Errors.NONE, tuple(errors))
 
-    def refused(self, s: ClusterWithDeletions, replica: PartitionAndReplica) -> None:
+    def fail_deletion(self, s: ClusterWithDeletions, replica: PartitionAndReplica) -> None:
         """The deletion waits for this broker, unless it has died since: then its return resumes it."""
         if replica.replica in s.registered & frozenset(s.context.live_broker_epochs):
             s.deletions[replica] = Deletion.Refused
         else:
             del s.deletions[replica]
 
-    @action(when=lambda self: self.max_deaths > 0, actor="controller", receiver="ZooKeeper")
+    @action(when=lambda self: self.max_crashes > 0, actor="controller", receiver="ZooKeeper")
     def broker_change(self, s: ClusterWithDeletions) -> None:
         """The controller reads which brokers are registered. [BrokerChange, onBrokerStartup]
 

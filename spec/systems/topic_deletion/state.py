@@ -7,6 +7,7 @@ from enum import Enum
 from itertools import chain
 from typing import Annotated, Any, Final
 
+from spec.by_release import ByRelease
 from spec.language import (
     Domain,
     Partial,
@@ -20,10 +21,9 @@ from spec.language import (
     switches,
     variable,
 )
-from spec.parts.controller_calls import in_order, stack_frames_of
+from spec.parts.event_thread import in_order, stack_frames_of
 from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Znodes
-from spec.releases import ByRelease
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
 from statemachines.controller.broker_changes import BrokerChanges
 from statemachines.controller.calls import Await, Calls, Frame, StackFrames, call, call_of
@@ -31,7 +31,7 @@ from statemachines.controller.control_design import ControlDesign, control_desig
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.failover_calls import ControllerFailover
 from statemachines.controller.partition_state_machine import OFFLINE
-from statemachines.controller.state_change import Handled
+from statemachines.controller.state_change import ChangeDone
 from statemachines.controller.topic_changes import TopicChanges
 from statemachines.controller.topic_deletion_manager import TopicDeletionManager
 from statemachines.controller.zk_client import ControllerZkClient
@@ -51,7 +51,7 @@ from statemachines.zookeeper.tree import Node, ZkPath
 
 Creations = Annotated[int, "how often the topic was created again"]
 """A number of creations."""
-Refusals = Annotated[int, "how often a broker could not delete a replica"]
+DeletionFailures = Annotated[int, "how often a broker could not delete a replica"]
 """A number of errors."""
 
 MARK: Final = delete_topics_topic_path(TOPIC)
@@ -80,7 +80,7 @@ class ClusterWithDeletions(ClusterState):
     """A cluster whose topic comes and goes, with the logs on its brokers."""
 
     creations: Creations = variable("How often an administrator created the topic again.")
-    refusals: Refusals = variable("How often a broker answered with an error.")
+    deletion_failures: DeletionFailures = variable("How often a broker answered with an error.")
     deletions: Partial[PartitionAndReplica, Deletion] = variable(
         "The replicas that brokers were told to delete, until the controller hears that it is done, or they are told "
         "something else."
@@ -88,7 +88,7 @@ class ClusterWithDeletions(ClusterState):
     logs: frozenset[PartitionAndReplica] = variable(
         "The replicas that have a log, on brokers that run or not. Left out: what is in it."
     )
-    modified: bool = variable("The topic's node was changed since the controller read it.")
+    topic_modified: bool = variable("The topic's node was changed since the controller read it.")
 
     @property
     def exists(self) -> bool:
@@ -96,12 +96,12 @@ class ClusterWithDeletions(ClusterState):
         return TOPIC_PATH in self.zk.nodes
 
     @property
-    def marked(self) -> bool:
+    def deletion_requested(self) -> bool:
         """An administrator has asked for the topic's deletion."""
         return MARK in self.zk.nodes
 
     @property
-    def queued(self) -> bool:
+    def deletion_queued(self) -> bool:
         """The controller has heard so. [isTopicQueuedUpForDeletion]"""
         return TOPIC in self.context.topics_to_be_deleted
 
@@ -111,7 +111,7 @@ class ClusterWithDeletions(ClusterState):
         return NO_LEADER if state is None else state.leader
 
     @property
-    def in_node(self) -> tuple[TopicPartition, ...]:
+    def partitions_in_node(self) -> tuple[TopicPartition, ...]:
         """The partitions that stand in the topic's node."""
         node = self.zk.nodes.get(TOPIC_PATH)
         return () if node is None else tuple(node.data.decode(TOPIC))
@@ -131,9 +131,9 @@ class DeletingZkClient(ZkClientReadingVariables):
         if path not in self.cluster.zk.nodes:
             return ()
         say(f"it deletes {path}")
-        if path == TOPIC_PATH and self.cluster.modified:
-            self.cluster.modified = False
-        return (*ControllerZkClient.delete(self, (path,)), Await(Handled()))
+        if path == TOPIC_PATH and self.cluster.topic_modified:
+            self.cluster.topic_modified = False
+        return (*ControllerZkClient.delete(self, (path,)), Await(ChangeDone()))
 
     def delete_topic_configs(self, topics: Sequence[TopicName]) -> Calls:
         """Nothing is configured."""
@@ -147,46 +147,46 @@ class DeletingZkClient(ZkClientReadingVariables):
         return ControllerZkClient.delete(self, (MARK,))
 
 
-def comes_again(self: TopicDeletionVariables) -> bool:
+def may_be_recreated(self: TopicDeletionVariables) -> bool:
     """The topic is created again."""
     return self.creations > 0
 
 
 def may_be_leaderless(self: TopicDeletionVariables) -> bool:
     """It may be created when no broker runs."""
-    return self.creations > 0 and self.max_deaths >= self.brokers
+    return self.creations > 0 and self.max_crashes >= self.brokers
 
 
-def elects(self: TopicDeletionVariables) -> bool:
+def may_elect(self: TopicDeletionVariables) -> bool:
     """Partitions are new, or lose their leaders."""
-    return self.creations > 0 or self.additions or self.max_deaths > 0
+    return self.creations > 0 or self.partition_additions or self.max_crashes > 0
 
 
 def may_expand(self: TopicDeletionVariables) -> bool:
     """A broker that keeps the topic may be out of sync."""
-    return isr_may_change(self) and (self.isr_changes > 1 or self.max_deaths > 0)
+    return isr_may_change(self) and (self.isr_changes > 1 or self.max_crashes > 0)
 
 
-def is_cut_short(self: TopicDeletionVariables) -> bool:
+def may_be_fenced(self: TopicDeletionVariables) -> bool:
     """A controller may find that another has been elected while it deletes nodes."""
-    return self.moves > 0 and self.design.fence_zk
+    return self.controller_changes > 0 and self.design.fence_zk
 
 
-def waits(self: TopicDeletionVariables) -> bool:
+def deletion_may_wait(self: TopicDeletionVariables) -> bool:
     """A deletion may have to wait."""
-    return self.max_deaths > 0 or self.refusals > 0
+    return self.max_crashes > 0 or self.deletion_failures > 0
 
 
 class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
     """Which topic there is, in which variables, and what may be left of the events of its deletion."""
 
-    max_deaths: int = constant(1, "Bound: how often brokers die.", at_least=0, at_most=9)
+    max_crashes: int = constant(1, "Bound: how often brokers die.", at_least=0, at_most=9)
     isr_changes: int = constant(0, "Bound: how often the ISR of a partition is changed.", at_least=0, at_most=9)
     max_leader_epoch: int = constant(9, "Bound: the highest leader epoch; the first is 0.", at_least=0, at_most=30)
     partitions: int = constant(1, "Partitions of the topic; each prefers another broker.", at_least=1, at_most=2)
     creations: int = constant(1, "Bound: how often the topic is created again.", at_least=0, at_most=3)
-    refusals: int = constant(1, "Bound: how often brokers answer with errors.", at_least=0, at_most=5)
-    additions: bool = constant(False, "An administrator adds one more partition.")
+    deletion_failures: int = constant(1, "Bound: how often brokers answer with errors.", at_least=0, at_most=5)
+    partition_additions: bool = constant(False, "An administrator adds one more partition.")
 
     design: ControlDesign = switches(
         ControlDesign,
@@ -213,7 +213,7 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
         ids = tuple(self.broker_ids)
         return {
             TopicPartition(TOPIC, number): ReplicaAssignment((*ids[number:], *ids[:number]))
-            for number in range(self.partitions + self.additions)
+            for number in range(self.partitions + self.partition_additions)
         }
 
     @property
@@ -224,12 +224,12 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
         ]
 
     @property
-    def broker_by_broker(self) -> Domain[tuple[PartitionAndReplica, ...]]:
+    def replicas_by_broker(self) -> Domain[tuple[PartitionAndReplica, ...]]:
         """Some of them, in the order in which it comes to them that goes through brokers."""
         return in_order(sorted(self.replicas, key=lambda each: (each.replica, each.topic_partition)))
 
     @property
-    def first(self) -> Mapping[TopicPartition, ReplicaAssignment]:
+    def initial_partitions(self) -> Mapping[TopicPartition, ReplicaAssignment]:
         """Those that the topic has when it is created."""
         return dict(list(self.assignments.items())[: self.partitions])
 
@@ -240,21 +240,23 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
 
     def is_to_be_deleted(self, s: ClusterWithDeletions, partition: TopicPartition) -> bool:
         """As an administrator has asked for."""
-        return s.marked
+        return s.deletion_requested
 
     def sizes(self) -> Mapping[Any, Size]:
         """With what administrators and brokers do."""
         return {
             **super().sizes(),
             Creations: integers(0, self.creations),
-            Refusals: integers(0, self.refusals),
-            Deletion: [each for each in Deletion if self.refusals or each in (Deletion.Asked, Deletion.Done)],
+            DeletionFailures: integers(0, self.deletion_failures),
+            Deletion: [
+                each for each in Deletion if self.deletion_failures or each in (Deletion.Asked, Deletion.Done)
+            ],
         }
 
     @property
     def more_nodes(self) -> Collection[Znodes]:
         """The topic's node, and that which asks for its deletion."""
-        some = in_order(self.assignments) if self.additions else (tuple(self.assignments),)
+        some = in_order(self.assignments) if self.partition_additions else (tuple(self.assignments),)
         data = [TopicAssignment.encode({each: self.assignments[each] for each in partitions}) for partitions in some]
         return (
             Znodes(TOPIC_PATH, data=data, version=left_out(), children=subset_of(("partitions",))),
@@ -266,9 +268,9 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
     # What is left of an event.
 
     @property
-    def narrowed(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
+    def narrowed_arguments(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
         """Those that are gone may be of a topic that is to be deleted, which there is one of."""
-        some: Size = self.broker_by_broker
+        some: Size = self.replicas_by_broker
         the_topic: Mapping[str, Size] = {"topics": ((TOPIC,),)}
         return {
             BrokerChanges.ELECTED.method: {"for_deletion": some, "not_for_deletion": some},
@@ -301,13 +303,15 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
         """All brokers run, the topic is there, all its replicas are in sync; there is no controller."""
         for path in ("/brokers", "/brokers/topics", "/admin", DELETE_TOPICS):
             s.zk.nodes[path] = Node()
-        s.zk.nodes[TOPIC_PATH] = Node(data=TopicAssignment.encode(self.first), children=frozenset({"partitions"}))
-        numbers = frozenset(str(partition.partition) for partition in self.first)
+        s.zk.nodes[TOPIC_PATH] = Node(
+            data=TopicAssignment.encode(self.initial_partitions), children=frozenset({"partitions"})
+        )
+        numbers = frozenset(str(partition.partition) for partition in self.initial_partitions)
         s.zk.nodes[topic_partitions_path(TOPIC)] = Node(children=numbers)
-        for partition, assignment in self.first.items():
+        for partition, assignment in self.initial_partitions.items():
             state = TopicPartitionState(LeaderAndIsr(assignment.replicas[0], 0, assignment.replicas), 0)
             s.zk.nodes[topic_partition_path(partition)] = Node(children=frozenset({"state"}))
             s.zk.nodes[topic_partition_state_path(partition)] = Node(data=state)
         s.zk.nodes[CONTROLLER_EPOCH] = Node(data=0)
         s.registered = frozenset(self.broker_ids)
-        s.logs = frozenset(replica for replica in self.replicas if replica.topic_partition in self.first)
+        s.logs = frozenset(replica for replica in self.replicas if replica.topic_partition in self.initial_partitions)

@@ -10,10 +10,10 @@ from spec.systems.topic_deletion.state import (
     MARK,
     ClusterWithDeletions,
     Deletion,
-    comes_again,
-    is_cut_short,
+    deletion_may_wait,
+    may_be_fenced,
     may_be_leaderless,
-    waits,
+    may_be_recreated,
 )
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
@@ -47,8 +47,8 @@ class TopicDeletion(TopicDeletionActions):
 
     An administrator deletes a topic that there is and creates one that there is not, and that is not still to be
     deleted, as Kafka's tools see to. So a controller hears of a topic before it hears that it is to go. With
-    `additions` an administrator adds a partition, at any time; what the controller then reads and writes is one step,
-    so that no administrator writes in between.
+    `partition_additions` an administrator adds a partition, at any time; what the controller then reads and writes is
+    one step, so that no administrator writes in between.
 
     As there, a controller does not die: it is cut short by a fence, which only those since 2.1 have. Before, an event
     goes on to its end.
@@ -70,33 +70,39 @@ class TopicDeletion(TopicDeletionActions):
             return True
         if any(before.written(partition) != after.written(partition) for partition in self.assignments):
             return False
-        return (before.in_node, before.exists, before.marked) == (after.in_node, after.exists, after.marked)
+        return (before.partitions_in_node, before.exists, before.deletion_requested) == (
+            after.partitions_in_node,
+            after.exists,
+            after.deletion_requested,
+        )
 
     @transition_invariant
-    def only_what_is_marked_goes(self, before: ClusterWithDeletions, step: Step, after: ClusterWithDeletions) -> bool:
+    def only_marked_topic_deleted(
+        self, before: ClusterWithDeletions, step: Step, after: ClusterWithDeletions
+    ) -> bool:
         """The topic's node goes only where that was asked for, and what asked for it goes last."""
         if before.exists and not after.exists:
-            return before.marked and after.marked
-        return after.marked or not before.marked or not after.exists
+            return before.deletion_requested and after.deletion_requested
+        return after.deletion_requested or not before.deletion_requested or not after.exists
 
     @transition_invariant
-    def deleted_as_it_was_known(self, before: ClusterWithDeletions, step: Step, after: ClusterWithDeletions) -> bool:
+    def deleted_partitions_known(self, before: ClusterWithDeletions, step: Step, after: ClusterWithDeletions) -> bool:
         """P16: a topic's node goes with partitions that are deleted, or of which the controller has not heard."""
-        if after.exists or not before.exists or before.modified:
+        if after.exists or not before.exists or before.topic_modified:
             return True
-        return all(partition in before.context.partition_assignments for partition in before.in_node)
+        return all(partition in before.context.partition_assignments for partition in before.partitions_in_node)
 
     @invariant
-    def no_log_stays(self, s: ClusterWithDeletions, partition: TopicPartition, broker: BrokerId) -> bool:
+    def no_log_left(self, s: ClusterWithDeletions, partition: TopicPartition, broker: BrokerId) -> bool:
         """P16: of a topic that is gone no broker has a log, running or not."""
         return s.exists or PartitionAndReplica(partition, broker) not in s.logs
 
-    def knows_no_topic(self, s: ClusterWithDeletions) -> bool:
+    def context_has_no_topic(self, s: ClusterWithDeletions) -> bool:
         """The controller has nothing to do, and knows of no topic."""
-        return s.active and s.idle and TOPIC not in s.context.all_topics and not s.queued
+        return s.active and s.idle and TOPIC not in s.context.all_topics and not s.deletion_queued
 
-    @invariant(where=knows_no_topic)
-    def nothing_stays_known(self, s: ClusterWithDeletions) -> bool:
+    @invariant(where=context_has_no_topic)
+    def context_forgets_topic(self, s: ClusterWithDeletions) -> bool:
         """C14: of a topic that is gone the controller knows nothing, but that its partitions do not exist."""
         context = s.context
         if context.topics_with_deletion_started or context.topics_ineligible_for_deletion:
@@ -106,17 +112,17 @@ class TopicDeletion(TopicDeletionActions):
         return all(state is NonExistentPartition for state in context.partition_states.values())
 
     @transition_invariant(of=ANSWERS)
-    def not_elected_for(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
+    def no_election_for_deleted(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
         """Of a topic that is to be deleted no leader is elected, once the controller knows."""
-        if not before.queued:
+        if not before.deletion_queued:
             return True
         leaders = ((before.leader(partition), after.leader(partition)) for partition in self.assignments)
         return all(new in (NO_LEADER, old) for old, new in leaders)
 
     @invariant(where=ClusterSpec.quiet)
-    def waits_for_something(self, s: ClusterWithDeletions) -> bool:
+    def deletion_waits_for_reason(self, s: ClusterWithDeletions) -> bool:
         """When all is quiet, a deletion waits for a broker that does not run, or for one that could not delete."""
-        if not s.queued:
+        if not s.deletion_queued:
             return True
         if Deletion.Refused in s.deletions.values():
             return True
@@ -125,7 +131,12 @@ class TopicDeletion(TopicDeletionActions):
 
     def quiet(self, s: ClusterWithDeletions) -> bool:
         """And no answer is to come."""
-        if not super().quiet(s) or s.exists != (TOPIC in s.context.all_topics) or s.marked != s.queued or s.modified:
+        if (
+            not super().quiet(s)
+            or s.exists != (TOPIC in s.context.all_topics)
+            or s.deletion_requested != s.deletion_queued
+            or s.topic_modified
+        ):
             return False
         return all(deletion is Deletion.Refused for deletion in s.deletions.values())
 
@@ -143,8 +154,8 @@ class TopicDeletion(TopicDeletionActions):
         """Whether some replica was in the one state before, and is in the other after it."""
         return any(self.replica_changes(before, after, each, source, target) for each in self.replicas)
 
-    @sometimes(when=comes_again, of="next_change")
-    def a_topic_comes_again(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
+    @sometimes(when=may_be_recreated, of="next_change")
+    def topic_created_again(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
         """NonExistentReplica -> NewReplica, of a topic that was deleted: NonExistentPartition -> NewPartition."""
         new = NewPartition in after.context.partition_states.values()
         return new and self.a_replica_becomes(before, after, None, NewReplica)
@@ -157,7 +168,7 @@ class TopicDeletion(TopicDeletionActions):
         return self.a_partition_becomes(before, after, NewPartition, OfflinePartition)
 
     @sometimes(of="next_change")
-    def a_partition_goes(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
+    def partition_removed(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
         """OfflinePartition -> NonExistentPartition."""
         return self.a_partition_becomes(before, after, OfflinePartition, NonExistentPartition)
 
@@ -166,19 +177,19 @@ class TopicDeletion(TopicDeletionActions):
         """OfflineReplica -> ReplicaDeletionStarted."""
         return self.a_replica_becomes(before, after, OfflineReplica, ReplicaDeletionStarted)
 
-    @sometimes(when=lambda self: self.max_deaths > 0)
+    @sometimes(when=lambda self: self.max_crashes > 0)
     def a_dead_replica_is_not_deleted(
         self, before: ClusterWithDeletions, step: Step, after: ClusterWithDeletions
     ) -> bool:
         """OfflineReplica -> ReplicaDeletionIneligible."""
         return self.a_replica_becomes(before, after, OfflineReplica, ReplicaDeletionIneligible)
 
-    @sometimes(of="answer_deletion")
+    @sometimes(of="stop_replica_response")
     def a_replica_is_deleted(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
         """ReplicaDeletionStarted -> ReplicaDeletionSuccessful."""
         return self.a_replica_becomes(before, after, ReplicaDeletionStarted, ReplicaDeletionSuccessful)
 
-    @sometimes(when=waits)
+    @sometimes(when=deletion_may_wait)
     def a_replica_cannot_be_deleted(
         self, before: ClusterWithDeletions, step: Step, after: ClusterWithDeletions
     ) -> bool:
@@ -190,12 +201,12 @@ class TopicDeletion(TopicDeletionActions):
         """ReplicaDeletionSuccessful -> NonExistentReplica."""
         return self.a_replica_becomes(before, after, ReplicaDeletionSuccessful, None)
 
-    @sometimes(when=waits)
-    def it_is_tried_again(self, before: ClusterWithDeletions, step: Step, after: ClusterWithDeletions) -> bool:
+    @sometimes(when=deletion_may_wait)
+    def deletion_retried(self, before: ClusterWithDeletions, step: Step, after: ClusterWithDeletions) -> bool:
         """ReplicaDeletionIneligible -> OfflineReplica."""
         return self.a_replica_becomes(before, after, ReplicaDeletionIneligible, OfflineReplica)
 
-    @sometimes(when=lambda self: self.max_deaths > 0)
+    @sometimes(when=lambda self: self.max_crashes > 0)
     def back_to_be_deleted(self, before: ClusterWithDeletions, step: Step, after: ClusterWithDeletions) -> bool:
         """ReplicaDeletionIneligible -> OnlineReplica."""
         return self.a_replica_becomes(before, after, ReplicaDeletionIneligible, OnlineReplica)
@@ -203,44 +214,44 @@ class TopicDeletion(TopicDeletionActions):
     # What else must be able to happen.
 
     @sometimes(where=ClusterSpec.quiet)
-    def the_topic_is_gone(self, s: ClusterWithDeletions) -> bool:
+    def topic_gone(self, s: ClusterWithDeletions) -> bool:
         """All is quiet, and there is no topic."""
         return not s.exists
 
-    @sometimes(where=ClusterSpec.quiet, when=comes_again)
-    def the_topic_is_back(self, s: ClusterWithDeletions) -> bool:
+    @sometimes(where=ClusterSpec.quiet, when=may_be_recreated)
+    def topic_recreated_online(self, s: ClusterWithDeletions) -> bool:
         """All is quiet, and a partition is online of a topic that was created again."""
         return s.creations > 0 and OnlinePartition in s.context.partition_states.values()
 
-    @sometimes(where=ClusterSpec.quiet, when=lambda self: self.max_deaths > 0)
-    def waits_for_a_broker(self, s: ClusterWithDeletions) -> bool:
+    @sometimes(where=ClusterSpec.quiet, when=lambda self: self.max_crashes > 0)
+    def deletion_waits_for_broker(self, s: ClusterWithDeletions) -> bool:
         """All is quiet, and a deletion waits for a broker that does not run."""
-        return s.queued and len(s.registered) < self.brokers
+        return s.deletion_queued and len(s.registered) < self.brokers
 
-    @sometimes(where=ClusterSpec.quiet, when=lambda self: self.refusals > 0)
-    def waits_though_all_run(self, s: ClusterWithDeletions) -> bool:
+    @sometimes(where=ClusterSpec.quiet, when=lambda self: self.deletion_failures > 0)
+    def deletion_waits_though_all_run(self, s: ClusterWithDeletions) -> bool:
         """All is quiet, and a deletion waits that no broker that returns will resume: one could not delete."""
-        return s.queued and len(s.registered) == self.brokers
+        return s.deletion_queued and len(s.registered) == self.brokers
 
-    @sometimes(when=is_cut_short, of="become_controller")
+    @sometimes(when=may_be_fenced, of="become_controller")
     def taken_over(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
         """A controller begins with a topic of which nodes are gone already."""
-        return after.marked and after.exists and not any(map(after.written, self.assignments))
+        return after.deletion_requested and after.exists and not any(map(after.written, self.assignments))
 
-    @sometimes(when=is_cut_short, of="become_controller")
-    def only_the_mark_is_left(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
+    @sometimes(when=may_be_fenced, of="become_controller")
+    def only_deletion_request_left(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
         """A controller begins, and only what asked for the deletion is left."""
-        return after.marked and not after.exists
+        return after.deletion_requested and not after.exists
 
-    @sometimes(when=lambda self: self.moves > 0, of="become_controller")
-    def a_log_comes_again(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
+    @sometimes(when=lambda self: self.controller_changes > 0, of="become_controller")
+    def deleted_log_recreated(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
         """A controller begins, and a broker that had deleted its log is told to follow or lead once more."""
         return before.logs < after.logs
 
-    @sometimes(when=lambda self: self.additions, of="partition_modifications")
-    def hears_of_an_addition(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
+    @sometimes(when=lambda self: self.partition_additions, of="partition_modifications")
+    def partition_added_to_deleted(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
         """The controller hears of a partition that was added to a topic that it is to delete."""
-        return before.queued
+        return before.deletion_queued
 
     # What a state means, to the reader of a trace.
 
@@ -248,11 +259,13 @@ class TopicDeletion(TopicDeletionActions):
     def existence(self, s: ClusterWithDeletions) -> str:
         """Whether there is a topic, and what is to become of it."""
         if not s.exists:
-            return f"there is no {TOPIC}" + (f", and {MARK} asks still for its deletion" if s.marked else "")
-        asked = f"{TOPIC} is there" if not s.marked else f"{TOPIC} is to be deleted"
-        if not s.active or (not s.marked and not s.queued):
+            return f"there is no {TOPIC}" + (
+                f", and {MARK} asks still for its deletion" if s.deletion_requested else ""
+            )
+        asked = f"{TOPIC} is there" if not s.deletion_requested else f"{TOPIC} is to be deleted"
+        if not s.active or (not s.deletion_requested and not s.deletion_queued):
             return asked
-        if not s.queued:
+        if not s.deletion_queued:
             return f"{asked}, of which the controller has not heard"
         return asked + (", and has to wait" if TOPIC in s.context.topics_ineligible_for_deletion else "")
 

@@ -13,10 +13,10 @@ import pytest
 from spec.atlas import anomalies as module
 from spec.atlas.anomalies import NEVER_SHIPPED, SIDES, Anomaly, anomalies, anomaly_named, known_in, read
 from spec.atlas.loading import system_named, under
+from spec.by_release import RELEASES
 from spec.checking import Result, check
 from spec.checking.result import KnownViolation
 from spec.language import SpecificationError, UsageError
-from spec.releases import RELEASES
 from spec.reports import to_html, to_junit, to_markdown
 from statemachines.changes import CHANGES
 from statemachines.releases import EXACT

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from spec import releases
+from spec import by_release
 from spec.atlas import catalogue
 from spec.atlas.anomalies import NEVER_SHIPPED, read
 from spec.atlas.catalogue import atlas, describe
@@ -192,7 +192,7 @@ def test_an_anomaly_that_no_release_had_is_not_called_open() -> None:
     assert "proposed" not in told
 
 
-@pytest.mark.parametrize("module", [catalogue, releases])
+@pytest.mark.parametrize("module", [catalogue, by_release])
 def test_examples_run(module: Any) -> None:
     """The examples in the docstrings show what happens."""
     assert doctest.testmod(module).failed == 0

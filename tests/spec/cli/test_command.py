@@ -40,7 +40,7 @@ OWN = '''
 """A specification for each thing that can come out."""
 
 from spec.language import *
-from spec.releases import since
+from spec.by_release import since
 
 
 class Counts(State):
@@ -119,7 +119,7 @@ class FailingBeyond(Counter):
 
 class Interrupted(Counter):
     @action
-    def give_up(self, s):
+    def abort_reassignment(self, s):
         """Somebody presses Ctrl-C."""
         if s.count["here"] == 2:
             raise KeyboardInterrupt

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.systems.controller import ControllerLife
-from statemachines.controller.agenda import METHODS, Do
+from statemachines.controller.agenda import METHODS, ControllerStep
 
 PROCESS, CONTROLLER, THREAD = "broker", "controller of broker {broker}", "ZkEventThread of broker {broker}"
 
@@ -14,5 +14,10 @@ PROCESS, CONTROLLER, THREAD = "broker", "controller of broker {broker}", "ZkEven
 def test_a_broker_registers_itself_and_its_controller_does_the_rest(release: str, registers: str) -> None:
     """In 0.11 and 1.0 ZkEventThread does it, beside the controller's thread."""
     lanes = {each.name: each.actor for each in ControllerLife.of(**ControllerLife.releases[release]).actions}
-    assert lanes[METHODS[Do.RegisterBroker]] == lanes[METHODS[Do.CheckRegistration]] == registers
-    assert {lanes[METHODS[do]] for do in (Do.Elect, Do.ReadEpoch, Do.UpdateLeaderAndIsr)} == {CONTROLLER}
+    assert (
+        lanes[METHODS[ControllerStep.RegisterBroker]] == lanes[METHODS[ControllerStep.CheckRegistration]] == registers
+    )
+    assert {
+        lanes[METHODS[do]]
+        for do in (ControllerStep.Elect, ControllerStep.ReadEpoch, ControllerStep.UpdateLeaderAndIsr)
+    } == {CONTROLLER}

@@ -40,10 +40,10 @@ LEADER_AND_ISR = LeaderAndIsrRequest(9, 1, 0, (TOLD,), (1,))
 
 def test_what_no_broker_looks_at_does_not_wait() -> None:
     """Who is new, which leaders are live, which controller wrote the state, all of metadata but who leads."""
-    kept = waiting().kept(LEADER_AND_ISR)
+    kept = waiting().reduced(LEADER_AND_ISR)
     assert kept == LeaderAndIsrRequest(9, 1, 0, (TOLD._replace(isNew=False, controllerEpoch=0),), ())
     known = UpdateMetadataPartitionState("t", 0, 1, 1, 1, (1,), 1, (0, 1), (0,))
-    metadata = waiting().kept(UpdateMetadataRequest(9, 1, 0, (known,), (0, 1)))
+    metadata = waiting().reduced(UpdateMetadataRequest(9, 1, 0, (known,), (0, 1)))
     assert metadata.partitionStates == (UpdateMetadataPartitionState("t", 0, 0, 1, 1, (), 0, (), ()),)
 
 
@@ -51,9 +51,9 @@ def test_what_is_kept_may_wait() -> None:
     """Its domain has it, and none that is not kept as it is."""
     requests = waiting(stops=True)
     stop = StopReplicaRequest(9, 1, 1, False, (StopReplicaPartitionState("t", 0, 1, True),))
-    assert requests.kept(LEADER_AND_ISR) in requests.domain
+    assert requests.reduced(LEADER_AND_ISR) in requests.domain
     assert stop in requests.domain
-    assert all(requests.kept(each) == each for each in requests.domain)
+    assert all(requests.reduced(each) == each for each in requests.domain)
 
 
 def test_partitions_stand_in_one_request_in_every_combination() -> None:

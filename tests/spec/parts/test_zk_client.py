@@ -17,7 +17,7 @@ from spec.systems.topic_deletion import TopicDeletion
 from statemachines.controller.calls import Call, Calls, EventFailure, then
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.state_change import Processed, carry_out
+from statemachines.controller.state_change import EventDone, carry_out
 from statemachines.controller.zk_client import ControllerZkClient
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.zk_data import (
@@ -102,8 +102,8 @@ def test_what_is_read_at_once_is_what_zookeeper_would_answer(
     """And no request is waited for."""
     by_requests, reading = asking(cluster, None), asking(cluster, at_once(cluster))
     event = Call("ask", (method, arguments))
-    assert reading.process(event) == Processed()
-    assert carry_out(by_requests, by_requests.process(event), cluster.zookeeper, None) == Processed()
+    assert reading.process(event) == EventDone()
+    assert carry_out(by_requests, by_requests.process(event), cluster.zookeeper, None) == EventDone()
     assert reading.heard == by_requests.heard
 
 
@@ -116,7 +116,7 @@ def test_a_controller_that_was_replaced_finds_out_as_it_deletes_notifications(
     client = at_once(cluster, fence_zk)
     controller = asking(cluster, client)
     processed = controller.process(Call("process_isr_change_notification"))
-    assert processed == Processed(failure=EventFailure.ControllerMoved if fence_zk else None)
+    assert processed == EventDone(failure=EventFailure.ControllerMoved if fence_zk else None)
     assert client.cluster.isr_change_notification == (frozenset({T1}) if fence_zk else frozenset())
-    assert controller.process(Call("ask", ("get_children", (ISR_CHANGE_NOTIFICATION,)))) == Processed()
+    assert controller.process(Call("ask", ("get_children", (ISR_CHANGE_NOTIFICATION,)))) == EventDone()
     assert controller.heard == (("t-1",) if fence_zk else ())

@@ -63,7 +63,7 @@ class Migrations(Specification[Migration]):
         return ZooKeeperPart(
             sessions=self.domain_of(Client),
             znodes=[Znodes("/"), Znodes(LOCK, data=self.domain_of(Client), owned=by_any, data_watched=True)],
-            inbox=2,
+            max_events=2,
         )
 
     @part
@@ -71,9 +71,9 @@ class Migrations(Specification[Migration]):
         """Its lock is another, which no client watches, and whose holders are counted."""
         return ZooKeeperPart(
             sessions=self.domain_of(Client),
-            znodes=[Znodes("/", child_watched=True), Znodes(COPY, owned=by_any, created=2)],
-            inbox=2,
-            outliving=self.outliving,
+            znodes=[Znodes("/", child_watched=True), Znodes(COPY, owned=by_any, creations=2)],
+            max_events=2,
+            ephemerals_outlive_sessions=self.outliving,
         )
 
     @action
@@ -102,14 +102,14 @@ class Migrations(Specification[Migration]):
     def move(self, s: Migration, client: Client) -> None:
         """Who holds the lock takes the new one as well."""
         require(LOCK in s.old.nodes and s.old.nodes[LOCK].owner == client and client in s.new.sessions)
-        require(COPY not in s.new.nodes and s.new.created[COPY] < 2)
+        require(COPY not in s.new.nodes and s.new.creations[COPY] < 2)
         self.new.servers(s.new).create(client, COPY, ephemeral=True)
         s.done = True
 
     @invariant
     def one_number(self, s: Migration) -> bool:
         """The new lock has the number of its holder."""
-        return COPY not in s.new.nodes or s.new.nodes[COPY].czxid == s.new.created[COPY]
+        return COPY not in s.new.nodes or s.new.nodes[COPY].czxid == s.new.creations[COPY]
 
     @sometimes
     def held_by_two(self, s: Migration) -> bool:
@@ -125,9 +125,18 @@ def test_each_has_what_it_was_given() -> None:
     system = Migrations()
     assert [name for name in system.variables if name.startswith("old.")] == [
         f"old.{name}"
-        for name in ("nodes", "sessions", "data_watches", "child_watches", "events", "zxid", "away", "created")
+        for name in (
+            "nodes",
+            "sessions",
+            "data_watches",
+            "child_watches",
+            "events",
+            "zxid",
+            "disconnected",
+            "creations",
+        )
     ]
-    assert "new.created" in system.variables
+    assert "new.creations" in system.variables
     assert {"old.expire", "new.expire"} <= {each.name for each in system.actions}
     assert {"old.one_shot", "new.one_shot"} <= {each.name for each in system.properties}
 
@@ -135,8 +144,8 @@ def test_each_has_what_it_was_given() -> None:
 def test_a_fault_is_that_of_one() -> None:
     """The new ensemble's nodes outlive their sessions, and are deleted at last; the old one's do not."""
     system = Migrations(outliving=True)
-    assert "new.delete_at_last" in {each.name for each in system.actions}
-    assert "old.delete_at_last" not in {each.name for each in system.actions}
+    assert "new.delete_outliving_ephemerals" in {each.name for each in system.actions}
+    assert "old.delete_outliving_ephemerals" not in {each.name for each in system.actions}
     judged = {each.name for each in system.properties}
     assert "old.ephemeral_owned" in judged
     assert "new.ephemeral_owned" not in judged
@@ -191,7 +200,7 @@ class Watching(Specification[Watched]):
         return ZooKeeperPart(
             sessions=one_of(A, B),
             znodes=[Znodes("/"), Znodes(one_of(*MINE), owned=lambda session, path: session == A, data_watched=True)],
-            inbox=2,
+            max_events=2,
             disconnections=self.disconnections,
         )
 
@@ -209,13 +218,13 @@ class Watching(Specification[Watched]):
     @action(when=lambda self: self.disconnections)
     def lose(self, s: Watched) -> None:
         """The watching client loses its connection."""
-        require(B in s.zk.sessions and B not in s.zk.away)
-        self.zk.loses_connection(s.zk, B)
+        require(B in s.zk.sessions and B not in s.zk.disconnected)
+        self.zk.lose_connection(s.zk, B)
 
     @action(when=lambda self: self.disconnections)
     def back(self, s: Watched) -> None:
         """It is back."""
-        self.zk.comes_back(s.zk, B)
+        self.zk.reconnect(s.zk, B)
 
     def told(self, s: Watched, session: str, *paths: str) -> bool:
         """Whether a client is to hear that these nodes have gone, in this order."""
@@ -257,7 +266,7 @@ def test_a_client_that_is_away_is_told_when_it_is_back() -> None:
         @invariant
         def nothing_is_told(self, s: Watched) -> bool:
             """A client that is there has nothing to hear, once it was away."""
-            return B in s.zk.away or not self.told(s, B, *MINE)
+            return B in s.zk.disconnected or not self.told(s, B, *MINE)
 
     away = check(NeverTold(disconnections=True), engine="reference", keep_going=True)
     assert away.counterexample is not None
@@ -267,7 +276,7 @@ def test_a_client_that_is_away_is_told_when_it_is_back() -> None:
         @invariant
         def there(self, s: Watched) -> bool:
             """The client is there."""
-            return B not in s.zk.away
+            return B not in s.zk.disconnected
 
     lost = check(NeverAway(disconnections=True), engine="reference", properties=["there"]).counterexample
     assert lost is not None
@@ -296,7 +305,7 @@ def test_a_node_that_outlives_its_session_is_told() -> None:
 def domains(**given: Any) -> dict[str, Any]:
     """Of a ZooKeeper with two sessions, by variable."""
     sessions = one_of("a", "b")
-    return {name: domain for name, (_, domain) in ZooKeeperPart(sessions, inbox=1, **given).variables.items()}
+    return {name: domain for name, (_, domain) in ZooKeeperPart(sessions, max_events=1, **given).variables.items()}
 
 
 def test_a_node_holds_what_its_path_may() -> None:
@@ -354,8 +363,8 @@ def test_clients_are_told_of_what_can_happen(znodes: Znodes, given: dict[str, An
 def test_ephemerals_go_in_every_order_of_which_a_watch_tells() -> None:
     """Of the third no watch tells: it goes first."""
     watched = Znodes(one_of(*MINE), owned=by_any, data_watched=True)
-    part = ZooKeeperPart(one_of(A), [Znodes("/"), watched, Znodes("/z", owned=by_any)], inbox=1)
-    assert part.orders(["/y", "/z", "/x"]) == [("/z", "/x", "/y"), ("/z", "/y", "/x")]
+    part = ZooKeeperPart(one_of(A), [Znodes("/"), watched, Znodes("/z", owned=by_any)], max_events=1)
+    assert part.deletion_orders(["/y", "/z", "/x"]) == [("/z", "/x", "/y"), ("/z", "/y", "/x")]
 
 
 def left_out(node: Node) -> dict[str, int]:
@@ -388,7 +397,7 @@ def test_a_part_that_is_given_the_wrong_thing_is_told() -> None:
             return ZooKeeperPart(
                 sessions=self.domain_of(Client),
                 znodes=[Znodes("/"), Znodes(LOCK, data=3)],  # type: ignore[arg-type]
-                inbox=1,
+                max_events=1,
             )
 
     with pytest.raises(SpecificationError, match=r"^part old: variable nodes: Node.data: 3 is not a domain: give"):

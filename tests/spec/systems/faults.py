@@ -10,10 +10,10 @@ from spec.language import part
 from spec.parts.zookeeper import Ensemble, ZooKeeperPart
 from spec.systems.controller import ControllerLife
 from spec.systems.controller_election import ControllerElection
-from statemachines.controller.agenda import Do
+from statemachines.controller.agenda import ControllerStep
+from statemachines.controller.controller_process import ControllerProcess
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.process import ControllerProcess
 from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
 from statemachines.zookeeper.server import WatchTable
 from statemachines.zookeeper.tree import Operation, SetData, Stat, Transaction
@@ -57,9 +57,9 @@ class Unchecked(ZooKeeperWithoutZxids):
 class StartingAgain(OnePartitionController):
     """Every second controller puts the epoch back to where it began."""
 
-    def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
-        asked = super().asks(me)
-        if not me.about_to(Do.RegisterController):
+    def operations(self, me: ControllerProcess) -> tuple[Operation, ...]:
+        asked = super().operations(me)
+        if not me.about_to(ControllerStep.RegisterController):
             return asked
         return (asked[0], SetData(CONTROLLER_EPOCH, (me.epoch + 1) % 2, me.context.epoch_zk_version))
 
@@ -68,7 +68,7 @@ class DeletingUnfenced(OnePartitionController):
     """Writes are fenced, and the deletion of /controller is not."""
 
     def _fence(self, me: ControllerProcess) -> Iterator[Operation]:
-        return iter(()) if me.about_to(Do.DeleteController) else super()._fence(me)
+        return iter(()) if me.about_to(ControllerStep.DeleteController) else super()._fence(me)
 
 
 # The systems on other servers.

@@ -18,7 +18,7 @@ from election.ids import BrokerId
 from spec.checking.simulation import simulate
 from spec.language import Specification, part
 from spec.parts.receiving_brokers import ReceivingBrokers, ReceivingBrokersPart
-from spec.systems.control_requests import ControlRequests, asks
+from spec.systems.control_requests import ControlRequests, controller_writes_isr
 from spec.systems.partitions import Partitions
 from spec.systems.reassignment import Reassignment
 from spec.systems.topic_deletion import TopicDeletion
@@ -102,7 +102,7 @@ class RequestsInThreeLives(ControlRequests):
     @part
     def receivers(self) -> ReceivingBrokersPart:
         """They know three lives."""
-        return KnowThreeLives(self.requests, self.design, asks(self), self.replica_manager)
+        return KnowThreeLives(self.requests, self.design, controller_writes_isr(self), self.replica_manager)
 
 
 class Beyond(NamedTuple):
@@ -127,10 +127,10 @@ BEYOND: Mapping[str, Beyond] = {
             "read_back_alteration": True,
             "brokers": 3,
             "partitions": 3,
-            "creation": False,
-            "max_deaths": 4,
+            "topic_creation": False,
+            "max_crashes": 4,
             "isr_changes": 4,
-            "moves": 3,
+            "controller_changes": 3,
             "max_leader_epoch": 12,
         },
         PartitionsPassedOver,
@@ -142,12 +142,12 @@ BEYOND: Mapping[str, Beyond] = {
             "clear_batch": True,
             "keep_in_sync": True,
             "keep_leader": True,
-            "first_replicas": 2,
-            "most_replicas": 3,
-            "requests": 5,
-            "max_deaths": 3,
+            "initial_replicas": 2,
+            "max_replicas": 3,
+            "reassignment_requests": 5,
+            "max_crashes": 3,
             "isr_changes": 6,
-            "moves": 2,
+            "controller_changes": 2,
             "max_leader_epoch": 18,
         },
         ReassignmentToTwo,
@@ -159,27 +159,27 @@ BEYOND: Mapping[str, Beyond] = {
             "clear_batch": True,
             "forget_ineligible": True,
             "brokers": 3,
-            "max_deaths": 5,
+            "max_crashes": 5,
             "isr_changes": 3,
-            "moves": 3,
+            "controller_changes": 3,
             "creations": 3,
-            "refusals": 4,
+            "deletion_failures": 4,
             "max_leader_epoch": 14,
         },
         DeletionOnTrust,
-        "no_log_stays",
+        "no_log_left",
     ),
     "control-requests": Beyond(
         ControlRequests,
         {
-            "max_deaths": 4,
-            "moves": 2,
+            "max_crashes": 4,
+            "controller_changes": 2,
             "shutdowns": True,
-            "waiting": 12,
+            "max_queued_requests": 12,
             "max_leader_epoch": 9,
         },
         RequestsInThreeLives,
-        "meant_for_this_life",
+        "ignores_requests_for_earlier_life",
         runs=60,
     ),
 }

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from election.ids import BrokerId
+from spec.by_release import RELEASES
 from spec.checking import Result, check
 from spec.language import AssumptionViolated, Specification, Step
 from spec.parts.request_batch import RequestsWithoutMetadata
-from spec.releases import RELEASES
 from spec.reports.sequence_diagram import messages_of
 from spec.systems.control_requests import ControlledBrokers, ControlRequests
 from statemachines.broker.replica_manager import ReplicaManager
@@ -29,7 +29,7 @@ from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import TopicPartition
 from tests.spec.systems.test_drawn_states import drawn_after
 
-QUIET: dict[str, Any] = {"max_deaths": 0, "moves": 0, "lost_replies": False}
+QUIET: dict[str, Any] = {"max_crashes": 0, "controller_changes": 0, "lost_replies": False}
 """Nothing happens but that a controller is elected, and tells its brokers."""
 
 
@@ -59,11 +59,11 @@ def test_followers_refuse_a_leader_of_which_they_have_not_heard() -> None:
 
 def test_the_story_of_a_bounce_can_be_read_aloud() -> None:
     """B5: who sends what to whom, what still waits, and in which of its lives a broker is."""
-    story = explored(brokers=1, max_deaths=1, broker_epoch=False).counterexamples
+    story = explored(brokers=1, max_crashes=1, broker_epoch=False).counterexamples
     (trace,) = [each for each in story if each.broken == "online_is_led"]
     assert [str(each.step) for each in trace.steps[-3:]] == [
-        "die(broker=0)",
-        "come_back(broker=0)",
+        "crash(broker=0)",
+        "restart(broker=0)",
         "broker_change()",
     ]
     (message,) = [each for each in messages_of(trace) if each.number == 4]
@@ -78,12 +78,12 @@ def test_the_story_of_a_bounce_can_be_read_aloud() -> None:
 
 def test_what_waits_is_drawn_and_what_will_be_refused_is_struck_out() -> None:
     """A broker has died and is back, and what was meant for its earlier life is on its way still."""
-    elect, back = Step("elect_controller", {}), [Step(name, {"broker": 0}) for name in ("die", "come_back")]
-    one = ControlRequests(**{**QUIET, "brokers": 1, "max_deaths": 1})
+    elect, back = Step("elect_controller", {}), [Step(name, {"broker": 0}) for name in ("crash", "restart")]
+    one = ControlRequests(**{**QUIET, "brokers": 1, "max_crashes": 1})
     waits = ["UpdateMetadata (alive: 0)", "LeaderAndIsr (0 leads t-0 in 0)"]
     waits.append("UpdateMetadata (alive: 0; 0 leads t-0 in 0)")
-    assert drawn_after(one, elect)["on_their_way"]["grid"][1:] == [["broker 0", {"queue": waits}]]
-    ((_, drawn),) = drawn_after(one, elect, *back)["on_their_way"]["grid"][1:]
+    assert drawn_after(one, elect)["requests_in_flight"]["grid"][1:] == [["broker 0", {"queue": waits}]]
+    ((_, drawn),) = drawn_after(one, elect, *back)["requests_in_flight"]["grid"][1:]
     assert [(each["tag"], each["look"]) for each in drawn["queue"]] == [(each, "gone") for each in waits]
 
 
@@ -143,7 +143,7 @@ class ForgetsWhatItWrote(PartitionStateMachine):
 class TakesAll(ReplicaManager):
     """A broker obeys whichever controller asks."""
 
-    def _takes(self, request: ControlRequest) -> bool:
+    def _is_current_controller(self, request: ControlRequest) -> bool:
         self.state.controller_epoch = request.controllerEpoch
         return True
 
@@ -151,8 +151,8 @@ class TakesAll(ReplicaManager):
 class TakesEveryEpoch(ReplicaManager):
     """A broker goes by whichever leader it is told of, however long ago that was: neither epoch is looked at."""
 
-    def _judged(self, partition: TopicPartition, told: Any) -> Errors:
-        super()._judged(partition, told)
+    def _leader_and_isr_error(self, partition: TopicPartition, told: Any) -> Errors:
+        super()._leader_and_isr_error(partition, told)
         return Errors.NONE
 
     def _is_ahead(self, hosted: Any, told: Any) -> bool:
@@ -179,7 +179,7 @@ class NeverFetches(ReplicaManager):
 class HearsOfNoBroker(ControlRequests):
     """The watch for /brokers/ids does not fire."""
 
-    def changed(self, s: ControlledBrokers) -> None:
+    def note_broker_change(self, s: ControlledBrokers) -> None:
         pass
 
 
@@ -201,38 +201,48 @@ def mutant(kind: type[Any], **constants: Any) -> Specification:
     return made(**{**QUIET, **constants})  # type: ignore[no-any-return]
 
 
-BOUNCE = {"max_deaths": 1}
-MOVE = {"moves": 1}
+BOUNCE = {"max_crashes": 1}
+MOVE = {"controller_changes": 1}
 MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
     (TakesTheLast, {}, "in_order"),
-    (GoesOnUnanswered, {"lost_replies": True}, "sent_again"),
+    (GoesOnUnanswered, {"lost_replies": True}, "retried_until_answered"),
     (TellsOfTheOther, {}, "request_reflects_zookeeper"),
-    (None, {**BOUNCE, "broker_epoch": False}, "meant_for_this_life"),
-    (TakesAll, MOVE, "from_no_older_controller"),
+    (None, {**BOUNCE, "broker_epoch": False}, "ignores_requests_for_earlier_life"),
+    (TakesAll, MOVE, "ignores_older_controller"),
     (TakesAll, MOVE, "receivers.broker_sees_monotone"),
     (StopsInAnyCase, {"reassignments": 2, "late_copies": True, "max_leader_epoch": 4}, "stop_is_fenced"),
-    (NeverFetches, {}, "role_with_its_epoch"),
-    (None, {**BOUNCE, "late_copies": True}, "metadata_goes_forward"),
+    (NeverFetches, {}, "role_and_epoch_together"),
+    (None, {**BOUNCE, "late_copies": True}, "metadata_epoch_monotone"),
     (TellsOfTheOther, {}, "presumed_leader_legit"),
     (HearsOfNoBroker, BOUNCE, "live_brokers_known"),
     (ForgetsWhatItWrote, BOUNCE, "cache_fresh"),
-    (None, {"max_deaths": 1, "isr_changes": 1, "in_sync": False, "live_isr_check": False}, "dead_not_in_isr"),
     (
         None,
-        {"isr_changes": 1, "in_sync": False, "alter_partition": False, "lost_replies": True, "read_back": False},
+        {"max_crashes": 1, "isr_changes": 1, "initially_in_sync": False, "live_isr_check": False},
+        "dead_not_in_isr",
+    ),
+    (
+        None,
+        {
+            "isr_changes": 1,
+            "initially_in_sync": False,
+            "alter_partition": False,
+            "lost_replies": True,
+            "read_back_isr": False,
+        },
         "leader_can_write",
     ),
     (None, {**BOUNCE, "broker_epoch": False}, "online_is_led"),
-    (None, {"shutdowns": True, "tell_leaving": False}, "no_other_leads"),
+    (None, {"shutdowns": True, "notify_shutting_down": False}, "no_other_leads"),
     (None, {"metadata_first": False}, "replicas_follow"),
-    (None, {"reassignments": 3, "max_leader_epoch": 6, "stop_at_same_epoch": False}, "none_is_stray"),
+    (None, {"reassignments": 3, "max_leader_epoch": 6, "stop_at_same_epoch": False}, "no_stray_replica"),
     (RequestsWithoutMetadata, {}, "metadata_fresh"),
     (TakesEveryEpoch, {**BOUNCE, "late_copies": True}, "receivers.leader_epochs_increase"),
-    (TellsEachThatItLeads, {}, "receivers.one_leads_in_an_epoch"),
+    (TellsEachThatItLeads, {}, "receivers.one_leader_in_an_epoch"),
 ]
 
 
-LONG = {"stop_is_fenced", "metadata_goes_forward", "receivers.leader_epochs_increase"}
+LONG = {"stop_is_fenced", "metadata_epoch_monotone", "receivers.leader_epochs_increase"}
 """What is found only where copies come late, among ten thousand states and more."""
 
 
@@ -277,13 +287,13 @@ def test_every_release_is_mapped() -> None:
 @pytest.mark.parametrize(
     "constants",
     [
-        {"brokers": 1, "max_deaths": 1, "moves": 1},
+        {"brokers": 1, "max_crashes": 1, "controller_changes": 1},
         {"brokers": 1, "shutdowns": True, "isr_changes": 1},
         {"isr_changes": 1},
-        {"isr_changes": 1, "in_sync": False, "alter_partition": False},
+        {"isr_changes": 1, "initially_in_sync": False, "alter_partition": False},
         {"partitions": 2},
-        {"moves": 2, "brokers": 1},
-        {"max_deaths": 1, "lost_replies": True, "brokers": 1},
+        {"controller_changes": 2, "brokers": 1},
+        {"max_crashes": 1, "lost_replies": True, "brokers": 1},
         {"late_copies": True, "brokers": 1},
         {"new_topic": True, "epoch_after_log": True},
     ],
@@ -292,7 +302,7 @@ def test_every_release_is_mapped() -> None:
 def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> None:
     """An action or witness whose bound is too low is not asked for."""
     result = explored(**constants)
-    assert broken(result) <= ({"metadata_goes_forward", "metadata_fresh"} if "late_copies" in constants else set())
+    assert broken(result) <= ({"metadata_epoch_monotone", "metadata_fresh"} if "late_copies" in constants else set())
     assert not [each.name for each in result.properties if each.verdict == "missing"]
     assert not [each.name for each in result.actions if not each.taken]
 

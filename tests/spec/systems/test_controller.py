@@ -13,14 +13,14 @@ import pytest
 
 from election.ids import ControllerEpoch
 from spec import checking
+from spec.by_release import RELEASES
 from spec.checking import Result
 from spec.language import Specification, part
 from spec.parts.receiver import Receiver, ReceiverPart
-from spec.releases import RELEASES
 from spec.systems.controller import ClusterAtWork, ControllerLife
-from statemachines.controller.design import CONTROLLER, IDLE, Design, Do
+from statemachines.controller.controller_process import Answer, ControllerProcess
+from statemachines.controller.design import CONTROLLER, IDLE, ControllerStep, Design
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.process import Answer, ControllerProcess
 from statemachines.zookeeper.counters import CountingTransaction, ZooKeeperWithoutZxids
 from statemachines.zookeeper.server import WatchTable
 from statemachines.zookeeper.tree import Created, Operation, Transaction, stat_of
@@ -42,14 +42,14 @@ PROPOSED = {"ghost_check": True, "resign_on_move": True, "elect_if_none": True}
 """With what is open in 3.9 mended."""
 NOTHING_FAILS = {
     "crashes": False,
-    "operator": False,
-    "failures": False,
+    "operator_deletes": False,
+    "request_failures": False,
     "lost_replies": False,
     "disconnections": False,
-    "receives": False,
+    "receiving_broker": False,
 }
 """Sessions end, and that is all."""
-ONCE = {"elections": 1, "updates": 1}
+ONCE = {"elections": 1, "state_writes": 1}
 OUTLIVING = {**NOTHING_FAILS, **ONCE, "ephemeral_outlives_session": True, "sessions_per_broker": 2}
 """What a session owned is there for a while yet, and its broker has another one by then."""
 DELETES = "only_owner_session_end_or_operator_deletes_controller"
@@ -96,8 +96,8 @@ def brokers(result: Result, action: str) -> list[int]:
 
 def test_a_context_stays_where_a_failover_fails_that_moves_nobody() -> None:
     """B24: /controller is deleted, then a step of the failover fails; the broker leaves it at that."""
-    result = check(ControllerLife.of(**ControllerLife.releases["3.9"]), properties=["resigned_clean"])
-    assert length(result, "resigned_clean") == 11
+    result = check(ControllerLife.of(**ControllerLife.releases["3.9"]), properties=["resigned_context_empty"])
+    assert length(result, "resigned_context_empty") == 11
     assert actions(result)[-3:] == ["operator_deletes_controller", "fail", "move_controller"]
     assert said(result, 2) == ["it moves the controller", "there is none: it leaves it at that"]
 
@@ -105,8 +105,8 @@ def test_a_context_stays_where_a_failover_fails_that_moves_nobody() -> None:
 @pytest.mark.long
 def test_a_context_stays_where_somebody_stands_for_election_who_was_controller() -> None:
     """B24 without a failure: the node goes between maybeResign and elect, and elect only notes that there is none."""
-    result = check(ControllerLife.of(failures=False), properties=["resigned_clean"])
-    assert length(result, "resigned_clean") == 24
+    result = check(ControllerLife.of(request_failures=False), properties=["resigned_context_empty"])
+    assert length(result, "resigned_context_empty") == 24
     assert actions(result)[-3:] == ["maybe_resign", "operator_deletes_controller", "elect"]
     assert said(result, 3) == ["it is this broker", "there is none: it stands for election"]
     assert brokers(result, "maybe_resign") == brokers(result, "elect")[-1:]
@@ -119,8 +119,8 @@ def test_who_resigns_whenever_it_reads_another_keeps_no_context() -> None:
     What happens without failures happens with them, too: a step may fail, and need not.
     """
     proposed = ControllerLife.of(**ONCE, resign_on_move=True)
-    assert proposed.valuation["failures"]
-    assert check(proposed, properties=["resigned_clean"], symmetry=True).verdict == "holds"
+    assert proposed.valuation["request_failures"]
+    assert check(proposed, properties=["resigned_context_empty"], symmetry=True).verdict == "holds"
 
 
 def test_a_ghost_takes_an_old_node_of_its_own_for_its_office() -> None:
@@ -129,7 +129,7 @@ def test_a_ghost_takes_an_old_node_of_its_own_for_its_office() -> None:
     assert length(result, "controller_started") == 16
     assert actions(result)[-4:] == ["register_broker", "watch_controller", "maybe_resign", "elect"]
     assert said(result, 2) == ["it is this broker", "it is this broker"]
-    assert f"zk.delete_at_last(path={CONTROLLER!r})" not in steps(result)
+    assert f"zk.delete_outliving_ephemerals(path={CONTROLLER!r})" not in steps(result)
 
 
 def test_a_ghost_is_found_by_the_session_that_owns_the_node() -> None:
@@ -145,7 +145,7 @@ def test_a_broker_cannot_register_again_while_its_old_node_stands() -> None:
     until_2_1 = ControllerLife.of(**OUTLIVING, ephemeral_owner_check=False, registers_again=True)
     result = check(until_2_1, properties=["registered_when_quiet"])
     assert length(result, "registered_when_quiet") == 10
-    assert actions(result)[-3:] == ["register_broker", "check_registration", "zk.delete_at_last"]
+    assert actions(result)[-3:] == ["register_broker", "check_registration", "zk.delete_outliving_ephemerals"]
     assert "the event is dropped" in said(result, 2)[0]
 
 
@@ -154,7 +154,10 @@ def test_a_broker_deletes_its_own_old_registration() -> None:
     seen, mended = ["registered_when_quiet"], {**OUTLIVING, "registers_again": True}
     alone = check(ControllerLife.of(**mended, brokers=1), properties=seen)
     assert alone.verdict == "holds"
-    assert {each.name for each in alone.actions if each.taken} >= {"delete_registration", "zk.delete_at_last"}
+    assert {each.name for each in alone.actions if each.taken} >= {
+        "delete_registration",
+        "zk.delete_outliving_ephemerals",
+    }
     assert check(ControllerLife.of(**mended), properties=seen, max_depth=16).verdict == "bounded"
 
 
@@ -162,7 +165,7 @@ def test_a_broker_whose_old_registration_goes_as_it_looks_stays_unregistered() -
     """B23a: since 2.2 that is an error, and the broker does not try again."""
     result = check(ControllerLife.of(**OUTLIVING), properties=["registered_when_quiet"])
     assert length(result, "registered_when_quiet") == 10
-    assert actions(result)[-3:] == ["register_broker", "zk.delete_at_last", "check_registration"]
+    assert actions(result)[-3:] == ["register_broker", "zk.delete_outliving_ephemerals", "check_registration"]
     assert said(result) == ["NONODE, a NullPointerException: the event is dropped"]
 
 
@@ -180,9 +183,9 @@ ZOMBIE = {
     **ControllerLife.releases["2.1"],
     "fence_zk": False,
     "crashes": False,
-    "failures": False,
+    "request_failures": False,
     "lost_replies": False,
-    "updates": 1,
+    "state_writes": 1,
 }
 
 
@@ -272,9 +275,9 @@ def test_every_witness_is_met() -> None:
     ("constants", "absent"),
     [
         ({"elections": 1}, ["elected_twice", "reelected_after_a_crash", "a_zombie", "a_stale_request_is_refused"]),
-        ({"updates": 1}, ["elected_twice"]),
+        ({"state_writes": 1}, ["elected_twice"]),
         ({"brokers": 1}, ["reelected_after_a_crash", "a_zombie", "a_stale_request_is_refused", "a_broker_change"]),
-        ({"operator": False}, ["a_zombie_with_a_session"]),
+        ({"operator_deletes": False}, ["a_zombie_with_a_session"]),
         ({"crashes": False}, ["reelected_after_a_crash", "dies_before_it_writes"]),
         ({"expiries": False}, ["reelected_after_a_crash", "an_expiry_is_heard_of"]),
     ],
@@ -289,7 +292,7 @@ def test_a_witness_that_cannot_be_met_is_absent(constants: dict[str, Any], absen
 @pytest.mark.long
 def test_with_everything_on_all_of_it_holds() -> None:
     """The constants as they are, but for the observer: no bound but theirs, every action taken, every witness met."""
-    result = check(ControllerLife.of(**PROPOSED, receives=False), symmetry=True)
+    result = check(ControllerLife.of(**PROPOSED, receiving_broker=False), symmetry=True)
     assert (result.verdict, result.distinct_states) == ("holds", 34030588)
     assert all(each.taken for each in result.actions)
     seen = {name: states for name, states in WITNESSED.items() if name != "a_stale_request_is_refused"}
@@ -302,7 +305,7 @@ def test_with_everything_on_all_of_it_holds() -> None:
         NOTHING_FAILS,
         *(
             pytest.param({fault: False}, marks=pytest.mark.long)
-            for fault in ("expiries", "failures", "operator", "crashes")
+            for fault in ("expiries", "request_failures", "operator_deletes", "crashes")
         ),
     ],
     ids=lambda constants: " and ".join(constants),
@@ -327,7 +330,12 @@ def changed(answer: Answer, **known: Any) -> Answer:
 
 def of_a_term(me: ControllerProcess) -> dict[str, Any]:
     """What a resignation takes from a broker, but for its office and its epoch."""
-    return {"listens": me.listens, "started": me.started, "live": me.context.live, "cached": me.context.cached}
+    return {
+        "handlers_registered": me.handlers_registered,
+        "failover_done": me.failover_done,
+        "live_brokers": me.context.live_brokers,
+        "partition_state_version": me.context.partition_state_version,
+    }
 
 
 class EpochStartsAgain(ControllerLife):
@@ -350,7 +358,7 @@ class TakesItForItsOwn(ControllerLife):
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def check_controller(self, me: ControllerProcess) -> Answer:
             super().check_controller(me)
-            return Answer(self.deliver(me.on()), "")
+            return Answer(self.deliver(me.next_step()), "")
 
 
 class UnfencedDelete(ControllerLife):
@@ -364,7 +372,7 @@ class TakesOverAnyState(ControllerLife):
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def read_partition_state(self, me: ControllerProcess) -> Answer:
-            answer = super().read_partition_state(me.knows(epoch=ANY_EPOCH))
+            answer = super().read_partition_state(me.with_context(epoch=ANY_EPOCH))
             return changed(answer, epoch=me.epoch)
 
 
@@ -377,7 +385,7 @@ class AnswersOvertake(ControllerLife):
 
     def hears(self, s: ClusterAtWork, broker: int) -> ControllerProcess:
         me = s.controllers[broker]
-        return OnePartitionController.hear(self.controller(s, broker), me, me.listens)
+        return OnePartitionController.hear(self.controller(s, broker), me, me.handlers_registered)
 
 
 class NeverResigns(ControllerLife):
@@ -386,7 +394,12 @@ class NeverResigns(ControllerLife):
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def maybe_resign(self, me: ControllerProcess) -> Answer:
             answer = super().maybe_resign(me)
-            known = {"active": True, "listens": me.listens, "started": me.started, "context": me.context}
+            known = {
+                "active": True,
+                "handlers_registered": me.handlers_registered,
+                "failover_done": me.failover_done,
+                "context": me.context,
+            }
             return changed(answer, **known) if me.active else answer
 
 
@@ -395,7 +408,7 @@ class WatchesOnce(ControllerLife):
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def watch_controller(self, me: ControllerProcess) -> Answer:
-            return Answer(me.on(), "") if me.active else super().watch_controller(me)
+            return Answer(me.next_step(), "") if me.active else super().watch_controller(me)
 
         def _controller_id(self, me: ControllerProcess) -> int | None:
             if not me.active:
@@ -427,15 +440,15 @@ class ReadsBrokersOnce(ControllerLife):
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def read_brokers(self, me: ControllerProcess) -> Answer:
             answer = super().read_brokers(me)
-            return answer if me.in_elect else changed(answer, doing=IDLE, live=me.context.live)
+            return answer if me.in_elect else changed(answer, agenda=IDLE, live_brokers=me.context.live_brokers)
 
 
 class ForgetsTheVersion(ControllerLife):
     """Who resigns to move the controller forgets the version that the deletion of /controller checks."""
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
-        def _to_move(self, me: ControllerProcess, *then: Do) -> ControllerProcess:
-            return super()._to_move(me, *then).knows(epoch_zk_version=0)
+        def _to_move(self, me: ControllerProcess, *then: ControllerStep) -> ControllerProcess:
+            return super()._to_move(me, *then).with_context(epoch_zk_version=0)
 
 
 class FailsQuietly(ControllerLife):
@@ -443,7 +456,7 @@ class FailsQuietly(ControllerLife):
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def fail(self, me: ControllerProcess) -> Answer:
-            return Answer(me.to()._replace(state_version=0), "")
+            return Answer(me.with_steps()._replace(state_version=0), "")
 
 
 class RegistersOnce(ControllerLife):
@@ -451,7 +464,9 @@ class RegistersOnce(ControllerLife):
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def register_broker(self, me: ControllerProcess) -> Answer:
-            return Answer(me.on(), "") if Do.MaybeResign in me.doing else super().register_broker(me)
+            return (
+                Answer(me.next_step(), "") if ControllerStep.MaybeResign in me.agenda else super().register_broker(me)
+            )
 
 
 class CachesNothingOfItsOwn(ControllerLife):
@@ -460,7 +475,7 @@ class CachesNothingOfItsOwn(ControllerLife):
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def update_leader_and_isr(self, me: ControllerProcess) -> Answer:
             answer = super().update_leader_and_isr(me)
-            return changed(answer, cached=me.context.cached)
+            return changed(answer, partition_state_version=me.context.partition_state_version)
 
 
 class CachesTooEarly(ControllerLife):
@@ -469,8 +484,8 @@ class CachesTooEarly(ControllerLife):
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def read_partition_state(self, me: ControllerProcess) -> Answer:
             answer = super().read_partition_state(me)
-            writes = answer.controller.about_to(Do.UpdateLeaderAndIsr)
-            return changed(answer, cached=answer.controller.state_version + 1) if writes else answer
+            writes = answer.controller.about_to(ControllerStep.UpdateLeaderAndIsr)
+            return changed(answer, partition_state_version=answer.controller.state_version + 1) if writes else answer
 
 
 # A broker that gets requests, and servers that are wrong in one point each.
@@ -479,7 +494,7 @@ class CachesTooEarly(ControllerLife):
 class Credulous(ReceiverPart):
     """It takes any request."""
 
-    def takes(self, s: Receiver, epoch: int) -> bool:
+    def accepts(self, s: Receiver, epoch: int) -> bool:
         return True
 
 
@@ -518,10 +533,10 @@ class TellsBrokersByName(ControllerLife):
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def read_brokers(self, me: ControllerProcess) -> Answer:
             answer = super().read_brokers(me)
-            found = answer.controller.found or answer.controller.context.live
-            if me.in_elect or {each.name for each in me.context.live} != {each.name for each in found}:
+            found = answer.controller.brokers_read or answer.controller.context.live_brokers
+            if me.in_elect or {each.name for each in me.context.live_brokers} != {each.name for each in found}:
                 return answer
-            return changed(answer, doing=IDLE, live=me.context.live, found=frozenset())
+            return changed(answer, agenda=IDLE, live_brokers=me.context.live_brokers, brokers_read=frozenset())
 
 
 class NumbersAgain(LifeOnServers):
@@ -594,18 +609,18 @@ MUTANTS: list[tuple[Specification, str, int]] = [
     (ChildrenUnwatched(**ALONE), "no_lost_wakeup", 11),
     (ComesBackDeaf(**ALONE), "no_lost_wakeup", 17),
     (NumbersAgain(**ALONE, registrations=2), "czxid_monotone", 8),
-    (TellsBrokersByName(**{**PROPOSED, **QUIETLY}, registrations=2), "live_set", 26),
-    (KeepsItsContext(**ALONE), "resigned_clean", 15),
-    (HandlesAnyway(**TOGETHER), "resigned_clean", 24),
+    (TellsBrokersByName(**{**PROPOSED, **QUIETLY}, registrations=2), "live_brokers_known", 26),
+    (KeepsItsContext(**ALONE), "resigned_context_empty", 15),
+    (HandlesAnyway(**TOGETHER), "resigned_context_empty", 24),
     (FailsQuietly(**ALONE), "controller_started", 9),
     (DoesNotLookAgain(**ALONE), "controller_started", 12),
     (ForgetsTheVersion(**ALONE), "controller_started", 14),
     (RegistersOnce(**ALONE), "registered_when_quiet", 21),
-    (ReadsBrokersOnce(**TOGETHER), "live_set", 22),
-    (ControllerLife(**{**ALONE, "elect_if_none": False}), "somebody_is_controller", 14),
+    (ReadsBrokersOnce(**TOGETHER), "live_brokers_known", 22),
+    (ControllerLife(**{**ALONE, "elect_if_none": False}), "controller_exists", 14),
     (ControllerLife(**ALONE, threads="queue"), "writes_in_its_session", 15),
     (ControllerLife(**ALONE, threads="queue"), "handles_in_its_session", 19),
-    (HandlesAnyway(**TOGETHER), "resigned_is_deaf", 23),
+    (HandlesAnyway(**TOGETHER), "resigned_does_nothing", 23),
 ]
 
 
@@ -655,7 +670,7 @@ def test_every_release_is_mapped() -> None:
         "ephemeral_owner_check": True,
         "registers_again": False,
         "broker_epoch": True,
-        "reinit_only_if_dead": True,
+        "reinit_only_if_expired": True,
         "ghost_check": False,
         "resign_on_move": False,
         "elect_if_none": False,
@@ -693,8 +708,8 @@ def test_the_threads_and_the_election_changed_with_these_releases() -> None:
         "cas_checked",
         "multi",
     ]
-    assert [release for release in RELEASES if not known[release]["reinit_only_if_dead"]] == ["2.8"]
-    assert [known[release]["reinit_only_if_dead"] for release in ("2.7.2", "2.8.0", "3.0.0", "3.0.1")] == [
+    assert [release for release in RELEASES if not known[release]["reinit_only_if_expired"]] == ["2.8"]
+    assert [known[release]["reinit_only_if_expired"] for release in ("2.7.2", "2.8.0", "3.0.0", "3.0.1")] == [
         True,
         False,
         False,
@@ -717,7 +732,7 @@ def test_each_release_breaks_something(release: str) -> None:
 @pytest.mark.parametrize("release", ["1.1", "2.1", "2.2", "3.9"])
 def test_with_what_is_proposed_one_broker_keeps_all_of_it(release: str) -> None:
     """What a single broker needs is there since 1.1, and what is proposed is enough for the rest."""
-    alone = {**ControllerLife.releases[release], **PROPOSED, "brokers": 1, "waiting": 5, "updates": 1}
+    alone = {**ControllerLife.releases[release], **PROPOSED, "brokers": 1, "max_queued_events": 5, "state_writes": 1}
     assert check(ControllerLife.of(**alone, disconnections=False)).verdict == "holds"
 
 
@@ -726,18 +741,18 @@ def test_with_what_is_proposed_one_broker_keeps_all_of_it(release: str) -> None:
 
 def before(release: str, **constants: Any) -> ControllerLife:
     """One broker of a release in which only what is said here fails."""
-    alone = {**NOTHING_FAILS, **ONCE, "brokers": 1, "waiting": 5}
+    alone = {**NOTHING_FAILS, **ONCE, "brokers": 1, "max_queued_events": 5}
     return ControllerLife.of(**{**ControllerLife.releases[release], **alone, **constants})
 
 
 def test_a_session_that_ends_in_its_election_makes_a_ghost_in_0_10_1() -> None:
     """B22, KAFKA-4229: elected in its new session, it is told of that, resigns, and finds itself named."""
     seen = ["controller_started"]
-    result = check(before("0.10.1", waiting=8), properties=seen)
+    result = check(before("0.10.1", max_queued_events=8), properties=seen)
     assert length(result, "controller_started") == 18
     assert actions(result)[4:7] == ["zk.expire", "learn_of_expiry", "create_controller"]
     assert said(result, 2) == ["SessionExpirationListener: it resigns", "it is this broker"]
-    assert check(before("0.10.1", waiting=8, skip_if_self=True), properties=seen).verdict == "holds"
+    assert check(before("0.10.1", max_queued_events=8, skip_if_self=True), properties=seen).verdict == "holds"
 
 
 @pytest.mark.parametrize(
@@ -756,6 +771,6 @@ def test_one_lost_reply_makes_two_failovers_of_one_epoch_until_1_0(release: str,
 @pytest.mark.parametrize(("release", "states"), [("0.10.1", 23), ("0.10.2", 23), ("1.0", 17)])
 def test_a_request_crosses_sessions_until_1_0(release: str, states: int) -> None:
     """B3: read in one session and written in the next, where the broker is controller no longer."""
-    result = check(before(release, waiting=8), properties=["writes_in_its_session"])
+    result = check(before(release, max_queued_events=8), properties=["writes_in_its_session"])
     assert length(result, "writes_in_its_session") == states
     assert actions(result)[-3:] == ["zk.expire", "learn_of_expiry", "update_leader_and_isr"]

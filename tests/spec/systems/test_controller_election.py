@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from spec.by_release import RELEASES
 from spec.checking import Result, check
 from spec.language import Specification
-from spec.releases import RELEASES
 from spec.systems.controller_election import ControllerElection
 from statemachines.controller.design import CONTROLLER
 from tests.spec.systems.faults import (
@@ -181,7 +181,7 @@ def test_the_requests_are_those_of_the_design(epoch_update: str, only_here: set[
     "faults",
     [
         {"crashes": False},
-        pytest.param({"operator": False}, marks=pytest.mark.long),
+        pytest.param({"operator_deletes": False}, marks=pytest.mark.long),
         {"brokers": 1},
         pytest.param({"elections": 1}, marks=pytest.mark.long),
     ],

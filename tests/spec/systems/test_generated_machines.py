@@ -25,7 +25,7 @@ from spec.systems.reassignment import Reassignment
 from spec.systems.replication import Kip320
 from spec.systems.topic_deletion import TopicDeletion
 from spec.testing import Violation, as_state_machine
-from statemachines.controller.agenda import Do
+from statemachines.controller.agenda import ControllerStep
 from tests.spec.testing.running import failure_of, run
 
 
@@ -39,7 +39,12 @@ class TwoControllers(ControllerElection[Cluster]):
         for broker in range(self.brokers):
             self.start(s, broker)
             self.connect(s, broker)
-            for do in (Do.RegisterBroker, Do.WatchController, Do.Elect, Do.ReadEpoch):
+            for do in (
+                ControllerStep.RegisterBroker,
+                ControllerStep.WatchController,
+                ControllerStep.Elect,
+                ControllerStep.ReadEpoch,
+            ):
                 self.request(s, broker, do)
 
 
@@ -59,8 +64,8 @@ MENDED: Mapping[str, bool] = {"ghost_check": True, "resign_on_move": True, "elec
 
 MACHINES: Mapping[str, Machine] = {
     "controller-election": Machine(
-        ControllerElection(brokers=2, elections=1, crashes=False, operator=False),
-        TwoControllers(brokers=2, crashes=False, operator=False, conditional_increment=False),
+        ControllerElection(brokers=2, elections=1, crashes=False, operator_deletes=False),
+        TwoControllers(brokers=2, crashes=False, operator_deletes=False, conditional_increment=False),
         "single_controller",
         3,
     ),
@@ -68,24 +73,30 @@ MACHINES: Mapping[str, Machine] = {
         ControllerLife(
             brokers=1,
             elections=1,
-            updates=1,
-            waiting=5,
+            state_writes=1,
+            max_queued_events=5,
             crashes=False,
             disconnections=False,
-            receives=False,
+            receiving_broker=False,
             **MENDED,
         ),
         ControllerLife(
-            brokers=1, elections=1, updates=1, waiting=5, crashes=False, disconnections=False, receives=False
+            brokers=1,
+            elections=1,
+            state_writes=1,
+            max_queued_events=5,
+            crashes=False,
+            disconnections=False,
+            receiving_broker=False,
         ),
-        "resigned_clean",
+        "resigned_context_empty",
         10,
     ),
     "partitions": Machine(
-        Partitions(clear_batch=True, max_deaths=1, moves=0, max_leader_epoch=3),
+        Partitions(clear_batch=True, max_crashes=1, controller_changes=0, max_leader_epoch=3),
         Partitions(
             clear_batch=True,
-            max_deaths=0,
+            max_crashes=0,
             max_leader_epoch=2,
             shutdowns=False,
             preferred_elections=False,
@@ -95,23 +106,23 @@ MACHINES: Mapping[str, Machine] = {
         7,
     ),
     "reassignment": Machine(
-        Reassignment(requests=1, keep_in_sync=True, keep_leader=True),
-        Reassignment(requests=1, remember_epoch=False),
+        Reassignment(reassignment_requests=1, keep_in_sync=True, keep_leader=True),
+        Reassignment(reassignment_requests=1, remember_epoch=False),
         "cache_fresh",
         7,
     ),
     "topic-deletion": Machine(
-        TopicDeletion(forget_ineligible=True, moves=0, refusals=0),
+        TopicDeletion(forget_ineligible=True, controller_changes=0, deletion_failures=0),
         TopicDeletion(
-            clear_batch=True, forget_ineligible=True, max_deaths=0, creations=0, refusals=0, fence_zk=False
+            clear_batch=True, forget_ineligible=True, max_crashes=0, creations=0, deletion_failures=0, fence_zk=False
         ),
         "fenced_writes",
         9,
     ),
     "control-requests": Machine(
-        ControlRequests(max_deaths=0, moves=0),
-        ControlRequests(moves=0, lost_replies=False, broker_epoch=False),
-        "meant_for_this_life",
+        ControlRequests(max_crashes=0, controller_changes=0),
+        ControlRequests(controller_changes=0, lost_replies=False, broker_epoch=False),
+        "ignores_requests_for_earlier_life",
         4,
     ),
     "replication": Machine(
@@ -156,7 +167,7 @@ def test_a_planted_fault_is_found(name: str) -> None:
 
 LARGER: Mapping[str, Specification[Any]] = {
     "controller": ControllerLife(
-        brokers=3, receives=False, ghost_check=True, resign_on_move=True, elect_if_none=True
+        brokers=3, receiving_broker=False, ghost_check=True, resign_on_move=True, elect_if_none=True
     ),
     "replication": Kip320(brokers=3, log_size=3, max_records=3, max_leader_epoch=3, history=True),
 }

@@ -13,11 +13,11 @@ import pytest
 
 from election.ids import BrokerId
 from spec.atlas.anomalies import anomaly_named
+from spec.by_release import RELEASES
 from spec.checking import Result, check
 from spec.checking.local import LocalEngine
 from spec.language import Specification, transition_invariant
 from spec.parts.request_batch import RequestsWithoutMetadata
-from spec.releases import RELEASES
 from spec.systems.cluster import ClusterState
 from spec.systems.partitions import Partitions
 from statemachines.controller.calls import Calls
@@ -25,7 +25,7 @@ from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_zk_client import ZkBatch, ZkRequest
 from statemachines.controller.partition_state_machine import PREFERRED, REASSIGN, PartitionStateMachine, PartitionStep
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
-from statemachines.controller.state_change import Handled
+from statemachines.controller.state_change import ChangeDone
 from statemachines.controller.zk_state_machine import PartitionUpdate, StateChange
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
@@ -37,7 +37,12 @@ PROPOSED: Mapping[str, Any] = {"clear_batch": True, "elect_if_created": True, "r
 """What is open in 3.9, mended."""
 
 
-CHECKED: Mapping[str, Any] = {"rebalances": True, "creation": False, "shutdowns": False, "moves": 0}
+CHECKED: Mapping[str, Any] = {
+    "rebalances": True,
+    "topic_creation": False,
+    "shutdowns": False,
+    "controller_changes": 0,
+}
 """The controller looks by itself whether preferred replicas lead; and little else happens."""
 
 
@@ -54,7 +59,7 @@ def broken(result: Result) -> set[str]:
 
 def test_who_is_controller_is_said_after_one_has_resigned_too() -> None:
     """No broker is the controller here; of another that was elected it is said that it is."""
-    shown = check(Partitions(brokers=2), show="moved_half_way", engine="reference").shown
+    shown = check(Partitions(brokers=2), show="controller_moved_during_change", engine="reference").shown
     assert shown is not None
     assert shown.initial_views[0] == "there is no controller yet"
     assert shown.steps[-2].views == ("the controller acts under epoch 1, not knowing that the epoch is 2 by now",)
@@ -73,7 +78,12 @@ def test_what_a_change_leaves_in_its_batch_stops_all_that_follow() -> None:
     assert shortest.counterexample is not None
     assert shortest.counterexample.broken == "batch_empty"
     way = told(shortest)
-    moved = ["elect_another_controller()", "answer_replicas()", "hear_of_another_controller()", "become_controller()"]
+    moved = [
+        "elect_another_controller()",
+        "answer_replica_state_machine()",
+        "controller_change()",
+        "become_controller()",
+    ]
     assert way[-6:-2] == moved
     assert check(Partitions(**PROPOSED), engine=LocalEngine()).verdict == "holds"
 
@@ -183,7 +193,7 @@ class StartsWithoutPartitions(PartitionStateMachine):
     """Of what a controller finds when it takes over no partition has a state."""
 
     def startup(self) -> PartitionStep:
-        return Handled()
+        return ChangeDone()
 
 
 class DropsWhatIsOffline(PartitionStateMachine):
@@ -201,7 +211,7 @@ class KnowsWhatIsNew(PartitionStateMachine):
 
     def _initialize(self, *asked: Any) -> PartitionStep:
         change = super()._initialize(*asked)
-        for update in () if isinstance(change, Handled) else change.updates:
+        for update in () if isinstance(change, ChangeDone) else change.updates:
             self.context.put_partition_leadership_info(update.partition, self.known(update.leader_and_isr))
         return change
 
@@ -218,7 +228,7 @@ class ElectsNoOne(PartitionStateMachine):
     """What is offline stays so."""
 
     def trigger_online_partition_state_change(self, topic: TopicName | None = None) -> PartitionStep:
-        return Handled()
+        return ChangeDone()
 
 
 class ForgetsWhatItWrote(PartitionStateMachine):
@@ -359,8 +369,8 @@ MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
     (ElectsInTheSameEpoch, {}, "one_leader_per_epoch"),
     (TellsBeforeItWrites, {}, "presumed_leader_legit"),
     (TellsOfTheOther, {}, "presumed_leader_legit"),
-    (TellsOfTheOther, {}, "told_as_written"),
-    (WritesOverAnything, {"alter_partition": False}, "elected_from_what_is_there"),
+    (TellsOfTheOther, {}, "role_as_in_zookeeper"),
+    (WritesOverAnything, {"alter_partition": False}, "election_from_current_state"),
     (LeadsAlone, {}, "isr_survives_election"),
     (PermitsUnclean, {}, "clean_election"),
     (None, {"fence_zk": False}, "fenced_writes"),
@@ -373,7 +383,7 @@ MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
     (LeavesOnline, {}, "online_has_live_leader"),
     (ElectsNoOne, {}, "offline_only_if_stuck"),
     (KeepsTheDeadFollower, {}, "dead_not_in_isr"),
-    (LeavesReplicasOnline, {"creation": False}, "online_replica_is_live"),
+    (LeavesReplicasOnline, {"topic_creation": False}, "online_replica_is_live"),
     (LeavesOffline, {}, "offline_replica_is_dead"),
     (StartsWithoutPartitions, {}, "psm_domain"),
     (ForgetsTheOffline, {}, "rsm_domain"),
@@ -382,7 +392,7 @@ MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
 """Other systems of clusters have the same."""
 OF_CHECKS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
     (LooksAfterNobody, {**CHECKED}, "balanced"),
-    (LooksAfterEverybody, {**CHECKED, "imbalance_percentage": 100}, "lets_a_few_astray"),
+    (LooksAfterEverybody, {**CHECKED, "imbalance_percentage": 100}, "tolerates_small_imbalance"),
 ]
 """Only here a controller looks by itself whether preferred replicas lead."""
 
@@ -407,7 +417,7 @@ def test_every_property_is_broken_by_some_mutant() -> None:
     sought = {
         each.name
         for creation in (True, False)
-        for each in Partitions(creation=creation, lost_replies=True, rebalances=True).properties
+        for each in Partitions(topic_creation=creation, lost_replies=True, rebalances=True).properties
         if each.kind != "sometimes" and not each.name.startswith("zk.")
     }
     assert {name for _, _, name in (*MUTANTS, *OF_CHECKS)} == sought
@@ -418,23 +428,29 @@ def test_every_property_is_broken_by_some_mutant() -> None:
 
 def test_a_topic_that_is_created_while_a_broker_is_down() -> None:
     """Its replica there is online all the same, until the broker has come and gone. [onNewPartitionCreation, 3.9]"""
-    result = check(Partitions(**PROPOSED, max_deaths=1, moves=0, shutdowns=False), engine="reference")
-    (witness,) = [each for each in result.properties if each.name == "online_on_a_dead_broker"]
+    result = check(Partitions(**PROPOSED, max_crashes=1, controller_changes=0, shutdowns=False), engine="reference")
+    (witness,) = [each for each in result.properties if each.name == "online_on_dead_broker"]
     assert (witness.verdict, witness.length) == ("witnessed", 13)
 
 
 @pytest.mark.parametrize(("without", "length"), [({"alter_partition": False}, 31), ({"live_isr_check": False}, 32)])
 def test_a_partition_is_offline_though_a_member_of_its_isr_could_lead(without: dict[str, Any], length: int) -> None:
     """Its leader shuts down, and what it changes in the ISR makes the controller elect none; until 3.2."""
-    result = check(Partitions(**{**PROPOSED, **without}, moves=0), engine=LocalEngine())
+    result = check(Partitions(**{**PROPOSED, **without}, controller_changes=0), engine=LocalEngine())
     (witness,) = [each for each in result.properties if each.name == "offline_though_led"]
     assert (witness.verdict, witness.length) == ("witnessed", length)
 
 
 def test_a_leader_that_shuts_down_takes_no_follower_into_its_isr() -> None:
     """Since 3.3: of the ISR that it asks for one member is not eligible, itself. So it hands over to none."""
-    few = {"max_deaths": 0, "moves": 0, "creation": False, "preferred_elections": False, "isr_changes": 2}
-    result = check(Partitions(**PROPOSED, **few), engine="reference", show="leader_is_not_eligible")
+    few = {
+        "max_crashes": 0,
+        "controller_changes": 0,
+        "topic_creation": False,
+        "preferred_elections": False,
+        "isr_changes": 2,
+    }
+    result = check(Partitions(**PROPOSED, **few), engine="reference", show="leader_ineligible")
     assert result.shown is not None
     way = [each.call for each in result.shown.steps]
     changes = [each for each in way if each.startswith(("shrink", "expand", "shut_down"))]
@@ -448,15 +464,15 @@ def test_a_leader_that_shuts_down_takes_no_follower_into_its_isr() -> None:
 
 def test_a_controlled_shutdown_swallows_that_another_controller_is_elected() -> None:
     """The controller goes on with requests in its batch that it cannot send; that ends when it hears of the other."""
-    result = check(Partitions(**PROPOSED, max_deaths=0), engine="reference")
-    (witness,) = [each for each in result.properties if each.name == "moved_and_goes_on"]
+    result = check(Partitions(**PROPOSED, max_crashes=0), engine="reference")
+    (witness,) = [each for each in result.properties if each.name == "controller_moved_and_goes_on"]
     assert (witness.verdict, witness.length) == ("witnessed", 12)
 
 
 class FindsOutByNotifications(Partitions[ClusterState]):
     """What Kafka's own controller showed: it deletes notifications by a fenced write."""
 
-    @transition_invariant(of="hear_of_isr_changes")
+    @transition_invariant(of="process_isr_changes")
     def resigns_if_replaced(self, before: ClusterState, after: ClusterState) -> bool:
         """It finds out that it has been replaced, and leaves the notifications to its successor."""
         replaced = before.context.epoch != before.epoch
@@ -466,7 +482,7 @@ class FindsOutByNotifications(Partitions[ClusterState]):
 @pytest.mark.parametrize("fence_zk", [True, False])
 def test_a_controller_that_was_replaced_cannot_delete_notifications(fence_zk: bool) -> None:
     """But it could before 2.1. [deleteIsrChangeNotifications]"""
-    few = {"max_deaths": 0, "shutdowns": False, "preferred_elections": False, "creation": False}
+    few = {"max_crashes": 0, "shutdowns": False, "preferred_elections": False, "topic_creation": False}
     specification = FindsOutByNotifications(**PROPOSED, **few, fence_zk=fence_zk, alter_partition=False)
     result = check(specification, properties=["resigns_if_replaced"], engine="reference")
     assert result.verdict == ("holds" if fence_zk else "violated")
@@ -501,16 +517,20 @@ def test_every_release_is_mapped() -> None:
 @pytest.mark.parametrize(
     "constants",
     [
-        {"brokers": 1, "max_deaths": 1},
-        {"max_deaths": 0},
-        {"isr_changes": 0, "max_deaths": 1},
-        {"moves": 0, "max_deaths": 1},
-        {"shutdowns": False, "max_deaths": 1},
-        {"preferred_elections": False, "max_deaths": 1},
-        {"creation": False, "max_deaths": 1},
-        {"offline_on_failover": False, "max_deaths": 0},
-        pytest.param({"partitions": 2, "max_deaths": 1, "moves": 0, "shutdowns": False}, marks=pytest.mark.long),
-        pytest.param({"brokers": 3, "max_deaths": 1, "moves": 0, "shutdowns": False}, marks=pytest.mark.long),
+        {"brokers": 1, "max_crashes": 1},
+        {"max_crashes": 0},
+        {"isr_changes": 0, "max_crashes": 1},
+        {"controller_changes": 0, "max_crashes": 1},
+        {"shutdowns": False, "max_crashes": 1},
+        {"preferred_elections": False, "max_crashes": 1},
+        {"topic_creation": False, "max_crashes": 1},
+        {"offline_on_failover": False, "max_crashes": 0},
+        pytest.param(
+            {"partitions": 2, "max_crashes": 1, "controller_changes": 0, "shutdowns": False}, marks=pytest.mark.long
+        ),
+        pytest.param(
+            {"brokers": 3, "max_crashes": 1, "controller_changes": 0, "shutdowns": False}, marks=pytest.mark.long
+        ),
     ],
     ids=lambda value: ", ".join(f"{name}={each}" for name, each in value.items()),
 )

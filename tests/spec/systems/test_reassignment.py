@@ -14,9 +14,9 @@ import pytest
 
 from election.ids import BrokerId
 from spec.atlas.anomalies import anomaly_named
+from spec.by_release import RELEASES
 from spec.checking import Result, check
 from spec.language import Specification, transition_invariant
-from spec.releases import RELEASES
 from spec.systems.reassignment import ReassignedCluster, Reassignment
 from statemachines.controller.calls import Call, Calls
 from statemachines.controller.event_processor import ControllerEventProcessor
@@ -30,17 +30,17 @@ from tests.spec.systems.test_partitions import mutant as mutant_of
 
 PROPOSED: Mapping[str, Any] = {"clear_batch": True, "keep_in_sync": True, "keep_leader": True}
 """What is open in 3.9, mended."""
-THERE: Mapping[str, Any] = {"brokers": 2, "most_replicas": 1, "requests": 1, "max_deaths": 0}
+THERE: Mapping[str, Any] = {"brokers": 2, "max_replicas": 1, "reassignment_requests": 1, "max_crashes": 0}
 """From one broker to another, once."""
 BY_NODE: Mapping[str, Any] = {"kip_455": False, "alter_partition": False}
 """As until 2.3."""
 OUTSIDE: Mapping[str, Any] = {
     "brokers": 3,
-    "most_replicas": 2,
-    "away": True,
-    "requests": 2,
-    "moves": 1,
-    "max_deaths": 0,
+    "max_replicas": 2,
+    "disjoint_targets": True,
+    "reassignment_requests": 2,
+    "controller_changes": 1,
+    "max_crashes": 0,
     "isr_changes": 1,
 }
 """A controller may end as it takes a replica away that has come in sync."""
@@ -63,15 +63,15 @@ def broken(result: Result) -> set[str]:
 def test_a_cancellation_deletes_what_alone_is_in_sync() -> None:
     """K2, as it was seen on brokers: one joins, the old one dies, and the reassignment is cancelled."""
     specification = anomaly_named("K2").specification("off")
-    way = told(check(specification, engine="reference", properties=["acknowledged_is_kept"]))
-    seen = ("reassign", "expand_isr", "die", "cancel", "acknowledge")
+    way = told(check(specification, engine="reference", properties=["acknowledged_not_lost"]))
+    seen = ("reassign", "expand_isr", "crash", "cancel", "acknowledge")
     assert tuple(step for step in way if step in seen) == seen
     assert way[-1] == "next_change: broker 1 deletes its log: broker 2 deletes its log"
 
 
 def test_each_change_tells_what_it_changes() -> None:
     """`next_change` is the name of a step of any event: what it does stands beside it."""
-    found = check(anomaly_named("K2").specification("off"), engine="reference", properties=["acknowledged_is_kept"])
+    found = check(anomaly_named("K2").specification("off"), engine="reference", properties=["acknowledged_not_lost"])
     assert found.counterexample is not None
     changes = [each for each in found.counterexample.steps if each.step.action == "next_change"]
     assert len(changes) > 3
@@ -84,22 +84,24 @@ def test_each_change_tells_what_it_changes() -> None:
 def test_a_leader_that_shrinks_its_isr_meanwhile_loses_the_partition() -> None:
     """K3: between the look at the ISR and the election, and the log goes that alone has all."""
     specification = anomaly_named("K3").specification("off")
-    way = told(check(specification, engine="reference", properties=["acknowledged_is_kept"]))
-    read = "answer_partitions: read the states of partitions"
-    assert way[8:13] == ["hear_of_isr_changes", "shrink_isr", "next_change", read, "acknowledge"]
+    way = told(check(specification, engine="reference", properties=["acknowledged_not_lost"]))
+    read = "answer_partition_state_machine: read the states of partitions"
+    assert way[8:13] == ["process_isr_changes", "shrink_isr", "next_change", read, "acknowledge"]
     assert way[-1] == "next_change: broker 0 deletes its log"
 
 
 def test_by_the_node_it_was_lost_in_the_same_way() -> None:
     """K3 is as old as reassignments: nor did controllers until 2.3 ask if a leader had been found."""
     by_node = Reassignment(**THERE, **BY_NODE)
-    assert broken(check(by_node, engine="reference", properties=["acknowledged_is_kept"])) == {"acknowledged_is_kept"}
+    assert broken(check(by_node, engine="reference", properties=["acknowledged_not_lost"])) == {
+        "acknowledged_not_lost"
+    }
 
 
 class FindsOutByNotifications(Reassignment):
     """As in `partitions`, though here they go as they are read."""
 
-    @transition_invariant(of="hear_of_isr_changes")
+    @transition_invariant(of="process_isr_changes")
     def leaves_them_if_replaced(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
         """A controller that has been replaced leaves the notifications to its successor."""
         replaced = before.context.epoch != before.epoch
@@ -109,7 +111,13 @@ class FindsOutByNotifications(Reassignment):
 @pytest.mark.parametrize("fence_zk", [True, False])
 def test_a_controller_that_was_replaced_cannot_delete_notifications(fence_zk: bool) -> None:
     """But it could before 2.1. [deleteIsrChangeNotifications]"""
-    few = {**THERE, "first_replicas": 2, "requests": 0, "moves": 1, "alter_partition": False}
+    few = {
+        **THERE,
+        "initial_replicas": 2,
+        "reassignment_requests": 0,
+        "controller_changes": 1,
+        "alter_partition": False,
+    }
     specification = FindsOutByNotifications(**PROPOSED, **few, isr_changes=1, fence_zk=fence_zk)
     result = check(specification, properties=["leaves_them_if_replaced"], engine="reference")
     assert result.verdict == ("holds" if fence_zk else "violated")
@@ -122,7 +130,7 @@ class LooksAtNothing(ControllerEventProcessor):
     """It takes replicas for being in sync that are not."""
 
     def _are_in_isr(self, states: object, replicas: tuple[BrokerId, ...], following: Call) -> Calls:
-        return (following.given(True),)
+        return (following.with_answer(True),)
 
 
 class LeavesTheLeader(ControllerEventProcessor):
@@ -183,20 +191,24 @@ def mutant(kind: type[ControllerEventProcessor], **constants: Any) -> Specificat
 
 
 MUTANTS: list[tuple[type[ControllerEventProcessor] | None, dict[str, Any], str]] = [
-    (None, {"fence_zk": False, "moves": 1}, "fenced_writes"),
+    (None, {"fence_zk": False, "controller_changes": 1}, "fenced_writes"),
     (None, {"remember_epoch": False}, "cache_fresh"),
-    (None, {**OUTSIDE, "expire_unassigned": False}, "behind_may_leave"),
-    (None, {**BY_NODE, "reset_context": False, "moves": 1, "requests": 2}, "only_administrators_ask"),
+    (None, {**OUTSIDE, "shrink_with_unassigned": False}, "isr_can_shrink"),
+    (
+        None,
+        {**BY_NODE, "reset_context": False, "controller_changes": 1, "reassignment_requests": 2},
+        "only_administrators_request",
+    ),
     (PutsTheTargetLast, {}, "assignment_shape"),
-    (LooksAtNothing, {}, "in_sync_is_complete"),
-    (LooksAtNothing, {}, "acknowledged_is_kept"),
+    (LooksAtNothing, {}, "isr_has_acknowledged"),
+    (LooksAtNothing, {}, "acknowledged_not_lost"),
     (LooksAtNothing, {}, "ends_once_in_sync"),
     (LooksAtNothing, {**BY_NODE}, "ends_once_in_sync"),
     (LeavesTheLeader, {}, "online_has_live_leader"),
     (KeepsTheRemoved, {}, "isr_within_assigned"),
     (KeepsTheRemoved, {}, "ends_in_sync"),
     (KeepsItToItself, {}, "assignment_known"),
-    (NeverEnds, {}, "moves_what_is_asked_for"),
+    (NeverEnds, {}, "reassigns_what_is_requested"),
 ]
 
 
@@ -228,12 +240,12 @@ class PermitsUncleanUnsaid(PermitsUnclean):
 
 IN_COMMON: Mapping[str, Any] = {
     "brokers": 2,
-    "first_replicas": 2,
-    "most_replicas": 2,
-    "requests": 1,
-    "max_deaths": 2,
+    "initial_replicas": 2,
+    "max_replicas": 2,
+    "reassignment_requests": 1,
+    "max_crashes": 2,
     "isr_changes": 1,
-    "moves": 1,
+    "controller_changes": 1,
 }
 """Two brokers keep a partition, and die."""
 COMMON_MUTANTS: list[tuple[type[Any], Mapping[str, Any], str]] = [
@@ -279,9 +291,16 @@ def test_every_property_is_broken_by_some_mutant() -> None:
 
 def test_a_controller_that_ends_as_it_takes_a_replica_away() -> None:
     """The replica stays in the ISR, with its log: of the next controller it is not known that it ever was one."""
-    constants = {**PROPOSED, "least_replicas": 2, "away": True, "moves": 1, "max_deaths": 0, "isr_changes": 1}
-    result = check(Reassignment(**constants), engine="reference", properties=["in_sync_from_outside"])
-    (witness,) = [each for each in result.properties if each.name == "in_sync_from_outside"]
+    constants = {
+        **PROPOSED,
+        "min_replicas": 2,
+        "disjoint_targets": True,
+        "controller_changes": 1,
+        "max_crashes": 0,
+        "isr_changes": 1,
+    }
+    result = check(Reassignment(**constants), engine="reference", properties=["isr_outside_assignment"])
+    (witness,) = [each for each in result.properties if each.name == "isr_outside_assignment"]
     assert (witness.verdict, witness.length) == ("witnessed", 18)
 
 
@@ -289,8 +308,8 @@ def test_a_controller_that_ends_as_it_takes_a_replica_away() -> None:
 def test_a_leader_that_cannot_take_such_a_replica_out(release: str, length: int | None) -> None:
     """KAFKA-9672, when the next controller has told it of the assignment without that replica."""
     specification = Reassignment.of_release(release, **OUTSIDE)
-    result = check(specification, engine="reference", properties=["behind_may_leave"])
-    assert [each.length for each in result.properties if each.name == "behind_may_leave"] == [length]
+    result = check(specification, engine="reference", properties=["isr_can_shrink"])
+    assert [each.length for each in result.properties if each.name == "isr_can_shrink"] == [length]
 
 
 # Releases and constants.
@@ -307,14 +326,14 @@ def test_every_release_is_mapped() -> None:
     "constants",
     [
         THERE,
-        {**THERE, "moves": 1},
-        {**THERE, "isr_changes": 0, "max_deaths": 1},
-        {**THERE, "requests": 2, "max_deaths": 1},
-        {**THERE, "first_replicas": 2, "most_replicas": 2, "requests": 2},
-        {**THERE, "requests": 0, "max_deaths": 1},
-        {**THERE, **BY_NODE, "isr_changes": 0, "max_deaths": 1},
-        {**THERE, **BY_NODE, "requests": 2, "isr_changes": 1},
-        {**THERE, **BY_NODE, "moves": 1, "isr_changes": 1},
+        {**THERE, "controller_changes": 1},
+        {**THERE, "isr_changes": 0, "max_crashes": 1},
+        {**THERE, "reassignment_requests": 2, "max_crashes": 1},
+        {**THERE, "initial_replicas": 2, "max_replicas": 2, "reassignment_requests": 2},
+        {**THERE, "reassignment_requests": 0, "max_crashes": 1},
+        {**THERE, **BY_NODE, "isr_changes": 0, "max_crashes": 1},
+        {**THERE, **BY_NODE, "reassignment_requests": 2, "isr_changes": 1},
+        {**THERE, **BY_NODE, "controller_changes": 1, "isr_changes": 1},
     ],
     ids=lambda value: ", ".join(f"{name}={each}" for name, each in value.items()),
 )

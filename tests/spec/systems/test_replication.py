@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from spec.by_release import RELEASES
 from spec.checking import Result, check
 from spec.checking.model import Model
 from spec.language import AssumptionViolated, Specification, require
 from spec.language.state import Values
-from spec.releases import RELEASES
 from spec.systems.replication import (
     Kip101,
     Kip279,

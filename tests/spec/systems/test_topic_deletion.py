@@ -13,9 +13,9 @@ import pytest
 
 from election.ids import BrokerId
 from spec.atlas.anomalies import anomaly_named
+from spec.by_release import RELEASES
 from spec.checking import Result, check
 from spec.language import Specification
-from spec.releases import RELEASES
 from spec.systems.topic_deletion import DeletingZkClient, TopicDeletion
 from statemachines.controller.calls import Calls, call
 from statemachines.controller.control_responses import PartitionErrors
@@ -29,7 +29,13 @@ from tests.spec.systems.test_partitions import mutant as mutant_of
 
 PROPOSED: Mapping[str, Any] = {"clear_batch": True, "forget_ineligible": True}
 """What is open in 3.9, mended."""
-ALONE: Mapping[str, Any] = {"brokers": 1, "moves": 0, "max_deaths": 0, "refusals": 0, "creations": 0}
+ALONE: Mapping[str, Any] = {
+    "brokers": 1,
+    "controller_changes": 0,
+    "max_crashes": 0,
+    "deletion_failures": 0,
+    "creations": 0,
+}
 """One replica, and nothing happens to it but that it is deleted."""
 
 
@@ -45,11 +51,11 @@ def told(result: Result) -> list[str]:
 def test_a_mark_of_the_topic_that_is_gone_stops_the_next_one_from_being_deleted() -> None:
     """K8: a broker dies behind its answer, and the topic becomes ineligible; it is deleted, and stays so."""
     specification = anomaly_named("K8").specification("off")
-    way = told(check(specification, engine="reference", properties=["waits_for_something"]))
-    done, dies = way.index("answer_deletion(broker=0)"), way.index("die(broker=0)")
-    gone = way.index("answer_deletion(broker=1)")
+    way = told(check(specification, engine="reference", properties=["deletion_waits_for_reason"]))
+    done, dies = way.index("stop_replica_response(broker=0)"), way.index("crash(broker=0)")
+    gone = way.index("stop_replica_response(broker=1)")
     assert done < dies < gone
-    rest = ("come_back(broker=0)", "create_topic()", "topic_change()", "delete_topic()", "topic_deletion()")
+    rest = ("restart(broker=0)", "create_topic()", "topic_change()", "delete_topic()", "topic_deletion()")
     assert [step for step in way[gone:] if step in rest] == list(rest)
     assert way[-1] == "topic_deletion()"
 
@@ -114,15 +120,15 @@ def mutant(kind: type[Any], **constants: Any) -> Specification:
 
 
 MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
-    (None, {"fence_zk": False, "moves": 1}, "fenced_writes"),
-    (None, {"restore_assignment": False, "additions": True}, "deleted_as_it_was_known"),
-    (None, {"leaderless_offline": False, "moves": 1}, "waits_for_something"),
-    (None, {"forget_ineligible": False, "brokers": 2, "max_deaths": 1}, "nothing_stays_known"),
-    (AsksForNothing, {}, "only_what_is_marked_goes"),
-    (TakesErrorsForSuccess, {"refusals": 1}, "no_log_stays"),
-    (RemembersTheTopic, {}, "nothing_stays_known"),
-    (ForgetsToResume, {"max_deaths": 1}, "waits_for_something"),
-    (ElectsForAll, {"brokers": 2, "max_deaths": 1}, "not_elected_for"),
+    (None, {"fence_zk": False, "controller_changes": 1}, "fenced_writes"),
+    (None, {"restore_assignment": False, "partition_additions": True}, "deleted_partitions_known"),
+    (None, {"leaderless_offline": False, "controller_changes": 1}, "deletion_waits_for_reason"),
+    (None, {"forget_ineligible": False, "brokers": 2, "max_crashes": 1}, "context_forgets_topic"),
+    (AsksForNothing, {}, "only_marked_topic_deleted"),
+    (TakesErrorsForSuccess, {"deletion_failures": 1}, "no_log_left"),
+    (RemembersTheTopic, {}, "context_forgets_topic"),
+    (ForgetsToResume, {"max_crashes": 1}, "deletion_waits_for_reason"),
+    (ElectsForAll, {"brokers": 2, "max_crashes": 1}, "no_election_for_deleted"),
 ]
 
 
@@ -141,14 +147,20 @@ def test_a_mutant_breaks_the_property_that_is_there_for_it(
     assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
 
 
-ONCE: Mapping[str, Any] = {"brokers": 2, "moves": 0, "max_deaths": 1, "refusals": 0, "creations": 0}
+ONCE: Mapping[str, Any] = {
+    "brokers": 2,
+    "controller_changes": 0,
+    "max_crashes": 1,
+    "deletion_failures": 0,
+    "creations": 0,
+}
 """Two brokers keep a partition, and one of them dies."""
 TAKES_MORE: Mapping[str, Mapping[str, Any]] = {
-    "clean_election": {"max_deaths": 2},
+    "clean_election": {"max_crashes": 2},
     "new_has_no_state": {"creations": 1},
 }
 """What is not seen before both have died, or the topic is created again."""
-NOT_HERE = {"online_replica_is_live", "new_is_not_led", "isr_survives_election", "elected_from_what_is_there"}
+NOT_HERE = {"online_replica_is_live", "new_is_not_led", "isr_survives_election", "election_from_current_state"}
 """Properties of what happens elsewhere: no leader that runs is replaced here, so that none writes meanwhile."""
 COMMON_MUTANTS = [(kind, name) for kind, _, name in OF_PARTITIONS if kind is not None and name not in NOT_HERE]
 
@@ -188,11 +200,11 @@ def test_every_release_is_mapped() -> None:
     "constants",
     [
         {},
-        {"moves": 1},
-        {"refusals": 1},
+        {"controller_changes": 1},
+        {"deletion_failures": 1},
         {"creations": 1},
-        {"creations": 1, "max_deaths": 1},
-        {"additions": True},
+        {"creations": 1, "max_crashes": 1},
+        {"partition_additions": True},
         {"brokers": 2, "isr_changes": 1},
     ],
     ids=lambda value: ", ".join(f"{name}={each}" for name, each in value.items()) or "alone",

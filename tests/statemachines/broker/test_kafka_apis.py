@@ -220,15 +220,15 @@ class LooksForNoneInEpochs(KafkaApis):
 class IgnoresTheControllerEpoch(ReplicaManager):
     """Any controller is obeyed."""
 
-    def _takes(self, request: ControlRequest) -> bool:
+    def _is_current_controller(self, request: ControlRequest) -> bool:
         return True
 
 
 class DoesNotRememberTheController(ReplicaManager):
     """The newest epoch is not remembered where nothing else is done."""
 
-    def _takes(self, request: ControlRequest) -> bool:
-        known, takes = self.state.controller_epoch, super()._takes(request)
+    def _is_current_controller(self, request: ControlRequest) -> bool:
+        known, takes = self.state.controller_epoch, super()._is_current_controller(request)
         if isinstance(request, UpdateMetadataRequest):
             self.state.controller_epoch = known
         return takes
@@ -237,18 +237,18 @@ class DoesNotRememberTheController(ReplicaManager):
 class IgnoresTheLeaderEpoch(ReplicaManager):
     """The last word counts."""
 
-    def _judged(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
-        error = super()._judged(partition, told)
+    def _leader_and_isr_error(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
+        error = super()._leader_and_isr_error(partition, told)
         return NONE if error is STALE_CONTROLLER else error
 
 
 class TakesTheSameLeaderEpoch(ReplicaManager):
     """The same epoch once more is news."""
 
-    def _judged(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
+    def _leader_and_isr_error(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
         hosted = self.state.all_partitions.get(partition, HostedPartition())
         same = told.leaderEpoch == hosted.leader_epoch
-        return NONE if same else super()._judged(partition, told)
+        return NONE if same else super()._leader_and_isr_error(partition, told)
 
 
 class StopsAnyhow(ReplicaManager):
@@ -301,7 +301,7 @@ class FollowsOn(ReplicaManager):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.design = self.design._replace(trunc_every_epoch=False)
+        self.design = self.design._replace(truncate_every_epoch=False)
 
 
 class EndsWithTheFirstFailure(ReplicaManager):
@@ -310,7 +310,7 @@ class EndsWithTheFirstFailure(ReplicaManager):
     def become_leader_or_follower(
         self, request: LeaderAndIsrRequest, failures: Failures = NO_FAILURES
     ) -> LeadershipChange:
-        self.design = self.design._replace(pass_over_unread=False)
+        self.design = self.design._replace(skip_unreadable_config=False)
         unread = dict.fromkeys(failures, LogFailure.ConfigNotRead)
         return super().become_leader_or_follower(request, unread)
 
@@ -325,10 +325,10 @@ class MakesAllLogs(ReplicaManager):
 class RefusesHalfAFollowerOnly(ReplicaManager):
     """A replica without log is refused by itself."""
 
-    def _judged(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
+    def _leader_and_isr_error(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
         hosted = self.state.all_partitions.get(partition, HostedPartition())
         same = told.leaderEpoch == hosted.leader_epoch
-        return STALE_CONTROLLER if same else super()._judged(partition, told)
+        return STALE_CONTROLLER if same else super()._leader_and_isr_error(partition, told)
 
 
 class FailsToDeleteNothing(ReplicaManager):
@@ -363,8 +363,8 @@ class LeavesFetchersAlone(ReplicaManager):
 class OpensWhatLiesThere(ReplicaManager):
     """The log of a replica is open where there is one."""
 
-    def _judged(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
-        error = super()._judged(partition, told)
+    def _leader_and_isr_error(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
+        error = super()._leader_and_isr_error(partition, told)
         if partition in self.state.logs:
             self.state.all_partitions[partition] = self.state.all_partitions[partition].with_log()
         return error

@@ -89,14 +89,16 @@ class Leaving:
     def waits(self) -> None:
         """It waits, and goes on."""
         assert isinstance(self.step, Backoff), self.step
-        self.step = self.server.waited(self.step)
+        self.step = self.server.backed_off(self.step)
 
     def reads(self, **nodes: Any) -> None:
         """It asks ZooKeeper, which has a controller and its registration, or not."""
         while isinstance(self.step, FindController):
             [request] = self.server.requests(self.step)
             data = nodes.get("controller" if request.path == CONTROLLER else "registered")
-            self.step = self.server.found(self.step, [ZkResponse(Code.NONODE if data is None else Code.OK, data)])
+            self.step = self.server.controller_found(
+                self.step, [ZkResponse(Code.NONODE if data is None else Code.OK, data)]
+            )
 
 
 def is_let_go(kind: Server) -> None:
@@ -235,7 +237,7 @@ class WaitsAfterTheLast(KafkaServer):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.design = self.design._replace(stop_after_last=False)
+        self.design = self.design._replace(stop_after_last_retry=False)
 
 
 class TriesOnWhateverHappens(KafkaServer):
@@ -248,15 +250,15 @@ class TriesOnWhateverHappens(KafkaServer):
 class StaysWithTheFirst(KafkaServer):
     """What was controller is."""
 
-    def waited(self, step: Backoff) -> ShutdownStep:
+    def backed_off(self, step: Backoff) -> ShutdownStep:
         return self._ask(step.prev_controller, step.remaining_retries - 1)
 
 
 class ForgetsWhomItAsked(KafkaServer):
     """Each attempt begins from nothing."""
 
-    def waited(self, step: Backoff) -> ShutdownStep:
-        return super().waited(step._replace(prev_controller=None))
+    def backed_off(self, step: Backoff) -> ShutdownStep:
+        return super().backed_off(step._replace(prev_controller=None))
 
 
 class StopsWithoutController(KafkaServer):
@@ -342,7 +344,7 @@ def test_until_2_8_it_asks_zookeeper_who_is_controller() -> None:
     asked = []
     while isinstance(leaving.step, FindController):
         asked += [request.path for request in leaving.server.requests(leaving.step)]
-        leaving.step = leaving.server.found(leaving.step, [ZkResponse(Code.OK, 3)])
+        leaving.step = leaving.server.controller_found(leaving.step, [ZkResponse(Code.OK, 3)])
     assert asked == ["/controller", "/brokers/ids/3"]
     assert leaving.asks() == (3, 101)
 
@@ -380,7 +382,7 @@ def test_a_session_that_has_ended_ends_it() -> None:
     """It cannot ask ZooKeeper any more."""
     leaving = Leaving(release="2.8")
     assert isinstance(leaving.step, FindController)
-    assert leaving.server.found(leaving.step, [ZkResponse(Code.SESSIONEXPIRED)]) == UNCLEAN
+    assert leaving.server.controller_found(leaving.step, [ZkResponse(Code.SESSIONEXPIRED)]) == UNCLEAN
 
 
 def test_one_request_has_one_answer() -> None:
@@ -388,7 +390,7 @@ def test_one_request_has_one_answer() -> None:
     leaving = Leaving(release="2.8")
     assert isinstance(leaving.step, FindController)
     with pytest.raises(ValueError, match="one request has 2 answers"):
-        leaving.server.found(leaving.step, [ZkResponse(Code.OK, 2)] * 2)
+        leaving.server.controller_found(leaving.step, [ZkResponse(Code.OK, 2)] * 2)
 
 
 @pytest.mark.parametrize(("release", "epoch"), [("2.1", -1), ("2.2", 101)])
@@ -439,7 +441,7 @@ def test_a_broker_and_its_controller(release: str) -> None:
             case FindController() as finding:
                 requests = leaving.server.requests(finding)
                 responses = retry_requests_until_connected(cluster.zookeeper, None, requests)
-                leaving.step = leaving.server.found(finding, responses)
+                leaving.step = leaving.server.controller_found(finding, responses)
             case AskController() as asking:
                 assert asking.controller == 2
                 answers.append(asked(cluster, asking.request))

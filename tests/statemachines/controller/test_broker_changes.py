@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from statemachines.controller.calls import Call, EventFailure, Processing
+from statemachines.controller.calls import Call, EventFailure, EventWaiting
 from statemachines.controller.control_design import ControlDesign, control_design_of
 from statemachines.controller.control_responses import LeaderAndIsrResponse
 from statemachines.controller.design import BROKER_IDS
 from statemachines.controller.event_driver import ReleaseChannels
 from statemachines.controller.kafka_zk_client import GetChildren
-from statemachines.controller.state_change import Processed
+from statemachines.controller.state_change import EventDone
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import LOG_DIR_EVENT_NOTIFICATION
@@ -46,7 +46,7 @@ def started(design: ControlDesign | None = None) -> EventCluster:
 def test_the_partitions_of_a_dead_leader_are_led_by_another(cluster: EventCluster) -> None:
     """The election comes first, and takes the dead out of the ISR; replicas are told twice, in one epoch."""
     cluster.die(1)
-    assert cluster.process("process_broker_change") == Processed()
+    assert cluster.process("process_broker_change") == EventDone()
     assert cluster.state(T0)[:3] == (2, 1, (2, 3))
     assert cluster.version(T0) == 1
     assert cluster.story() == [
@@ -200,7 +200,7 @@ def test_it_is_elected_where_there_was_nobody() -> None:
 def test_the_watch_is_armed_with_the_read(cluster: EventCluster) -> None:
     """So that what changes from then on is heard of."""
     processing = cluster.controller.process(Call("process_broker_change"))
-    assert isinstance(processing, Processing)
+    assert isinstance(processing, EventWaiting)
     assert cluster.controller.requests(processing) == (GetChildren(BROKER_IDS, watch=True),)
 
 
@@ -213,7 +213,7 @@ def test_one_that_goes_between_the_reads_is_dead(cluster: EventCluster) -> None:
 
 def test_nothing_has_changed(cluster: EventCluster) -> None:
     """And nothing is done."""
-    assert cluster.process("process_broker_change") == Processed()
+    assert cluster.process("process_broker_change") == EventDone()
     assert (cluster.sent, cluster.channels.said) == ([], [])
 
 
@@ -226,7 +226,7 @@ def test_until_2_2_a_controller_that_is_not_set_up_knows_no_broker() -> None:
         cluster.register(4)
         known = dict(cluster.context.state.live_broker_epochs)
         processed = cluster.process("process_broker_change")
-        assert processed == Processed(failure=EventFailure.NoChannelManager if fails else None)
+        assert processed == EventDone(failure=EventFailure.NoChannelManager if fails else None)
         assert (cluster.context.state.live_broker_epochs == known) is fails
         assert (cluster.sent == []) is fails
         channels.startup((1, 2, 3))
@@ -296,7 +296,7 @@ def test_a_controller_that_moves_in_the_midst_drops_what_is_left(cluster: EventC
     """The election finds it; replicas do not go offline, and nothing is sent."""
     cluster.die(1)
     processed = cluster.process("process_broker_change", before={3: cluster.elect_another_controller})
-    assert processed == Processed(failure=EventFailure.ControllerMoved)
+    assert processed == EventDone(failure=EventFailure.ControllerMoved)
     assert cluster.sent == []
     assert cluster.state(T0).leader == 1
     assert cluster.replica_state(T0, 1) is OnlineReplica
@@ -330,7 +330,7 @@ def test_the_notification_goes_whatever_comes_of_it(cluster: EventCluster) -> No
     assert cluster.exists(path)
 
 
-def answer(cluster: EventCluster, broker: int, *errors: tuple[TopicPartition, Errors]) -> Processed:
+def answer(cluster: EventCluster, broker: int, *errors: tuple[TopicPartition, Errors]) -> EventDone:
     """A broker answers LeaderAndIsr."""
     response = LeaderAndIsrResponse(Errors.NONE, errors)
     return cluster.process("process_leader_and_isr_response_received", response, broker)

@@ -16,11 +16,11 @@ from statemachines.controller.calls import (
     Calls,
     EventFailed,
     EventFailure,
-    Processing,
+    EventWaiting,
     ZkRequests,
-    at_last,
+    always,
     call,
-    caught,
+    on_failure,
     then,
 )
 from statemachines.controller.control_design import ControlDesign
@@ -29,7 +29,7 @@ from statemachines.controller.event_driver import EventDriver
 from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_zk_client import GetChildren, GetData, ZkResponse, retry_requests_until_connected
 from statemachines.controller.partition_state_machine import OFFLINE
-from statemachines.controller.state_change import Handled, Processed, carry_out
+from statemachines.controller.state_change import ChangeDone, EventDone, carry_out
 from statemachines.controller.zk_client import ControllerZkClient
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.tables.partition import OfflinePartition, OnlinePartition
@@ -92,7 +92,7 @@ class Handling(Cluster):
         self.handlers.said = []
         self.zookeeper.create(None, "/a")
 
-    def process(self, *calls: Call, **interference: Any) -> Processed:
+    def process(self, *calls: Call, **interference: Any) -> EventDone:
         """Calls are made, one after the other."""
         return self.drive(self.handlers, self.handlers.process(Call("all_of", calls)), **interference)
 
@@ -120,20 +120,20 @@ def test_calls_are_made_before_what_was_left(cluster: Handling) -> None:
 def test_an_event_waits_where_zookeeper_is_asked(cluster: Handling) -> None:
     """What is left can be stored, compared and gone on with."""
     processing = cluster.handlers.process(Call("all_of", (Call("read", ("/a",)), Call("say", ("b",)))))
-    assert isinstance(processing, Processing)
+    assert isinstance(processing, EventWaiting)
     assert cluster.said == []
     assert processing.calls == (call(cluster.handlers.say, "b"),)
     assert cluster.handlers.requests(processing) == (GetData("/a"),)
     again = pickle.loads(pickle.dumps(processing))
     assert again == processing
     assert hash(again) == hash(processing)
-    assert cluster.handlers.answered(again, [ZkResponse(Code.OK)]) == Processed()
+    assert cluster.handlers.answered(again, [ZkResponse(Code.OK)]) == EventDone()
     assert cluster.said == [("/a", "OK"), "b"]
 
 
 def test_no_request_is_not_waited_for(cluster: Handling) -> None:
     """In Kafka the client returns at once."""
-    assert cluster.handlers.process(Call("nothing_to_read")) == Processed()
+    assert cluster.handlers.process(Call("nothing_to_read")) == EventDone()
     assert cluster.said == [((), "nothing")]
 
 
@@ -154,8 +154,8 @@ def test_an_event_can_stop_at_each_change_that_is_over() -> None:
         cluster.handlers.change_by_change = change_by_change
         step = cluster.handlers.process(Call("all_of", (Call("elect"), Call("say", ("b",)))))
         stops = 0
-        while isinstance(step, Processing):
-            over = isinstance(step.awaits.what, Handled)
+        while isinstance(step, EventWaiting):
+            over = isinstance(step.awaits.what, ChangeDone)
             assert over == (cluster.handlers.requests(step) == ())
             if over:
                 with pytest.raises(ValueError, match="no requests have 1 answers"):
@@ -168,7 +168,7 @@ def test_an_event_can_stop_at_each_change_that_is_over() -> None:
         ends.append((step, cluster.said, cluster.state(T0), cluster.sent))
     assert ends[0] == ends[1]
     cluster.said.clear()
-    assert cluster.handlers.process(Call("partitions_become", ((T0,), OfflinePartition))) == Processed()
+    assert cluster.handlers.process(Call("partitions_become", ((T0,), OfflinePartition))) == EventDone()
 
 
 def test_where_it_stops_what_is_left_is_not_looked_at() -> None:
@@ -180,8 +180,8 @@ def test_where_it_stops_what_is_left_is_not_looked_at() -> None:
 
     handlers = Handling().handlers
     handlers.change_by_change = True
-    stopped = Processing(Await(Handled(), call(handlers.say, "a")), Unread((call(handlers.say, "b"),)))
-    assert handlers.go_on(stopped) is stopped
+    stopped = EventWaiting(Await(ChangeDone(), call(handlers.say, "a")), Unread((call(handlers.say, "b"),)))
+    assert handlers.advance(stopped) is stopped
 
 
 def test_one_that_moves_stops_at_a_change_that_is_over(cluster: Handling) -> None:
@@ -189,24 +189,24 @@ def test_one_that_moves_stops_at_a_change_that_is_over(cluster: Handling) -> Non
     cluster.lead(T0, 1, (1, 2))
     cluster.handlers.change_by_change = True
     cluster.batch.add_update_metadata_request_for_brokers((1,))
-    offline = at_last(Call("partitions_become", ((T0,), OfflinePartition)))
-    step = cluster.handlers.process(Call("all_of", (Call("send_something"), offline, at_last(Call("say", ("b",))))))
-    assert isinstance(step, Processing)
-    assert step.awaits.what == Handled()
-    assert cluster.handlers.answered(step, ()) == Processed(failure=EventFailure.IllegalState, moves=True)
+    offline = always(Call("partitions_become", ((T0,), OfflinePartition)))
+    step = cluster.handlers.process(Call("all_of", (Call("send_something"), offline, always(Call("say", ("b",))))))
+    assert isinstance(step, EventWaiting)
+    assert step.awaits.what == ChangeDone()
+    assert cluster.handlers.answered(step, ()) == EventDone(failure=EventFailure.IllegalState, must_reelect=True)
     assert cluster.said == ["b"]
 
 
 def test_the_driver_of_state_machines_drives_events(cluster: Handling) -> None:
     """`carry_out` does."""
     processing = cluster.handlers.process(Call("read", ("/b",)))
-    assert carry_out(cluster.handlers, processing, cluster.zookeeper, None) == Processed()
+    assert carry_out(cluster.handlers, processing, cluster.zookeeper, None) == EventDone()
     assert cluster.said == [("/b", "NONODE")]
 
 
 def test_who_asked_is_answered(cluster: Handling) -> None:
     """The answer is part of what is left until the event is over."""
-    assert cluster.process(Call("answer", ("yes",)), Call("read", ("/a",))) == Processed("yes")
+    assert cluster.process(Call("answer", ("yes",)), Call("read", ("/a",))) == EventDone("yes")
 
 
 # Failures
@@ -215,33 +215,33 @@ def test_who_asked_is_answered(cluster: Handling) -> None:
 def test_a_failure_drops_what_is_left(cluster: Handling) -> None:
     """And is said at the end."""
     failed = cluster.process(Call("throw", (EventFailure.NeverLed,)), Call("say", ("never",)))
-    assert failed == Processed(failure=EventFailure.NeverLed)
+    assert failed == EventDone(failure=EventFailure.NeverLed)
     assert cluster.said == []
 
 
 def test_what_is_made_at_last_is_made_after_a_failure_too(cluster: Handling) -> None:
     """And the failure goes on. [finally]"""
-    last = at_last(Call("read", ("/a",)))
+    last = always(Call("read", ("/a",)))
     failed = cluster.process(Call("throw", (Code.SESSIONEXPIRED,)), last, Call("say", ("never",)))
-    assert failed == Processed(failure=Code.SESSIONEXPIRED)
+    assert failed == EventDone(failure=Code.SESSIONEXPIRED)
     assert cluster.said == [("/a", "OK")]
-    assert cluster.process(last, Call("say", ("then",))) == Processed()
+    assert cluster.process(last, Call("say", ("then",))) == EventDone()
     assert cluster.said[1:] == [("/a", "OK"), "then"]
 
 
 def test_what_fails_at_last_takes_the_place_of_what_failed_before(cluster: Handling) -> None:
     """As an exception of a finally does."""
-    last = at_last(Call("throw", (EventFailure.NoTopic,)))
+    last = always(Call("throw", (EventFailure.NoTopic,)))
     assert cluster.process(Call("throw", (EventFailure.NeverLed,)), last).failure is EventFailure.NoTopic
 
 
 def test_a_failure_that_is_caught_goes_no_further(cluster: Handling) -> None:
     """It is told; where nothing fails, None is. [try, catch]"""
-    catch = caught(Call("tell", ("caught",)))
+    catch = on_failure(Call("tell", ("caught",)))
     processed = cluster.process(
         Call("throw", (EventFailure.NeverLed,)), Call("say", ("never",)), catch, Call("say", ("then",)), catch
     )
-    assert processed == Processed()
+    assert processed == EventDone()
     assert cluster.said == [(EventFailure.NeverLed, "caught"), "then", (None, "caught")]
 
 
@@ -249,8 +249,8 @@ def test_a_controller_that_has_moved_drops_what_is_left() -> None:
     """Nothing has been written; what comes at last is tried, and finds the same."""
     cluster = Handling()
     cluster.elect_another_controller()
-    failed = cluster.process(Call("write", ("/b",)), at_last(Call("write", ("/c",))), Call("say", ("never",)))
-    assert failed == Processed(failure=EventFailure.ControllerMoved)
+    failed = cluster.process(Call("write", ("/b",)), always(Call("write", ("/c",))), Call("say", ("never",)))
+    assert failed == EventDone(failure=EventFailure.ControllerMoved)
     assert cluster.said == []
     assert "/b" not in cluster.zookeeper.state.nodes
 
@@ -266,17 +266,17 @@ def test_so_does_one_that_moves_within_a_change_of_states(cluster: Handling) -> 
 def test_an_answer_to_a_fence_that_is_none_is_a_failure(cluster: Handling) -> None:
     """The session has ended, say."""
     processing = cluster.handlers.process(Call("write", ("/b",)))
-    assert isinstance(processing, Processing)
+    assert isinstance(processing, EventWaiting)
     ended = cluster.handlers.answered(processing, [ZkResponse(Code.SESSIONEXPIRED)])
-    assert ended == Processed(failure=Code.SESSIONEXPIRED)
+    assert ended == EventDone(failure=Code.SESSIONEXPIRED)
 
 
 def test_requests_that_are_left_behind_make_it_move(cluster: Handling) -> None:
     """They are forgotten, and another controller is to be elected. [handleIllegalState]"""
     cluster.batch.add_update_metadata_request_for_brokers((1,))
-    assert cluster.process(Call("send_something")) == Processed(failure=EventFailure.IllegalState, moves=True)
+    assert cluster.process(Call("send_something")) == EventDone(failure=EventFailure.IllegalState, must_reelect=True)
     assert cluster.sent == []
-    assert cluster.process(Call("send_something")) == Processed()
+    assert cluster.process(Call("send_something")) == EventDone()
 
 
 def test_so_do_requests_that_cannot_be_sent() -> None:
@@ -286,8 +286,8 @@ def test_so_do_requests_that_cannot_be_sent() -> None:
         raise OSError(f"broker {broker} cannot be sent {request}")
 
     cluster = Handling(send=refuse)
-    processed = cluster.process(Call("send_something"), caught(Call("tell")))
-    assert processed == Processed(moves=True)
+    processed = cluster.process(Call("send_something"), on_failure(Call("tell")))
+    assert processed == EventDone(must_reelect=True)
     assert cluster.said == [(EventFailure.IllegalState,)]
     assert not cluster.batch.state.update_metadata_brokers
 
@@ -295,9 +295,9 @@ def test_so_do_requests_that_cannot_be_sent() -> None:
 def test_one_that_moves_writes_no_more(cluster: Handling) -> None:
     """It has resigned, and so has no epoch that a fence would let pass; it may read."""
     cluster.batch.add_update_metadata_request_for_brokers((1,))
-    last = (at_last(Call("read", ("/a",))), at_last(Call("write", ("/b",))))
+    last = (always(Call("read", ("/a",))), always(Call("write", ("/b",))))
     processed = cluster.process(Call("send_something"), *last)
-    assert processed == Processed(failure=EventFailure.ControllerMoved, moves=True)
+    assert processed == EventDone(failure=EventFailure.ControllerMoved, must_reelect=True)
     assert cluster.said == [("/a", "OK")]
     assert "/b" not in cluster.zookeeper.state.nodes
 
@@ -308,7 +308,7 @@ def test_one_that_moves_writes_no_more(cluster: Handling) -> None:
 def test_writes_are_fenced_and_reads_are_not(cluster: Handling) -> None:
     """By the version of the controller's epoch at the time."""
     processing = cluster.handlers.process(Call("write", ("/b",)))
-    assert isinstance(processing, Processing)
+    assert isinstance(processing, EventWaiting)
     check = Check(CONTROLLER_EPOCH, EPOCH_ZK_VERSION)
     assert cluster.handlers.requests(processing) == (Multi((check, Create("/b"))),)
 
@@ -317,7 +317,7 @@ def test_until_2_0_writes_were_not_fenced() -> None:
     """What another controller does is not noticed. [B4]"""
     cluster = Handling(ControlDesign(fence_zk=False))
     cluster.elect_another_controller()
-    assert cluster.process(Call("write", ("/b",))) == Processed()
+    assert cluster.process(Call("write", ("/b",))) == EventDone()
     assert cluster.said == [("/b", "OK")]
 
 
@@ -325,7 +325,7 @@ def test_until_2_1_metadata_without_partitions_was_of_all() -> None:
     """Since then it is of none. [KAFKA-7537]"""
     told = []
     for given in (False, True):
-        cluster = Handling(ControlDesign(metadata_of_given=given))
+        cluster = Handling(ControlDesign(brokers_only_metadata=given))
         cluster.lead(T0, 1, (1, 2))
         cluster.process(Call("send_something"))
         told.append(len(cluster.metadata()[1].partitionStates))
@@ -345,7 +345,7 @@ def test_a_handler_that_there_is_not_is_refused(cluster: Handling) -> None:
 def test_as_many_answers_as_requests(cluster: Handling) -> None:
     """Else nothing changes."""
     processing = cluster.handlers.process(Call("read", ("/a",)))
-    assert isinstance(processing, Processing)
+    assert isinstance(processing, EventWaiting)
     with pytest.raises(ValueError, match="1 requests have 2 answers"):
         cluster.handlers.answered(processing, [ZkResponse(Code.OK)] * 2)
     assert cluster.said == []
@@ -375,10 +375,10 @@ def test_a_partition_without_leader_is_a_failure(cluster: Handling) -> None:
 def test_a_batch_of_reads_is_one_step(cluster: Handling) -> None:
     """Different reads may stand in one."""
     requests = ZkRequests((GetData("/a"), GetChildren("/")))
-    processing = Processing(Await(requests))
+    processing = EventWaiting(Await(requests))
     assert cluster.handlers.requests(processing) == requests.requests
-    assert cluster.handlers.answered(processing, [ZkResponse(Code.OK)] * 2) == Processed()
-    assert isinstance(cluster.handlers.requests(Processing(Await(ZkRequests((Delete("/a"),)))))[0], Multi)
+    assert cluster.handlers.answered(processing, [ZkResponse(Code.OK)] * 2) == EventDone()
+    assert isinstance(cluster.handlers.requests(EventWaiting(Await(ZkRequests((Delete("/a"),)))))[0], Multi)
 
 
 def test_without_channels_nothing_is_said(cluster: Handling) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from statemachines.controller.calls import EventFailure
 from statemachines.controller.control_design import ControlDesign, control_design_of
-from statemachines.controller.state_change import Processed
+from statemachines.controller.state_change import EventDone
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.tables.replica import OfflineReplica, OnlineReplica
 from tests.statemachines.control import T0, T1
@@ -32,7 +32,7 @@ def cluster() -> EventCluster:
 
 def test_others_lead_and_the_broker_leaves_every_isr(cluster: EventCluster) -> None:
     """First where it leads; then it is told to stop following, leaves the ISRs, and is told so once more."""
-    assert cluster.process("process_controlled_shutdown", 1) == Processed(())
+    assert cluster.process("process_controlled_shutdown", 1) == EventDone(())
     assert cluster.state(T0)[:3] == (2, 1, (2, 3))
     assert cluster.state(T1)[:3] == (2, 1, (2,))
     assert cluster.story() == [
@@ -53,7 +53,7 @@ def test_until_1_0_it_goes_partition_by_partition() -> None:
     cluster.create_topic("t", (2, 1), (2, 1))
     cluster.take_over()
     cluster.forget()
-    assert cluster.process("process_controlled_shutdown", 1) == Processed(())
+    assert cluster.process("process_controlled_shutdown", 1) == EventDone(())
     stops = [told for told in cluster.story() if told.startswith("1 StopReplica")]
     assert stops == ["1 StopReplica t-0", "1 StopReplica t-0", "1 StopReplica t-1", "1 StopReplica t-1"]
 
@@ -68,20 +68,20 @@ def test_what_it_has_alone_it_keeps(cluster: EventCluster) -> None:
 def test_what_nobody_else_can_lead_is_answered(cluster: EventCluster) -> None:
     """The broker asks again, as long as there is any."""
     cluster.leader_writes(T0, (1,))
-    assert cluster.process("process_controlled_shutdown", 1) == Processed((T0,))
+    assert cluster.process("process_controlled_shutdown", 1) == EventDone((T0,))
     assert cluster.state(T0)[:3] == (1, 0, (1,))
     cluster.leader_writes(T0, (1, 3))
-    assert cluster.process("process_controlled_shutdown", 1) == Processed(())
+    assert cluster.process("process_controlled_shutdown", 1) == EventDone(())
     assert cluster.state(T0)[:3] == (3, 1, (3,))
 
 
 def test_those_that_leave_are_not_elected_for_each_other(cluster: EventCluster) -> None:
     """Two that shut down at once."""
     cluster.process("process_controlled_shutdown", 2)
-    assert cluster.process("process_controlled_shutdown", 1) == Processed((T1,))
+    assert cluster.process("process_controlled_shutdown", 1) == EventDone((T1,))
     assert cluster.state(T0)[:3] == (3, 2, (3,))
     assert cluster.state(T1)[:3] == (1, 1, (1,))
-    assert cluster.process("process_controlled_shutdown", 3) == Processed((T0,))
+    assert cluster.process("process_controlled_shutdown", 3) == EventDone((T0,))
 
 
 @pytest.mark.parametrize(("release", "leader", "answer"), [("2.0", 2, (T1,)), ("2.1", 1, ())])
@@ -91,15 +91,15 @@ def test_until_2_0_a_topic_that_goes_was_led_elsewhere(
     """And what could not be was answered. [KAFKA-6753]"""
     cluster = started(control_design_of(release))
     cluster.context.queue_topic_deletion(["t"])
-    assert cluster.process("process_controlled_shutdown", 1) == Processed(())
+    assert cluster.process("process_controlled_shutdown", 1) == EventDone(())
     assert cluster.state(T0).leader == leader
-    assert cluster.process("process_controlled_shutdown", 2) == Processed(answer)
+    assert cluster.process("process_controlled_shutdown", 2) == EventDone(answer)
 
 
 def test_a_topic_that_goes_is_left_alone(cluster: EventCluster) -> None:
     """Nothing is elected for it, nor answered."""
     cluster.context.queue_topic_deletion(["t"])
-    assert cluster.process("process_controlled_shutdown", 1) == Processed(())
+    assert cluster.process("process_controlled_shutdown", 1) == EventDone(())
     assert cluster.sent == []
 
 
@@ -118,13 +118,13 @@ def test_an_older_registration_is_refused(cluster: EventCluster) -> None:
     epoch = cluster.context.state.live_broker_epochs[1]
     assert cluster.process("process_controlled_shutdown", 1, epoch - 1).answer is EventFailure.StaleBrokerEpoch
     assert cluster.context.is_live_broker(1)
-    assert cluster.process("process_controlled_shutdown", 1, epoch) == Processed(())
+    assert cluster.process("process_controlled_shutdown", 1, epoch) == EventDone(())
 
 
 def test_until_2_1_it_had_no_epoch() -> None:
     """And so could not be refused."""
     cluster = started(control_design_of("2.1"))
-    assert cluster.process("process_controlled_shutdown", 1, 0) == Processed(())
+    assert cluster.process("process_controlled_shutdown", 1, 0) == EventDone(())
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_until_2_1_it_had_no_epoch() -> None:
 )
 def test_one_that_is_not_registered_is_refused(cluster: EventCluster, epoch: int, failure: EventFailure) -> None:
     """One that says its epoch by another error than BrokerNotAvailable: the search for its epoch comes first."""
-    assert cluster.process("process_controlled_shutdown", 4, epoch) == Processed(failure)
+    assert cluster.process("process_controlled_shutdown", 4, epoch) == EventDone(failure)
     assert cluster.context.state.shutting_down_broker_ids == frozenset()
 
 
@@ -142,7 +142,7 @@ def test_one_that_is_not_registered_is_refused(cluster: EventCluster, epoch: int
 def test_a_controller_that_has_moved_says_so_to_the_broker(cluster: EventCluster) -> None:
     """And does not resign for it: what failed is told to who asked, and no more."""
     processed = cluster.process("process_controlled_shutdown", 1, before={1: cluster.elect_another_controller})
-    assert processed == Processed(EventFailure.ControllerMoved)
+    assert processed == EventDone(EventFailure.ControllerMoved)
     assert cluster.sent == []
     assert cluster.context.state.shutting_down_broker_ids == {1}
 
@@ -151,4 +151,4 @@ def test_requests_left_behind_have_another_controller_elected(cluster: EventClus
     """The broker is told that it failed."""
     cluster.batch.add_update_metadata_request_for_brokers((1,))
     processed = cluster.process("process_controlled_shutdown", 1)
-    assert processed == Processed(EventFailure.IllegalState, moves=True)
+    assert processed == EventDone(EventFailure.IllegalState, must_reelect=True)

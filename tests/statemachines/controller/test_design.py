@@ -20,14 +20,14 @@ from statemachines.controller.design import (
     STARTUP,
     STOPPED,
     Agenda,
+    ControllerStep,
     Design,
-    Do,
     Election,
     Threads,
-    accepts,
+    accepts_controller_epoch,
     agendas,
     failover_of,
-    listening,
+    listener_agendas,
 )
 from statemachines.controller.threads import HANDLING, ControllerEvent, Queued
 from tests.statemachines.controllers import DESIGNS, without_fixes_of_2_2
@@ -44,28 +44,28 @@ until_1_0 = pytest.mark.parametrize("release", ["0.10", "1.0"])
 @pytest.mark.parametrize("threads", list(Threads), ids=[each.name for each in Threads])
 def test_a_start_registers_the_broker_first_since_1_1_only(threads: Threads) -> None:
     """Before, the controller starts and may be elected, and then the broker registers. [KafkaServer.startup]"""
-    first = (Do.RegisterBroker,) if threads is Threads.barrier else ()
-    assert STARTUP[threads] == (Do.Connect, *first, Do.WatchController, Do.Elect)
+    first = (ControllerStep.RegisterBroker,) if threads is Threads.barrier else ()
+    assert STARTUP[threads] == (ControllerStep.Connect, *first, ControllerStep.WatchController, ControllerStep.Elect)
 
 
 def test_a_new_session_registers_asks_and_elects() -> None:
     """Since 1.1 it is one event. [RegisterBrokerAndReelect]"""
-    assert (Do.Connect, Do.RegisterBroker, *MAYBE_RESIGN, Do.Elect) == EXPIRED
+    assert (ControllerStep.Connect, ControllerStep.RegisterBroker, *MAYBE_RESIGN, ControllerStep.Elect) == EXPIRED
 
 
 @pytest.mark.parametrize("election", list(Election), ids=[each.name for each in Election])
 def test_only_the_multi_needs_to_know_the_epoch_before_there_is_a_controller(election: Election) -> None:
     """The others read and increment it in their failover."""
-    assert (Do.ReadEpoch in ELECTION[election]) is (election is Election.multi)
-    assert (Do.ReadEpoch, Do.IncrementEpoch) == INCREMENT
+    assert (ControllerStep.ReadEpoch in ELECTION[election]) is (election is Election.multi)
+    assert (ControllerStep.ReadEpoch, ControllerStep.IncrementEpoch) == INCREMENT
 
 
 @every_design
 def test_every_way_to_become_controller_increments_the_epoch_once(design: Design) -> None:
     """In the election or in the failover."""
     row = (*ELECTION[design.epoch_update], *design.failover)
-    assert len([do for do in row if do in (Do.RegisterController, Do.IncrementEpoch)]) == 1
-    assert row.count(Do.ReadEpoch) == 1
+    assert len([do for do in row if do in (ControllerStep.RegisterController, ControllerStep.IncrementEpoch)]) == 1
+    assert row.count(ControllerStep.ReadEpoch) == 1
 
 
 def test_the_default_is_the_newest_release_without_what_is_proposed() -> None:
@@ -98,7 +98,7 @@ def variants() -> list[Design]:
 
 
 @pytest.mark.parametrize("design", variants(), ids=repr)
-@pytest.mark.parametrize("of", [agendas, listening])
+@pytest.mark.parametrize("of", [agendas, listener_agendas])
 def test_agendas_stand_once_with_all_that_is_left_of_them(of: Any, design: Design) -> None:
     """What is left of an agenda when a request is done is an agenda, down to nothing."""
     known: tuple[Agenda, ...] = of(design)
@@ -116,7 +116,7 @@ def test_the_rows_themselves_are_agendas(design: Design) -> None:
     for event, row in HANDLING[design.threads].items():
         beside = design.threads is Threads.queue and event in registers
         assert (row in known) is not beside
-        assert (row in listening(design)) is beside
+        assert (row in listener_agendas(design)) is beside
 
 
 @until_1_0
@@ -132,24 +132,24 @@ def test_a_new_session_is_an_agenda_since_1_1(release: str) -> None:
 def test_the_controllers_thread_registers_the_broker_but_in_0_11_and_1_0(design: Design, looks_again: bool) -> None:
     """There ZkEventThread does it, which in all others does nothing of its own."""
     design = design._replace(looks_again=looks_again)
-    registers = {Do.RegisterBroker, Do.CheckRegistration, Do.DeleteRegistration}
+    registers = {ControllerStep.RegisterBroker, ControllerStep.CheckRegistration, ControllerStep.DeleteRegistration}
     beside = design.threads is Threads.queue
     assert any(registers & set(row) for row in agendas(design)) is not beside
-    assert any(registers & set(row) for row in listening(design)) is beside
-    assert (listening(design) == (IDLE,)) is not beside
+    assert any(registers & set(row) for row in listener_agendas(design)) is beside
+    assert (listener_agendas(design) == (IDLE,)) is not beside
 
 
 @every_design
 def test_who_never_doubts_an_answer_looks_at_nothing_again(design: Design) -> None:
     """And who does looks at the epoch only if it came with the node."""
-    looks = {Do.CheckRegistration, Do.CheckController, Do.CheckEpoch}
+    looks = {ControllerStep.CheckRegistration, ControllerStep.CheckController, ControllerStep.CheckEpoch}
 
-    def looked_at(design: Design) -> set[Do]:
-        return {do for row in (*agendas(design), *listening(design)) for do in row} & looks
+    def looked_at(design: Design) -> set[ControllerStep]:
+        return {do for row in (*agendas(design), *listener_agendas(design)) for do in row} & looks
 
     assert looked_at(design) == set()
     again = looked_at(design._replace(looks_again=True))
-    assert looks - again == ({Do.CheckEpoch} if design.epoch_update is not Election.multi else set())
+    assert looks - again == ({ControllerStep.CheckEpoch} if design.epoch_update is not Election.multi else set())
 
 
 @every_design
@@ -157,25 +157,25 @@ def test_only_who_asks_for_its_older_session_deletes_a_registration(design: Desi
     """[KAFKA-7165]"""
 
     def deletes(design: Design) -> bool:
-        return any(Do.DeleteRegistration in row for row in (*agendas(design), *listening(design)))
+        return any(ControllerStep.DeleteRegistration in row for row in (*agendas(design), *listener_agendas(design)))
 
     assert (deletes(design), deletes(design._replace(ephemeral_owner_check=True))) == (False, True)
 
 
 def test_without_a_failover_that_can_fail_nobody_moves_the_controller() -> None:
     """With the multi; before that the increment can fail."""
-    moves = {(Do.MoveController,), (Do.DeleteController,)}
+    moves = {(ControllerStep.MoveController,), (ControllerStep.DeleteController,)}
     assert moves & set(agendas(without_fixes_of_2_2())) == set()
     assert moves <= set(agendas(DESIGNS["2.1"]))
     bare = without_fixes_of_2_2(Election.cas_checked, failover=Agenda((*INCREMENT, *LEADER_AND_ISR)))
-    assert moves & set(agendas(bare)) == {(Do.DeleteController,)}
+    assert moves & set(agendas(bare)) == {(ControllerStep.DeleteController,)}
 
 
 @every_design
 def test_only_since_the_multi_it_is_asked_who_is_to_be_moved(design: Design) -> None:
     """Before, whoever moves the controller deletes the node at once. [triggerControllerMove, 2.1]"""
-    assert ((Do.MoveController,) in agendas(design)) is (design.epoch_update is Election.multi)
-    assert (Do.DeleteController,) in agendas(design)
+    assert ((ControllerStep.MoveController,) in agendas(design)) is (design.epoch_update is Election.multi)
+    assert (ControllerStep.DeleteController,) in agendas(design)
 
 
 # Who is listened to.
@@ -184,7 +184,7 @@ def test_only_since_the_multi_it_is_asked_who_is_to_be_moved(design: Design) -> 
 @pytest.mark.parametrize(("known", "epoch", "taken"), [(1, 0, False), (1, 1, True), (1, 2, True), (0, 0, True)])
 def test_a_broker_refuses_only_an_older_epoch(known: int, epoch: int, taken: bool) -> None:
     """An equal one it takes, whoever sends it: nothing ties an epoch to a controller."""
-    assert accepts(known, epoch) is taken
+    assert accepts_controller_epoch(known, epoch) is taken
 
 
 # What goes with a design.
@@ -199,7 +199,9 @@ def test_the_failover_goes_with_how_a_design_elects_and_is_told(design: Design) 
 @pytest.mark.parametrize("threads", [Threads.lock, Threads.barrier])
 def test_what_waits_is_news_of_what_its_handling_reads(threads: Threads) -> None:
     """And of nothing else: that an ISR has changed does not tell a broker to look at /controller."""
-    asks = {Do.WatchController, Do.MaybeResign, Do.GetControllerId}
+    asks = {ControllerStep.WatchController, ControllerStep.MaybeResign, ControllerStep.GetControllerId}
     for event, row in HANDLING[threads].items():
-        read = [path for path, dos in ((CONTROLLER, asks), (BROKER_IDS, {Do.ReadBrokers})) if dos & set(row)]
+        read = [
+            path for path, dos in ((CONTROLLER, asks), (BROKER_IDS, {ControllerStep.ReadBrokers})) if dos & set(row)
+        ]
         assert PATHS_READ.get(event, ()) == tuple(read), event

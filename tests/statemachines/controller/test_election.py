@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from statemachines.controller.controller_process import Answer, ControllerProcess, Failover
 from statemachines.controller.design import (
     BROKER_IDS,
     CONTROLLER,
@@ -20,17 +21,16 @@ from statemachines.controller.design import (
     MAYBE_RESIGN,
     STARTUP,
     Agenda,
+    ControllerStep,
     Design,
-    Do,
     Election,
     PartitionStateEpoch,
     Threads,
     agendas,
-    listening,
+    listener_agendas,
 )
-from statemachines.controller.failover import failover, requests
+from statemachines.controller.failover import failover, steps_of
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.process import Answer, ControllerProcess, Failover
 from statemachines.controller.threads import BROKER_CHANGE, HANDLING, ControllerEvent, Queued
 from statemachines.zookeeper.server import Event, EventType, ZooKeeper
 from tests.statemachines.controllers import at, without_fixes_of_2_2
@@ -89,7 +89,7 @@ def test_the_first_controller_has_epoch_1_at_version_1(zookeeper: ZooKeeper, rel
     assert owner(zookeeper) == 0
     epoch, stat = zookeeper.get(None, CONTROLLER_EPOCH)
     assert (epoch, stat.version) == (1, 1)
-    assert me.acts
+    assert me.acts_as_controller
 
 
 # What it is told.
@@ -104,7 +104,7 @@ def test_what_a_watch_tells_is_for_the_thread_that_is_told_first(
     if kind is DELETED:
         zookeeper.create(None, CONTROLLER, 1)
     controller = whole(zookeeper, release=release)
-    me = controller.watch_controller(at(Do.WatchController)).controller
+    me = controller.watch_controller(at(ControllerStep.WatchController)).controller
     if kind is DELETED:
         zookeeper.delete(None, CONTROLLER)
     else:
@@ -120,7 +120,7 @@ def test_what_a_watch_tells_is_for_the_thread_that_is_told_first(
 def test_no_answer_overtakes_an_event(zookeeper: ZooKeeper, release: str) -> None:
     """What a watch has to tell is queued when the answer to a later request arrives."""
     controller = short(zookeeper, release=release)
-    me = controller.watch_controller(at(Do.WatchController, Do.Elect)).controller
+    me = controller.watch_controller(at(ControllerStep.WatchController, ControllerStep.Elect)).controller
     elected(zookeeper, 1, release)
     assert controller.elect(me).controller == at(**told(release, CREATED))
 
@@ -134,7 +134,9 @@ def test_what_has_no_handler_is_dropped(zookeeper: ZooKeeper, release: str) -> N
     assert controller.deliver(at(**told(release, CREATED))) == at(**told(release, CREATED, DELETED))
     assert zookeeper.state.events[0] == ()
     zookeeper.state.events[0] = inbox
-    assert controller.deliver(at(listens=True)) == at(listens=True, **told(release, CHILDREN, DELETED, CHILDREN))
+    assert controller.deliver(at(handlers_registered=True)) == at(
+        handlers_registered=True, **told(release, CHILDREN, DELETED, CHILDREN)
+    )
     assert controller.deliver(ControllerProcess()) == ControllerProcess()
 
 
@@ -146,18 +148,20 @@ def test_what_comes_with_an_answer_is_queued_by_who_then_resigns(zookeeper: ZooK
     zookeeper.delete(None, CONTROLLER)
     zookeeper.create(None, CONTROLLER, 1)
     zookeeper.state.events[0] = (Event(CHILDREN, BROKER_IDS),)
-    assert controller.maybe_resign(me.to(Do.MaybeResign)).controller == at(**told(release, CHILDREN))
+    assert controller.maybe_resign(me.with_steps(ControllerStep.MaybeResign)).controller == at(
+        **told(release, CHILDREN)
+    )
 
 
 @since_1_1
 def test_what_comes_with_its_election_is_told_to_no_handler(zookeeper: ZooKeeper, release: str) -> None:
     """An older watch on /brokers/ids fires; the failover, which reads the brokers anyway, registers for it next."""
     controller = whole(zookeeper, release=release)
-    elects = Do.RegisterController if release == "2.1" else Do.IncrementEpoch
-    me = until(elects, controller, at(Do.Elect))
+    elects = ControllerStep.RegisterController if release == "2.1" else ControllerStep.IncrementEpoch
+    me = until(elects, controller, at(ControllerStep.Elect))
     zookeeper.state.events[0] = (Event(CHILDREN, BROKER_IDS),)
     elected = next_of(controller, me).controller
-    assert elected.listens
+    assert elected.handlers_registered
     assert BROKER not in elected.queue
 
 
@@ -172,12 +176,12 @@ def test_a_changed_isr_is_behind_what_there_is_to_handle(zookeeper: ZooKeeper, r
 def test_zk_event_thread_puts_behind_what_is_queued(zookeeper: ZooKeeper, listener: Queued, event: Queued) -> None:
     """And takes what it was told first."""
     zookeeper.create(None, CONTROLLER, 1)
-    me = at(Do.ReadStates, queue=(BROKER,), posted=(listener, BROKERS_CHANGE))
+    me = at(ControllerStep.ReadStates, queue=(BROKER,), posted=(listener, BROKERS_CHANGE))
     answer = whole(zookeeper, release="1.0").listen(me)
     (put,) = answer.controller.queue[1:]
     assert put.event is event.event
     assert answer.controller == me._replace(queue=(BROKER, put), posted=(BROKERS_CHANGE,))
-    assert answer.said == f"{listener} puts {put}"
+    assert answer.description == f"{listener} puts {put}"
 
 
 @pytest.mark.parametrize(
@@ -202,18 +206,20 @@ def test_in_0_11_an_event_carries_what_was_read_when_it_was_put(
 def test_in_0_11_a_change_of_brokers_is_put_without_what_was_read(zookeeper: ZooKeeper) -> None:
     """It is read again when it is handled; ZkEventThread watches, if the listener is still there. [KAFKA-5502]"""
     for listens in (False, True):
-        answer = whole(zookeeper, release="1.0").listen(at(posted=(BROKERS_CHANGE,), listens=listens))
-        assert (answer.controller, answer.sends) == (at(queue=(BROKER,), listens=listens), False)
+        answer = whole(zookeeper, release="1.0").listen(at(posted=(BROKERS_CHANGE,), handlers_registered=listens))
+        assert (answer.controller, answer.sends_requests) == (at(queue=(BROKER,), handlers_registered=listens), False)
         assert zookeeper.state.child_watches[BROKER_IDS] == ({0} if listens else set())
 
 
 def test_in_0_11_zk_event_thread_registers_the_broker_itself(zookeeper: ZooKeeper) -> None:
     """It puts nothing, and comes to what it is told besides only when that is done."""
     controller = whole(zookeeper, release="1.0")
-    me = at(Do.ReadStates, posted=(SESSION_EXPIRE, LEADER_CHANGE))
+    me = at(ControllerStep.ReadStates, posted=(SESSION_EXPIRE, LEADER_CHANGE))
     answer = controller.listen(me)
-    assert answer.controller == at(Do.ReadStates, listening=Agenda((Do.RegisterBroker,)), posted=(LEADER_CHANGE,))
-    assert beside(controller, answer.controller) == at(Do.ReadStates, posted=(LEADER_CHANGE,))
+    assert answer.controller == at(
+        ControllerStep.ReadStates, listener_agenda=Agenda((ControllerStep.RegisterBroker,)), posted=(LEADER_CHANGE,)
+    )
+    assert beside(controller, answer.controller) == at(ControllerStep.ReadStates, posted=(LEADER_CHANGE,))
 
 
 def test_in_0_11_what_zk_event_thread_hears_while_it_reads_is_not_lost(zookeeper: ZooKeeper) -> None:
@@ -228,22 +234,28 @@ def test_in_0_11_what_zk_event_thread_hears_while_it_reads_is_not_lost(zookeeper
     "doing",
     [
         IDLE,
-        (Do.Elect,),
-        (Do.CreateController, Do.ReadEpoch, Do.Started),
-        (Do.CheckController, Do.ReadEpoch, Do.Started),
-        (Do.IncrementEpoch, Do.WatchBrokers, Do.Started),
+        (ControllerStep.Elect,),
+        (ControllerStep.CreateController, ControllerStep.ReadEpoch, ControllerStep.Started),
+        (ControllerStep.CheckController, ControllerStep.ReadEpoch, ControllerStep.Started),
+        (ControllerStep.IncrementEpoch, ControllerStep.WatchBrokers, ControllerStep.Started),
         BROKER_CHANGE,
-        (Do.DeleteController,),
+        (ControllerStep.DeleteController,),
     ],
     ids=lambda row: str(Agenda(row)),
 )
 @pytest.mark.parametrize(("listener", "event"), [(LEADER_CHANGE, REELECT), (BROKERS_CHANGE, BROKER)], ids=str)
 def test_in_0_11_a_read_of_zk_event_thread_waits_for_the_next_session(
-    zookeeper: ZooKeeper, listener: Queued, event: Queued, doing: tuple[Do, ...]
+    zookeeper: ZooKeeper, listener: Queued, event: Queued, doing: tuple[ControllerStep, ...]
 ) -> None:
     """It is still the oldest, whatever the other thread is in the middle of, and is put in the session that comes."""
     controller = whole(zookeeper, release="1.0")
-    known = {"active": True, "epoch": 1, "epoch_zk_version": 1, "listens": True, "cached": 0}
+    known = {
+        "active": True,
+        "epoch": 1,
+        "epoch_zk_version": 1,
+        "handlers_registered": True,
+        "partition_state_version": 0,
+    }
     me = at(*doing, queue=(ISR,), posted=(listener, SESSION_EXPIRATION), **known)
     zookeeper.expire(0)
     before = dict(zookeeper.state.nodes)
@@ -260,8 +272,8 @@ def test_in_0_11_a_read_of_zk_event_thread_waits_for_the_next_session(
     ("listener", "does"),
     [
         (SESSION_EXPIRATION, {"queue": (REELECT,)}),
-        (SESSION_EXPIRE, {"listening": Agenda((Do.RegisterBroker,))}),
-        (HEALTHCHECK, {"listening": Agenda((Do.RegisterBroker, Do.Serve))}),
+        (SESSION_EXPIRE, {"listener_agenda": Agenda((ControllerStep.RegisterBroker,))}),
+        (HEALTHCHECK, {"listener_agenda": Agenda((ControllerStep.RegisterBroker, ControllerStep.Serve))}),
     ],
 )
 def test_in_0_11_what_zk_event_thread_does_without_a_read_waits_for_no_session(
@@ -269,24 +281,24 @@ def test_in_0_11_what_zk_event_thread_does_without_a_read_waits_for_no_session(
 ) -> None:
     """It does not come to know that its session has ended."""
     zookeeper.expire(0)
-    answer = whole(zookeeper, release="1.0").listen(at(Do.Elect, posted=(listener, LEADER_CHANGE)))
-    assert answer.controller == at(Do.Elect, posted=(LEADER_CHANGE,), **does)
+    answer = whole(zookeeper, release="1.0").listen(at(ControllerStep.Elect, posted=(listener, LEADER_CHANGE)))
+    assert answer.controller == at(ControllerStep.Elect, posted=(LEADER_CHANGE,), **does)
 
 
 HANDLED = [
-    ("0.10.2", SESSION_EXPIRATION, (Do.GetControllerId, Do.Elect)),
-    ("0.10.2", SESSION_EXPIRE, (Do.RegisterBroker,)),
-    ("0.10.2", LEADER_CHANGE, (Do.WatchController, Do.MaybeResign, Do.Elect)),
-    ("0.10.2", HEALTHCHECK, (Do.RegisterBroker, Do.Serve)),
-    ("1.0", REELECT, (Do.MaybeResign, Do.Elect)),
+    ("0.10.2", SESSION_EXPIRATION, (ControllerStep.GetControllerId, ControllerStep.Elect)),
+    ("0.10.2", SESSION_EXPIRE, (ControllerStep.RegisterBroker,)),
+    ("0.10.2", LEADER_CHANGE, (ControllerStep.WatchController, ControllerStep.MaybeResign, ControllerStep.Elect)),
+    ("0.10.2", HEALTHCHECK, (ControllerStep.RegisterBroker, ControllerStep.Serve)),
+    ("1.0", REELECT, (ControllerStep.MaybeResign, ControllerStep.Elect)),
     ("2.1", CHANGED, MAYBE_RESIGN),
-    ("2.1", REELECT, (*MAYBE_RESIGN, Do.Elect)),
+    ("2.1", REELECT, (*MAYBE_RESIGN, ControllerStep.Elect)),
 ]
 
 
 @pytest.mark.parametrize(("release", "event", "doing"), HANDLED)
 def test_the_oldest_event_is_taken_off_the_queue(
-    zookeeper: ZooKeeper, release: str, event: Queued, doing: tuple[Do, ...]
+    zookeeper: ZooKeeper, release: str, event: Queued, doing: tuple[ControllerStep, ...]
 ) -> None:
     """It turns to its row, and says which event it was."""
     answer = whole(zookeeper, release=release).handle(at(queue=(event, CHANGED)))
@@ -296,8 +308,8 @@ def test_the_oldest_event_is_taken_off_the_queue(
 @pytest.mark.parametrize(
     ("release", "event", "knows"),
     [
-        ("0.10.1", BROKERS_CHANGE, {"cached": 0}),
-        ("0.10.2", BROKERS_CHANGE, {"cached": 0}),
+        ("0.10.1", BROKERS_CHANGE, {"partition_state_version": 0}),
+        ("0.10.2", BROKERS_CHANGE, {"partition_state_version": 0}),
         ("1.0", BROKER, {"active": True}),
         ("2.0", BROKER, {"active": True}),
         ("2.1", BROKER, {"active": True}),
@@ -306,10 +318,10 @@ def test_the_oldest_event_is_taken_off_the_queue(
 def test_a_broker_change_is_for_the_controller(
     zookeeper: ZooKeeper, release: str, event: Queued, knows: dict[str, Any]
 ) -> None:
-    """Handled by whoever is controller no longer, it is nothing."""
+    """ChangeDone by whoever is controller no longer, it is nothing."""
     controller = whole(zookeeper, release=release)
     answer = controller.handle(at(queue=(event, CHANGED)))
-    assert (answer.controller, answer.said) == (at(queue=(CHANGED,)), f"{event}: it is not controller")
+    assert (answer.controller, answer.description) == (at(queue=(CHANGED,)), f"{event}: it is not controller")
     answer = controller.handle(at(queue=(event, CHANGED), **knows))
     assert answer.controller == at(*BROKER_CHANGE, queue=(CHANGED,), **knows)
 
@@ -321,9 +333,9 @@ def test_who_has_resigned_does_nothing_about_an_isr_since_0_10_2(
     """In 0.10.1 its listener does not ask. [KAFKA-4447]"""
     controller = whole(zookeeper, release=release)
     answer = controller.handle(at(queue=(ISR,)))
-    assert answer.controller == (at() if asked else at(Do.ReadStates))
-    answer = controller.handle(at(queue=(ISR,), active=True, cached=0))
-    assert answer.controller == at(Do.ReadStates, active=True, cached=0)
+    assert answer.controller == (at() if asked else at(ControllerStep.ReadStates))
+    answer = controller.handle(at(queue=(ISR,), active=True, partition_state_version=0))
+    assert answer.controller == at(ControllerStep.ReadStates, active=True, partition_state_version=0)
 
 
 @every_release
@@ -334,7 +346,10 @@ def test_a_changed_isr_is_read_by_the_controller_and_told(zookeeper: ZooKeeper, 
     version = zookeeper.get(None, STATE)[1].version
     me = controller.handle(controller.isr_changes(me)).controller
     answer = next_of(controller, me)
-    assert (answer.controller, answer.sends) == (me.to().knows(cached=version), True)
+    assert (answer.controller, answer.sends_requests) == (
+        me.with_steps().with_context(partition_state_version=version),
+        True,
+    )
     assert zookeeper.get(None, STATE)[1].version == version
 
 
@@ -345,21 +360,21 @@ def test_a_changed_isr_is_read_by_the_controller_and_told(zookeeper: ZooKeeper, 
 def test_in_0_10_a_broker_is_active_when_it_has_channels(zookeeper: ZooKeeper, release: str) -> None:
     """From the middle of its failover on, when it has long taken itself for the controller."""
     zookeeper.create(1, OTHER, ephemeral=True)
-    controller, me = whole(zookeeper, release=release), at(Do.Elect)
+    controller, me = whole(zookeeper, release=release), at(ControllerStep.Elect)
     rows = []
-    while me.doing:
-        rows.append((me.doing[0], me.active, controller.is_active(me), me.acts))
+    while me.agenda:
+        rows.append((me.agenda[0], me.active, controller.is_active(me), me.acts_as_controller))
         me = next_of(controller, me).controller
     assert rows == [
-        (Do.Elect, False, False, False),
-        (Do.CreateController, False, False, False),
-        (Do.ReadEpoch, True, False, False),
-        (Do.IncrementEpoch, True, False, False),
-        (Do.WatchBrokers, True, False, True),
-        (Do.ReadBrokers, True, False, True),
-        (Do.ReadStates, True, False, True),
-        (Do.ReadPartitionState, True, True, True),
-        (Do.UpdateLeaderAndIsr, True, True, True),
+        (ControllerStep.Elect, False, False, False),
+        (ControllerStep.CreateController, False, False, False),
+        (ControllerStep.ReadEpoch, True, False, False),
+        (ControllerStep.IncrementEpoch, True, False, False),
+        (ControllerStep.WatchBrokers, True, False, True),
+        (ControllerStep.ReadBrokers, True, False, True),
+        (ControllerStep.ReadStates, True, False, True),
+        (ControllerStep.ReadPartitionState, True, True, True),
+        (ControllerStep.UpdateLeaderAndIsr, True, True, True),
     ]
     assert controller.is_active(me)
 
@@ -369,8 +384,8 @@ def test_since_0_11_a_broker_is_active_that_takes_itself_for_the_controller(
     zookeeper: ZooKeeper, release: str
 ) -> None:
     """From before its failover on."""
-    controller, me = whole(zookeeper, release=release), at(Do.Elect)
-    while me.doing:
+    controller, me = whole(zookeeper, release=release), at(ControllerStep.Elect)
+    while me.agenda:
         assert controller.is_active(me) is me.active
         me = next_of(controller, me).controller
     assert controller.is_active(me)
@@ -383,11 +398,11 @@ def test_in_0_10_a_broker_acts_that_takes_itself_for_controller_no_longer(
 ) -> None:
     """No broker is controller when it stands for election again, and it is about to: what it knew stays with it."""
     controller = whole(zookeeper, release=release)
-    me = settled(zookeeper, release=release).to(Do.Elect)
+    me = settled(zookeeper, release=release).with_steps(ControllerStep.Elect)
     zookeeper.delete(None, CONTROLLER)
     elected(zookeeper, 1, release)
     after = controller.elect(me).controller
-    assert (after.active, after.acts, controller.is_active(after)) == (False, acts, acts)
+    assert (after.active, after.acts_as_controller, controller.is_active(after)) == (False, acts, acts)
     assert after.epoch == (1 if acts else 0)
 
 
@@ -395,9 +410,9 @@ def test_in_0_10_a_broker_acts_that_takes_itself_for_controller_no_longer(
 
 
 @in_0_10
-@pytest.mark.parametrize(("named", "doing"), [(None, (Do.Elect,)), (1, IDLE), (0, IDLE)])
+@pytest.mark.parametrize(("named", "doing"), [(None, (ControllerStep.Elect,)), (1, IDLE), (0, IDLE)])
 def test_in_0_10_what_is_read_decides(
-    zookeeper: ZooKeeper, release: str, named: int | None, doing: tuple[Do, ...]
+    zookeeper: ZooKeeper, release: str, named: int | None, doing: tuple[ControllerStep, ...]
 ) -> None:
     """Whatever it was that the watch has told: if there is none it was a deletion, and it stands for election."""
     if named is not None:
@@ -418,9 +433,11 @@ def test_in_0_10_who_led_resigns_before_it_stands_for_election(
     zookeeper.delete(None, CONTROLLER)
     if named is not None:
         zookeeper.create(None, CONTROLLER, named)
-    answer = whole(zookeeper, release=release).maybe_resign(me.to(Do.MaybeResign, Do.Elect))
+    answer = whole(zookeeper, release=release).maybe_resign(
+        me.with_steps(ControllerStep.MaybeResign, ControllerStep.Elect)
+    )
     after = answer.controller
-    assert after == at(*((Do.Elect,) if named is None else ()), **told(release, DELETED))
+    assert after == at(*((ControllerStep.Elect,) if named is None else ()), **told(release, DELETED))
     assert not after.has_context
 
 
@@ -430,7 +447,7 @@ def test_in_0_11_who_is_controller_was_read_when_the_event_was_put(zookeeper: Zo
     me = settled(zookeeper, release="1.0")._replace(queue=(Queued(ControllerEvent.ControllerChange, 1), BROKER))
     before = zookeeper.state.zxid, dict(zookeeper.state.data_watches)
     answer = controller.handle(me)
-    assert (answer.controller, answer.said) == (at(queue=(BROKER,)), "ControllerChange(1)")
+    assert (answer.controller, answer.description) == (at(queue=(BROKER,)), "ControllerChange(1)")
     assert (zookeeper.state.zxid, zookeeper.state.data_watches) == before
     assert owner(zookeeper) == 0
 
@@ -440,15 +457,17 @@ def test_in_0_11_who_is_named_in_the_event_takes_itself_for_the_controller(
     zookeeper: ZooKeeper, active: bool
 ) -> None:
     """Whether it is or not; and all else stays."""
-    me = at(active=active, listens=active, queue=(Queued(ControllerEvent.ControllerChange, 0),))
+    me = at(active=active, handlers_registered=active, queue=(Queued(ControllerEvent.ControllerChange, 0),))
     answer = whole(zookeeper, release="1.0").handle(me)
-    assert answer.controller == at(active=True, listens=active)
+    assert answer.controller == at(active=True, handlers_registered=active)
 
 
 def test_in_0_11_who_was_not_active_has_nothing_to_resign(zookeeper: ZooKeeper) -> None:
     """What is left of an earlier term stays. (B24)"""
-    me = at(listens=True, cached=0, queue=(Queued(ControllerEvent.ControllerChange, 1),))
-    assert whole(zookeeper, release="1.0").handle(me).controller == at(listens=True, cached=0)
+    me = at(handlers_registered=True, partition_state_version=0, queue=(Queued(ControllerEvent.ControllerChange, 1),))
+    assert whole(zookeeper, release="1.0").handle(me).controller == at(
+        handlers_registered=True, partition_state_version=0
+    )
 
 
 def test_in_0_11_a_stale_event_makes_a_ghost(zookeeper: ZooKeeper) -> None:
@@ -457,11 +476,11 @@ def test_in_0_11_a_stale_event_makes_a_ghost(zookeeper: ZooKeeper) -> None:
     controller = whole(zookeeper, release="1.0")
     stale = Queued(ControllerEvent.ControllerChange, 1)
     me = run(controller, controller.handle(at(queue=(REELECT, stale, REELECT))).controller)
-    assert (me.active, me.started, owner(zookeeper)) == (True, True, 0)
+    assert (me.active, me.failover_done, owner(zookeeper)) == (True, True, 0)
     me = controller.handle(me).controller
     assert (me.active, me.has_context, owner(zookeeper)) == (False, False, 0)
     me = settle(controller, me)
-    assert (me.active, me.started, me.acts, owner(zookeeper)) == (True, False, False, 0)
+    assert (me.active, me.failover_done, me.acts_as_controller, owner(zookeeper)) == (True, False, False, 0)
 
 
 @since_1_1
@@ -473,7 +492,7 @@ def test_since_1_1_what_happened_decides_whether_to_elect(zookeeper: ZooKeeper, 
     after = run(controller, controller.handle(me._replace(queue=(CHANGED,))).controller)
     assert after == at(**told(release, DELETED))
     after = run(controller, controller.handle(after).controller)
-    assert (after.active, after.started) == (True, True)
+    assert (after.active, after.failover_done) == (True, True)
 
 
 @since_1_1
@@ -490,9 +509,9 @@ def test_who_reads_that_nobody_is_controller_elects_if_that_is_proposed(
     zookeeper: ZooKeeper, elects: bool, active: bool
 ) -> None:
     """Not only whoever is told of a deletion; and who was controller resigns first."""
-    me = at(Do.MaybeResign, active=active, listens=active)
+    me = at(ControllerStep.MaybeResign, active=active, handlers_registered=active)
     after = whole(zookeeper, elect_if_none=elects).maybe_resign(me).controller
-    assert after == (at(Do.Elect) if elects else at())
+    assert after == (at(ControllerStep.Elect) if elects else at())
     zookeeper.create(None, CONTROLLER, 1)
     assert whole(zookeeper, elect_if_none=elects).maybe_resign(me).controller == at()
 
@@ -504,15 +523,19 @@ def test_every_generation_elects_whoever_reads_that_there_is_none_if_that_is_pro
 ) -> None:
     """Even behind a create that was refused, when nothing was to follow."""
     controller = whole(zookeeper, release=release, elect_if_none=elects)
-    assert controller.maybe_resign(at(Do.MaybeResign)).controller == (at(Do.Elect) if elects else at())
+    assert controller.maybe_resign(at(ControllerStep.MaybeResign)).controller == (
+        at(ControllerStep.Elect) if elects else at()
+    )
 
 
 @pytest.mark.parametrize(("release", "elects"), [(release, release not in LOCK) for release in RELEASE])
 def test_who_is_controller_ends_the_row_in_0_10_only(zookeeper: ZooKeeper, release: str, elects: bool) -> None:
     """There it was no deletion; of a Reelect the election follows, and finds the controller itself."""
     zookeeper.create(None, CONTROLLER, 1)
-    me = at(Do.MaybeResign, Do.Elect)
-    assert whole(zookeeper, release=release).maybe_resign(me).controller == (at(Do.Elect) if elects else at())
+    me = at(ControllerStep.MaybeResign, ControllerStep.Elect)
+    assert whole(zookeeper, release=release).maybe_resign(me).controller == (
+        at(ControllerStep.Elect) if elects else at()
+    )
 
 
 # A new session, in 0.10.
@@ -526,8 +549,8 @@ def test_in_0_10_1_a_new_session_resigns_and_elects(zookeeper: ZooKeeper, named:
     if named is not None:
         zookeeper.create(None, CONTROLLER, named)
     answer = whole(zookeeper, release="0.10.1").handle(me)
-    assert answer.controller == at(Do.Elect, queue=(BROKERS_CHANGE,))
-    assert answer.said == "SessionExpirationListener: it resigns"
+    assert answer.controller == at(ControllerStep.Elect, queue=(BROKERS_CHANGE,))
+    assert answer.description == "SessionExpirationListener: it resigns"
 
 
 @pytest.mark.parametrize(
@@ -549,8 +572,8 @@ def test_in_0_10_2_a_new_session_resigns_and_elects_unless_it_is_named(
         zookeeper.create(None, CONTROLLER, named)
     me = controller.handle(controller.deliver(me)._replace(queue=(SESSION_EXPIRATION,))).controller
     answer = controller.get_controller_id(me)
-    assert answer.controller == (me.to() if named == 0 else at(Do.Elect))
-    assert answer.said == said
+    assert answer.controller == (me.with_steps() if named == 0 else at(ControllerStep.Elect))
+    assert answer.description == said
 
 
 @pytest.mark.parametrize(("release", "started"), [("0.10.1", False), ("0.10.2", True), ("1.0", True)])
@@ -561,7 +584,7 @@ def test_two_new_sessions_in_a_row_make_a_ghost_in_0_10_1(zookeeper: ZooKeeper, 
         zookeeper.expire(old)
         me = controller.renew(me, new)
     me = settle(controller, me)
-    assert (me.active, me.started, me.acts) == (True, started, started)
+    assert (me.active, me.failover_done, me.acts_as_controller) == (True, started, started)
     assert zookeeper.get(None, CONTROLLER) == (0, zookeeper.exists(None, CONTROLLER))
     assert zookeeper.get(None, CONTROLLER)[1].ephemeralOwner == 6
     assert zookeeper.get(None, OWN)[1].ephemeralOwner == 6
@@ -570,23 +593,25 @@ def test_two_new_sessions_in_a_row_make_a_ghost_in_0_10_1(zookeeper: ZooKeeper, 
 # Replies that are lost: who is refused looks whether it was by what he did himself.
 
 
-WRITES: list[tuple[Do, dict[str, Any]]] = [
-    (Do.RegisterBroker, {}),
-    (Do.DeleteRegistration, {}),
-    (Do.CreateController, {}),
-    (Do.RegisterController, {}),
-    (Do.IncrementEpoch, {}),
-    (Do.UpdateLeaderAndIsr, {"epoch": 0}),
-    (Do.DeleteController, {}),
+WRITES: list[tuple[ControllerStep, dict[str, Any]]] = [
+    (ControllerStep.RegisterBroker, {}),
+    (ControllerStep.DeleteRegistration, {}),
+    (ControllerStep.CreateController, {}),
+    (ControllerStep.RegisterController, {}),
+    (ControllerStep.IncrementEpoch, {}),
+    (ControllerStep.UpdateLeaderAndIsr, {"epoch": 0}),
+    (ControllerStep.DeleteController, {}),
 ]
 
 
 @pytest.mark.parametrize(("do", "known"), WRITES, ids=[do.name for do, _ in WRITES])
-def test_a_request_whose_reply_is_lost_has_its_effect(zookeeper: ZooKeeper, do: Do, known: dict[str, Any]) -> None:
+def test_a_request_whose_reply_is_lost_has_its_effect(
+    zookeeper: ZooKeeper, do: ControllerStep, known: dict[str, Any]
+) -> None:
     """Once: the same request sent again is refused, and has no effect."""
-    if do is Do.DeleteController:
+    if do is ControllerStep.DeleteController:
         zookeeper.create(0, CONTROLLER, 0, ephemeral=True)
-    if do is Do.DeleteRegistration:
+    if do is ControllerStep.DeleteRegistration:
         zookeeper.create(0, OWN, ephemeral=True)
     controller, me = short(zookeeper), at(do, **known)
     before = dict(zookeeper.state.nodes)
@@ -601,16 +626,16 @@ def test_a_request_that_is_refused_is_as_if_it_had_never_been_sent(zookeeper: Zo
     """Of the multi neither the node nor the epoch: the fence, or whoever was faster, undoes all of it."""
     elected(zookeeper, 1)
     before = dict(zookeeper.state.nodes)
-    assert not short(zookeeper).lose_reply(at(Do.RegisterController))
-    assert not short(zookeeper).lose_reply(at(Do.UpdateLeaderAndIsr))
-    assert not short(zookeeper).lose_reply(at(Do.DeleteController))
+    assert not short(zookeeper).lose_reply(at(ControllerStep.RegisterController))
+    assert not short(zookeeper).lose_reply(at(ControllerStep.UpdateLeaderAndIsr))
+    assert not short(zookeeper).lose_reply(at(ControllerStep.DeleteController))
     assert zookeeper.state.nodes == before
 
 
 def test_only_of_a_write_the_reply_is_lost(zookeeper: ZooKeeper) -> None:
     """A read has no effect that could outlive its answer."""
     with pytest.raises(ValueError, match="ReadEpoch writes nothing"):
-        short(zookeeper).lose_reply(at(Do.ReadEpoch))
+        short(zookeeper).lose_reply(at(ControllerStep.ReadEpoch))
 
 
 @pytest.mark.parametrize("release", [*UNTIL_1_0, "2.0"])
@@ -618,14 +643,18 @@ def test_a_lost_reply_to_its_own_increment_is_a_lost_increment(zookeeper: ZooKee
     """B20, with one broker: until 1.0 it goes on under the epoch before, and 1.1 gives the office up."""
     zookeeper.set(None, CONTROLLER_EPOCH, 4)
     controller = whole(zookeeper, release=release)
-    me = until(Do.IncrementEpoch, controller, at(Do.Elect))
+    me = until(ControllerStep.IncrementEpoch, controller, at(ControllerStep.Elect))
     assert controller.lose_reply(me)
     answer = controller.increment_epoch(me)
     assert zookeeper.get(None, CONTROLLER_EPOCH)[0] == 5
     if release == "2.0":
-        assert (answer.controller.doing, answer.failover) == ((Do.DeleteController,), None)
+        assert (answer.controller.agenda, answer.failover) == ((ControllerStep.DeleteController,), None)
     else:
-        assert (answer.controller.epoch, answer.controller.acts, answer.failover) == (4, True, Failover(0, 4))
+        assert (answer.controller.epoch, answer.controller.acts_as_controller, answer.failover) == (
+            4,
+            True,
+            Failover(0, 4),
+        )
 
 
 # Who is controller?
@@ -639,22 +668,22 @@ def test_an_election_stops_where_there_is_a_controller(zookeeper: ZooKeeper, rel
     assert 0 in zookeeper.state.data_watches[CONTROLLER]
 
 
-READS: list[tuple[Do, str]] = [
-    (Do.MaybeResign, "2.1"),
-    (Do.MaybeResign, "1.0"),
-    (Do.MaybeResign, "0.10.2"),
-    (Do.Elect, "2.1"),
-    (Do.Elect, "1.0"),
-    (Do.Elect, "0.10.2"),
-    (Do.GetControllerId, "0.10.2"),
-    (Do.CheckController, "2.1"),
-    (Do.CheckController, "2.0"),
-    (Do.MoveController, "2.1"),
+READS: list[tuple[ControllerStep, str]] = [
+    (ControllerStep.MaybeResign, "2.1"),
+    (ControllerStep.MaybeResign, "1.0"),
+    (ControllerStep.MaybeResign, "0.10.2"),
+    (ControllerStep.Elect, "2.1"),
+    (ControllerStep.Elect, "1.0"),
+    (ControllerStep.Elect, "0.10.2"),
+    (ControllerStep.GetControllerId, "0.10.2"),
+    (ControllerStep.CheckController, "2.1"),
+    (ControllerStep.CheckController, "2.0"),
+    (ControllerStep.MoveController, "2.1"),
 ]
 
 
 @pytest.mark.parametrize(("do", "release"), READS)
-def test_to_read_who_is_controller_is_to_watch(zookeeper: ZooKeeper, do: Do, release: str) -> None:
+def test_to_read_who_is_controller_is_to_watch(zookeeper: ZooKeeper, do: ControllerStep, release: str) -> None:
     """If there is one; where there is none, only an exists watches."""
     controller = whole(zookeeper, release=release)
     next_of(controller, at(do))
@@ -669,7 +698,7 @@ def test_to_look_whose_node_it_is_is_to_watch_since_1_1_only(zookeeper: ZooKeepe
     """[ZKCheckedEphemeral, which asks past ZkClient, until 1.0]"""
     zookeeper.create(1, CONTROLLER, 1, ephemeral=True)
     controller = whole(zookeeper, release=release)
-    me = controller.check_controller(at(Do.CheckController, *FAILOVER[release])).controller
+    me = controller.check_controller(at(ControllerStep.CheckController, *FAILOVER[release])).controller
     assert zookeeper.state.data_watches[CONTROLLER] == ({0} if hears else set())
     zookeeper.delete(None, CONTROLLER)
     assert controller.deliver(me) == me._replace(**(told(release, DELETED) if hears else {}))
@@ -681,15 +710,15 @@ def test_to_ask_for_a_controller_is_to_watch_whether_there_is_one_or_not(zookeep
     if there:
         zookeeper.create(None, CONTROLLER, 1)
     answer = whole(zookeeper).watch_controller(at(*MAYBE_RESIGN))
-    assert answer.controller == at(Do.MaybeResign)
-    assert answer.said == f"/controller is {'there' if there else 'not there'}"
+    assert answer.controller == at(ControllerStep.MaybeResign)
+    assert answer.description == f"/controller is {'there' if there else 'not there'}"
     assert zookeeper.state.data_watches[CONTROLLER] == {0}
 
 
 @since_0_11
 def test_who_stands_for_election_again_is_not_controller_meanwhile(zookeeper: ZooKeeper, release: str) -> None:
     """The node was deleted after it had been read to be its own; what it read before is -1 by now."""
-    before = at(Do.Elect, active=True, epoch=1, epoch_zk_version=1)
+    before = at(ControllerStep.Elect, active=True, epoch=1, epoch_zk_version=1)
     controller = whole(zookeeper, release=release)
     standing = (*ELECTION[controller.design.epoch_update], *controller.design.failover)
     assert controller.elect(before).controller == at(*standing)
@@ -698,94 +727,96 @@ def test_who_stands_for_election_again_is_not_controller_meanwhile(zookeeper: Zo
 def test_who_finds_another_named_resigns(zookeeper: ZooKeeper) -> None:
     """And keeps the events that have not been handled."""
     elected(zookeeper, 1)
-    before = at(Do.MaybeResign, active=True, epoch=1, epoch_zk_version=1, queue=(REELECT,))
+    before = at(ControllerStep.MaybeResign, active=True, epoch=1, epoch_zk_version=1, queue=(REELECT,))
     assert short(zookeeper).maybe_resign(before).controller == at(queue=(REELECT,))
 
 
 @every_release
 def test_who_finds_itself_named_stays(zookeeper: ZooKeeper, release: str) -> None:
     """The notification is its own echo."""
-    me = elected(zookeeper, 0, release).to(Do.MaybeResign)
-    assert short(zookeeper, release=release).maybe_resign(me).controller == me.to()
+    me = elected(zookeeper, 0, release).with_steps(ControllerStep.MaybeResign)
+    assert short(zookeeper, release=release).maybe_resign(me).controller == me.with_steps()
 
 
 # Was it its own request that made it controller?
 
 
-FAILOVER = {release: requests(failover(release)) for release in RELEASE}
+FAILOVER = {release: steps_of(failover(release)) for release in RELEASE}
 """A failover with all of its requests, and the end of it."""
 
 
 def test_a_lost_multi_is_controller_moved(zookeeper: ZooKeeper) -> None:
     """Neither node nor epoch is touched."""
-    late = until(Do.RegisterController, short(zookeeper, 1), at(Do.Elect, session=1))
+    late = until(ControllerStep.RegisterController, short(zookeeper, 1), at(ControllerStep.Elect, session=1))
     elected(zookeeper, 0)
     zookeeper.delete(None, CONTROLLER)
     answer = short(zookeeper, 1).register_controller(late)
     assert (answer.controller, answer.failover) == (at(*MAYBE_RESIGN, session=1), None)
-    assert answer.said == "BADVERSION: ControllerMoved"
+    assert answer.description == "BADVERSION: ControllerMoved"
     assert zookeeper.exists(None, CONTROLLER) is None
 
 
 def test_a_multi_whose_reply_was_lost_is_its_own(zookeeper: ZooKeeper) -> None:
     """/controller names the broker, and the epoch is the one that it meant to set."""
     controller = whole(zookeeper)
-    me = until(Do.RegisterController, controller, at(Do.Elect))
+    me = until(ControllerStep.RegisterController, controller, at(ControllerStep.Elect))
     assert controller.lose_reply(me)
     refused = controller.register_controller(me)
-    assert refused.controller == me.to(Do.CheckController, Do.CheckEpoch, *FAILOVER["2.1"])
-    assert (refused.said, refused.failover) == ("NODEEXISTS: was it its own?", None)
+    assert refused.controller == me.with_steps(
+        ControllerStep.CheckController, ControllerStep.CheckEpoch, *FAILOVER["2.1"]
+    )
+    assert (refused.description, refused.failover) == ("NODEEXISTS: was it its own?", None)
     named = controller.check_controller(refused.controller)
-    assert (named.said, named.controller.active, named.failover) == ("it is this broker", False, None)
+    assert (named.description, named.controller.active, named.failover) == ("it is this broker", False, None)
     sure = controller.check_epoch(named.controller)
-    known = {"active": True, "epoch": 1, "epoch_zk_version": 1, "listens": True}
+    known = {"active": True, "epoch": 1, "epoch_zk_version": 1, "handlers_registered": True}
     assert sure == (at(*FAILOVER["2.1"], **known), "its own: its failover runs", Failover(0, 1), False)
 
 
 def test_a_multi_that_another_was_faster_with_is_controller_moved(zookeeper: ZooKeeper) -> None:
     """What it read of the epoch is put back."""
     controller = whole(zookeeper)
-    me = until(Do.RegisterController, controller, at(Do.Elect))
+    me = until(ControllerStep.RegisterController, controller, at(ControllerStep.Elect))
     in_failover(zookeeper, 1)
     answer = controller.check_controller(controller.register_controller(me).controller)
-    assert (answer.controller, answer.said) == (at(*MAYBE_RESIGN), "it is broker 1: ControllerMoved")
+    assert (answer.controller, answer.description) == (at(*MAYBE_RESIGN), "it is broker 1: ControllerMoved")
 
 
 def test_a_multi_that_finds_no_controller_any_more_is_controller_moved(zookeeper: ZooKeeper) -> None:
     """The broker that was faster is gone by now: BADVERSION, then NONODE."""
     controller = whole(zookeeper)
-    me = until(Do.RegisterController, controller, at(Do.Elect))
+    me = until(ControllerStep.RegisterController, controller, at(ControllerStep.Elect))
     zookeeper.set(None, CONTROLLER_EPOCH, 1)
     refused = controller.register_controller(me)
-    assert refused.said == "BADVERSION: was it its own?"
+    assert refused.description == "BADVERSION: was it its own?"
     answer = controller.check_controller(refused.controller)
-    assert (answer.controller, answer.said) == (at(*MAYBE_RESIGN), "NONODE: ControllerMoved")
+    assert (answer.controller, answer.description) == (at(*MAYBE_RESIGN), "NONODE: ControllerMoved")
 
 
 @pytest.mark.parametrize("epoch", [0, 2])
 def test_an_epoch_that_is_not_the_next_is_not_its_own(zookeeper: ZooKeeper, epoch: int) -> None:
     """Whatever /controller said a moment ago."""
     zookeeper.set(None, CONTROLLER_EPOCH, epoch)
-    me = at(Do.CheckEpoch, *FAILOVER["2.1"])
+    me = at(ControllerStep.CheckEpoch, *FAILOVER["2.1"])
     answer = whole(zookeeper).check_epoch(me)
     assert (answer.controller, answer.failover) == (at(*MAYBE_RESIGN), None)
-    assert answer.said == f"it is {epoch}, at version 1: ControllerMoved"
+    assert answer.description == f"it is {epoch}, at version 1: ControllerMoved"
 
 
 @until_2_0
 def test_a_node_of_its_own_session_was_created_by_its_own_request(zookeeper: ZooKeeper, release: str) -> None:
     """Until 2.0: it is controller, and its failover begins with the epoch, before it has any handlers."""
     controller = whole(zookeeper, release=release)
-    me = until(Do.CreateController, controller, at(Do.Elect))
+    me = until(ControllerStep.CreateController, controller, at(ControllerStep.Elect))
     assert controller.lose_reply(me)
     refused = controller.create_controller(me)
-    assert (refused.controller, refused.said) == (
-        at(Do.CheckController, *FAILOVER[release]),
+    assert (refused.controller, refused.description) == (
+        at(ControllerStep.CheckController, *FAILOVER[release]),
         "NODEEXISTS: whose is it?",
     )
     answer = controller.check_controller(refused.controller)
     assert answer.controller == at(*FAILOVER[release], active=True)
-    assert answer.controller.doing[:2] == INCREMENT
+    assert answer.controller.agenda[:2] == INCREMENT
 
 
 @pytest.mark.parametrize("by", [0, 1])
@@ -794,8 +825,11 @@ def test_a_node_of_another_session_was_not(zookeeper: ZooKeeper, release: str, b
     """Until 2.0 even one that names this broker: another session was faster."""
     zookeeper.create(1, CONTROLLER, by, ephemeral=True)
     controller = whole(zookeeper, release=release)
-    answer = controller.check_controller(at(Do.CheckController, *FAILOVER[release]))
-    assert (answer.controller, answer.said) == (at(Do.MaybeResign), f"it is broker {by}: another session was faster")
+    answer = controller.check_controller(at(ControllerStep.CheckController, *FAILOVER[release]))
+    assert (answer.controller, answer.description) == (
+        at(ControllerStep.MaybeResign),
+        f"it is broker {by}: another session was faster",
+    )
     assert run(controller, answer.controller) == at(active=by == 0)
 
 
@@ -803,10 +837,13 @@ def test_a_node_of_another_session_was_not(zookeeper: ZooKeeper, release: str, b
 def test_who_is_refused_and_does_not_look_reads_who_was_faster(zookeeper: ZooKeeper, release: str) -> None:
     """And leaves it at that."""
     controller = short(zookeeper, release=release)
-    me = until(Do.CreateController, controller, at(Do.Elect))
+    me = until(ControllerStep.CreateController, controller, at(ControllerStep.Elect))
     zookeeper.create(1, CONTROLLER, 1, ephemeral=True)
     answer = controller.create_controller(me)
-    assert (answer.controller, answer.said) == (at(Do.MaybeResign), "NODEEXISTS: another session was faster")
+    assert (answer.controller, answer.description) == (
+        at(ControllerStep.MaybeResign),
+        "NODEEXISTS: another session was faster",
+    )
     assert run(controller, answer.controller) == at()
 
 
@@ -814,7 +851,7 @@ def test_who_is_refused_and_does_not_look_reads_who_was_faster(zookeeper: ZooKee
 def test_who_was_faster_may_be_gone_by_now(zookeeper: ZooKeeper, release: str) -> None:
     """Then no broker is controller, until the deletion is handled. [elect, which only warns, until 1.0]"""
     controller = short(zookeeper, release=release)
-    me = until(Do.CreateController, controller, at(Do.Elect))
+    me = until(ControllerStep.CreateController, controller, at(ControllerStep.Elect))
     zookeeper.create(1, CONTROLLER, 1, ephemeral=True)
     me = controller.create_controller(me).controller
     zookeeper.delete(None, CONTROLLER)
@@ -829,20 +866,25 @@ def test_who_was_faster_and_is_gone_is_heard_of(
 ) -> None:
     """And so there is another election: until 1.0 the callback of the creation reads that there is none."""
     controller = whole(zookeeper, release=release)
-    me = until(Do.CreateController, controller, at(Do.WatchController, Do.Elect))
+    me = until(ControllerStep.CreateController, controller, at(ControllerStep.WatchController, ControllerStep.Elect))
     zookeeper.create(1, CONTROLLER, 1, ephemeral=True)
     me = controller.check_controller(controller.create_controller(me).controller).controller
     zookeeper.delete(None, CONTROLLER)
     me = controller.maybe_resign(me).controller
     assert me == at(**told(release, *kinds))
-    assert (settle(controller, me).started, owner(zookeeper)) == (True, 0)
+    assert (settle(controller, me).failover_done, owner(zookeeper)) == (True, 0)
 
 
 @until_2_0
 def test_a_node_that_is_gone_is_created_once_more(zookeeper: ZooKeeper, release: str) -> None:
     """NONODE."""
-    answer = whole(zookeeper, release=release).check_controller(at(Do.CheckController, *FAILOVER[release]))
-    assert (answer.controller, answer.said) == (at(Do.CreateController, *FAILOVER[release]), "NONODE: once more")
+    answer = whole(zookeeper, release=release).check_controller(
+        at(ControllerStep.CheckController, *FAILOVER[release])
+    )
+    assert (answer.controller, answer.description) == (
+        at(ControllerStep.CreateController, *FAILOVER[release]),
+        "NONODE: once more",
+    )
 
 
 # The increment, where it is a step of its own.
@@ -852,7 +894,7 @@ def lost_increment(zookeeper: ZooKeeper, release: str) -> Answer:
     """Broker 1 wins between the read and the compare-and-set of broker 0."""
     controller = short(zookeeper, release=release)
     row = (*ELECTION[RELEASE[release].epoch_update], *INCREMENT, *LEADER_AND_ISR)
-    slow = until(Do.IncrementEpoch, controller, at(*row))
+    slow = until(ControllerStep.IncrementEpoch, controller, at(*row))
     zookeeper.delete(None, CONTROLLER)
     elected(zookeeper, 1, release)
     return controller.increment_epoch(slow)
@@ -861,7 +903,7 @@ def lost_increment(zookeeper: ZooKeeper, release: str) -> Answer:
 def test_a_lost_increment_fails_the_failover_since_1_1(zookeeper: ZooKeeper) -> None:
     """It resigns, and is about to delete /controller."""
     answer = lost_increment(zookeeper, "2.0")
-    assert (answer.controller.doing, answer.controller.active) == ((Do.DeleteController,), False)
+    assert (answer.controller.agenda, answer.controller.active) == ((ControllerStep.DeleteController,), False)
     assert not answer.failover
 
 
@@ -869,7 +911,7 @@ def test_a_lost_increment_fails_the_failover_since_1_1(zookeeper: ZooKeeper) -> 
 def test_a_lost_increment_was_swallowed_before(zookeeper: ZooKeeper, release: str) -> None:
     """The failover goes on with the epoch that was read."""
     me, _, goes_on, _ = lost_increment(zookeeper, release)
-    assert (me.doing, me.active, me.epoch) == (LEADER_AND_ISR, True, 0)
+    assert (me.agenda, me.active, me.epoch) == (LEADER_AND_ISR, True, 0)
     assert goes_on
 
 
@@ -878,12 +920,16 @@ def test_a_compare_and_set_waits_for_the_next_session_and_is_lost_there(zookeepe
     """B20, with two: another broker is elected meanwhile."""
     zookeeper.set(None, CONTROLLER_EPOCH, 4)
     controller = whole(zookeeper, release=release)
-    me = until(Do.IncrementEpoch, controller, at(Do.Elect))
+    me = until(ControllerStep.IncrementEpoch, controller, at(ControllerStep.Elect))
     zookeeper.expire(0)
     other = in_failover(zookeeper, 1, release)
     me = controller.renew(controller.increment_epoch(me).controller, 5)
     answer = controller.increment_epoch(me)
-    assert (answer.controller.epoch, answer.controller.acts, answer.failover) == (4, True, Failover(0, 4))
+    assert (answer.controller.epoch, answer.controller.acts_as_controller, answer.failover) == (
+        4,
+        True,
+        Failover(0, 4),
+    )
     assert (other.epoch, zookeeper.get(None, CONTROLLER_EPOCH)[0]) == (5, 5)
 
 
@@ -903,14 +949,14 @@ def test_a_deletion_waits_for_the_next_session_until_1_0(zookeeper: ZooKeeper, r
     """B43 by an expiry: it deletes the node of whoever was elected meanwhile. In 1.1 it goes to a dead handle."""
     controller = whole(zookeeper, release=release)
     me = controller.fail(in_failover(zookeeper, release=release)).controller
-    assert me.doing == (Do.DeleteController,)
+    assert me.agenda == (ControllerStep.DeleteController,)
     zookeeper.expire(0)
     in_failover(zookeeper, 1, release)
     me = controller.delete_controller(me).controller
     if not remains:
         assert owner(zookeeper) == 1
         answer = controller.delete_controller(controller.renew(me, 5))
-        assert (answer.said, answer.controller.doing) == ("deleted", IDLE)
+        assert (answer.description, answer.controller.agenda) == ("deleted", IDLE)
     assert owner(zookeeper) == (1 if remains else None)
 
 
@@ -929,11 +975,11 @@ def test_only_a_fence_keeps_a_zombie_from_writing(
 ) -> None:
     """B4: the epoch has moved, the state has not been written yet."""
     controller = short(zookeeper, fence_zk=fenced)
-    zombie = until(Do.UpdateLeaderAndIsr, controller, elected(zookeeper, 0))
+    zombie = until(ControllerStep.UpdateLeaderAndIsr, controller, elected(zookeeper, 0))
     zookeeper.delete(None, CONTROLLER)
     elected(zookeeper, 1)
     after = controller.update_leader_and_isr(zombie).controller
-    assert (zookeeper.get(None, STATE)[0].controller_epoch, after.doing) == (written, doing)
+    assert (zookeeper.get(None, STATE)[0].controller_epoch, after.agenda) == (written, doing)
 
 
 @every_release
@@ -941,15 +987,15 @@ def test_a_state_that_a_newer_controller_wrote_is_let_be(zookeeper: ZooKeeper, r
     """StateChangeFailed, in every release."""
     me = elected(zookeeper, 0, release)
     zookeeper.set(None, STATE, PartitionStateEpoch(controller_epoch=2))
-    assert short(zookeeper, release=release).read_partition_state(me).controller.doing == IDLE
+    assert short(zookeeper, release=release).read_partition_state(me).controller.agenda == IDLE
 
 
 def test_a_state_that_changed_in_between_is_read_again(zookeeper: ZooKeeper) -> None:
     """The version of the state is not that of the epoch: the controller has not moved."""
     controller = short(zookeeper)
-    me = until(Do.UpdateLeaderAndIsr, controller, elected(zookeeper, 0))
+    me = until(ControllerStep.UpdateLeaderAndIsr, controller, elected(zookeeper, 0))
     zookeeper.set(None, STATE, PartitionStateEpoch())
-    assert controller.update_leader_and_isr(me).controller.doing == LEADER_AND_ISR
+    assert controller.update_leader_and_isr(me).controller.agenda == LEADER_AND_ISR
 
 
 @every_release
@@ -957,8 +1003,8 @@ def test_a_failover_ends_with_started(zookeeper: ZooKeeper, release: str) -> Non
     """The broker knows who is alive and what it wrote, has sent as much, and is in nothing that elect catches."""
     zookeeper.create(0, OWN, ephemeral=True)
     me = in_office(zookeeper, release=release)
-    known = {"active": True, "epoch": 1, "epoch_zk_version": 1, "listens": True, "started": True}
-    assert me == at(**known, live=frozenset({"0"}), cached=1, **told(release, CREATED))
+    known = {"active": True, "epoch": 1, "epoch_zk_version": 1, "handlers_registered": True, "failover_done": True}
+    assert me == at(**known, live_brokers=frozenset({"0"}), partition_state_version=1, **told(release, CREATED))
     assert (me.in_elect, me.has_context) == (False, True)
 
 
@@ -966,28 +1012,28 @@ def test_a_failover_ends_with_started(zookeeper: ZooKeeper, release: str) -> Non
 def test_what_elect_catches_goes_from_the_epoch_to_the_end(zookeeper: ZooKeeper, release: str) -> None:
     """And not from the read of /controller on, nor in what comes from elsewhere."""
     controller = whole(zookeeper, release=release)
-    me, rows = at(Do.Elect), []
-    while me.doing:
-        rows.append((me.doing[0], me.in_elect))
+    me, rows = at(ControllerStep.Elect), []
+    while me.agenda:
+        rows.append((me.agenda[0], me.in_elect))
         me = next_of(controller, me).controller
-    assert rows == [(Do.Elect, False)] + [(do, True) for do, _ in rows[1:]]
+    assert rows == [(ControllerStep.Elect, False)] + [(do, True) for do, _ in rows[1:]]
 
 
 @pytest.mark.parametrize(
     ("release", "from_then_on"),
     [
-        *((release, Do.WatchBrokers) for release in UNTIL_1_0),
-        *((release, Do.ReadBrokers) for release in ("2.0", "2.1")),
+        *((release, ControllerStep.WatchBrokers) for release in UNTIL_1_0),
+        *((release, ControllerStep.ReadBrokers) for release in ("2.0", "2.1")),
     ],
 )
 def test_a_controller_listens_when_it_has_its_epoch_until_1_0_before_it_watches(
-    zookeeper: ZooKeeper, release: str, from_then_on: Do
+    zookeeper: ZooKeeper, release: str, from_then_on: ControllerStep
 ) -> None:
     """Before that it is told of no broker."""
-    controller, me = whole(zookeeper, release=release), at(Do.Elect)
+    controller, me = whole(zookeeper, release=release), at(ControllerStep.Elect)
     rows = []
-    while me.doing:
-        rows.append((me.doing[0], me.listens))
+    while me.agenda:
+        rows.append((me.agenda[0], me.handlers_registered))
         me = next_of(controller, me).controller
     places = [do for do, _ in rows]
     assert [do for do, listens in rows if listens] == places[places.index(from_then_on) :]
@@ -997,23 +1043,25 @@ def test_a_controller_listens_when_it_has_its_epoch_until_1_0_before_it_watches(
 def test_in_0_10_who_never_resigned_listens_all_along(zookeeper: ZooKeeper, release: str) -> None:
     """When it is elected again, to what it subscribed in the term before."""
     controller = whole(zookeeper, release=release)
-    me = controller.delete_controller(controller.fail(until(Do.ReadStates, controller, at(Do.Elect))).controller)
-    again = until(Do.CreateController, controller, me.controller.to(Do.Elect))
-    assert controller.create_controller(again).controller.listens
+    me = controller.delete_controller(
+        controller.fail(until(ControllerStep.ReadStates, controller, at(ControllerStep.Elect))).controller
+    )
+    again = until(ControllerStep.CreateController, controller, me.controller.with_steps(ControllerStep.Elect))
+    assert controller.create_controller(again).controller.handlers_registered
 
 
 @until_1_0
 def test_to_subscribe_is_to_watch_until_1_0(zookeeper: ZooKeeper, release: str) -> None:
     """What comes before the read of brokers is heard of."""
     controller = whole(zookeeper, release=release)
-    me = until(Do.WatchBrokers, controller, at(Do.Elect))
+    me = until(ControllerStep.WatchBrokers, controller, at(ControllerStep.Elect))
     assert zookeeper.state.child_watches[BROKER_IDS] == set()
     answer = controller.watch_brokers(me)
-    assert answer.controller == me.on()
+    assert answer.controller == me.next_step()
     assert zookeeper.state.child_watches[BROKER_IDS] == {0}
     zookeeper.create(1, OTHER, ephemeral=True)
     after = controller.read_brokers(answer.controller).controller
-    assert (after.context.live, controller.deliver(after)) == (
+    assert (after.context.live_brokers, controller.deliver(after)) == (
         frozenset({"1"}),
         after._replace(**told(release, CHILDREN)),
     )
@@ -1024,19 +1072,19 @@ def test_a_failover_reads_who_is_alive_and_watches(zookeeper: ZooKeeper) -> None
     zookeeper.create(1, OTHER, ephemeral=True)
     me = in_failover(zookeeper)
     for live in (frozenset[str](), frozenset({"1"})):
-        answer = whole(zookeeper).read_brokers(me.knows(live=live))
-        assert answer.controller == me.on().knows(live=frozenset({"1"}))
-        assert not answer.sends
+        answer = whole(zookeeper).read_brokers(me.with_context(live_brokers=live))
+        assert answer.controller == me.next_step().with_context(live_brokers=frozenset({"1"}))
+        assert not answer.sends_requests
     assert zookeeper.state.child_watches[BROKER_IDS] == {0}
 
 
 @every_release
 def test_a_broker_change_that_changed_nothing_is_done(zookeeper: ZooKeeper, release: str) -> None:
     """The broker watches again, and that is all."""
-    me = in_office(zookeeper, release=release).to(*BROKER_CHANGE)
+    me = in_office(zookeeper, release=release).with_steps(*BROKER_CHANGE)
     zookeeper.state.child_watches[BROKER_IDS] = frozenset()
     answer = whole(zookeeper, release=release).read_brokers(me)
-    assert (answer.controller, answer.said) == (me.to(), "the same ones")
+    assert (answer.controller, answer.description) == (me.with_steps(), "the same ones")
     assert zookeeper.state.child_watches[BROKER_IDS] == {0}
 
 
@@ -1049,52 +1097,63 @@ def test_a_broker_that_came_leads_to_a_write(zookeeper: ZooKeeper, release: str)
     me = controller.deliver(me)
     assert me == me._replace(**told(release, CREATED, CHILDREN))
     me = settle(controller, me)
-    assert (me.context.live, me.context.cached, me.started) == (frozenset({"0", "1"}), 2, True)
+    assert (me.context.live_brokers, me.context.partition_state_version, me.failover_done) == (
+        frozenset({"0", "1"}),
+        2,
+        True,
+    )
     assert zookeeper.get(None, STATE)[1].version == 2
 
 
 def test_a_failover_reads_the_states_and_tells_the_brokers(zookeeper: ZooKeeper) -> None:
     """The version goes into the cache; UpdateMetadata goes out."""
     zookeeper.set(None, STATE, PartitionStateEpoch())
-    me = until(Do.ReadStates, whole(zookeeper), in_failover(zookeeper))
+    me = until(ControllerStep.ReadStates, whole(zookeeper), in_failover(zookeeper))
     answer = whole(zookeeper).read_states(me)
-    assert answer.controller == me.on().knows(cached=1)
-    assert (answer.sends, answer.failover) == (True, None)
+    assert answer.controller == me.next_step().with_context(partition_state_version=1)
+    assert (answer.sends_requests, answer.failover) == (True, None)
 
 
 def test_a_partition_whose_leader_is_alive_is_let_be(zookeeper: ZooKeeper) -> None:
     """Nothing is written, and with the last partition the failover is done."""
-    me = until(Do.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
-    left = whole(zookeeper).let_be(me)
-    assert left == me.to(Do.DeletePreferredElection, Do.Started)
+    me = until(ControllerStep.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
+    left = whole(zookeeper).skip_election(me)
+    assert left == me.with_steps(ControllerStep.DeletePreferredElection, ControllerStep.Started)
     done = run(whole(zookeeper), left)
-    assert (done.started, done.context.cached, zookeeper.get(None, STATE)[1].version) == (True, 0, 0)
-    assert done == me.to()._replace(started=True)
+    assert (done.failover_done, done.context.partition_state_version, zookeeper.get(None, STATE)[1].version) == (
+        True,
+        0,
+        0,
+    )
+    assert done == me.with_steps()._replace(failover_done=True)
 
 
 def test_until_2_0_a_failover_is_done_with_its_last_partition(zookeeper: ZooKeeper) -> None:
     """What then deletes /admin/preferred_replica_election is not fenced, and tells a controller nothing."""
     controller = whole(zookeeper, release="2.0")
-    me = until(Do.ReadPartitionState, controller, in_failover(zookeeper, release="2.0"))
-    assert controller.let_be(me) == me.to()._replace(started=True)
+    me = until(ControllerStep.ReadPartitionState, controller, in_failover(zookeeper, release="2.0"))
+    assert controller.skip_election(me) == me.with_steps()._replace(failover_done=True)
 
 
 def test_since_2_1_a_failover_ends_with_a_fenced_deletion(zookeeper: ZooKeeper) -> None:
     """By which a controller that was deposed in its failover learns of it, and resigns."""
     controller = whole(zookeeper)
-    me = until(Do.DeletePreferredElection, controller, in_failover(zookeeper))
+    me = until(ControllerStep.DeletePreferredElection, controller, in_failover(zookeeper))
     zookeeper.set(None, CONTROLLER_EPOCH, 2)
     answer = controller.delete_preferred_election(me)
-    assert (answer.controller, answer.said) == (me.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
+    assert (answer.controller, answer.description) == (
+        me.with_steps(*MAYBE_RESIGN),
+        "BADVERSION of the epoch: ControllerMoved",
+    )
     zookeeper.delete(None, CONTROLLER)
     assert not run(controller, answer.controller).has_context
 
 
 def test_a_state_that_a_newer_controller_wrote_ends_a_failover_too(zookeeper: ZooKeeper) -> None:
     """StateChangeFailed is caught for each partition: the failover is done."""
-    me = until(Do.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
+    me = until(ControllerStep.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
     zookeeper.set(None, STATE, PartitionStateEpoch(controller_epoch=2))
-    left = me.to(Do.DeletePreferredElection, Do.Started)
+    left = me.with_steps(ControllerStep.DeletePreferredElection, ControllerStep.Started)
     assert whole(zookeeper).read_partition_state(me).controller == left
 
 
@@ -1102,20 +1161,24 @@ def test_what_is_written_is_cached_and_sent(zookeeper: ZooKeeper) -> None:
     """Only then: before the answer the cache has what was read."""
     zookeeper.create(1, OTHER, ephemeral=True)
     controller = whole(zookeeper)
-    me = until(Do.UpdateLeaderAndIsr, controller, in_failover(zookeeper))
-    assert (me.context.cached, me.started) == (0, False)
+    me = until(ControllerStep.UpdateLeaderAndIsr, controller, in_failover(zookeeper))
+    assert (me.context.partition_state_version, me.failover_done) == (0, False)
     answer = controller.update_leader_and_isr(me)
-    assert (answer.controller.context.cached, answer.controller.doing[0], answer.sends) == (
+    assert (
+        answer.controller.context.partition_state_version,
+        answer.controller.agenda[0],
+        answer.sends_requests,
+    ) == (
         1,
-        Do.DeletePreferredElection,
+        ControllerStep.DeletePreferredElection,
         True,
     )
 
 
 def test_an_election_of_leaders_elsewhere_closes_no_failover(zookeeper: ZooKeeper) -> None:
-    """Without `Do.Started` behind it, a write starts nothing and caches nothing."""
+    """Without `ControllerStep.Started` behind it, a write starts nothing and caches nothing."""
     controller = short(zookeeper)
-    me = until(Do.UpdateLeaderAndIsr, controller, elected(zookeeper, 0))
+    me = until(ControllerStep.UpdateLeaderAndIsr, controller, elected(zookeeper, 0))
     assert not controller.update_leader_and_isr(me).controller.has_context
 
 
@@ -1134,7 +1197,7 @@ def test_what_was_queued_is_done_in_a_new_session_until_1_0(
     in_failover(zookeeper, 1, release)
     if written:
         me = run(controller, controller.handle(controller.renew(me, 5)).controller)
-        assert (me.session, me.epoch, me.context.live) == (5, 1, frozenset({"1"}))
+        assert (me.session, me.epoch, me.context.live_brokers) == (5, 1, frozenset({"1"}))
     else:
         me = controller.connect(controller.expire(me), 5)
         assert me == at(*EXPIRED[1:], session=5)
@@ -1147,13 +1210,13 @@ def test_what_was_queued_is_done_in_a_new_session_until_1_0(
 
 def test_a_failover_that_fails_moves_the_controller(zookeeper: ZooKeeper) -> None:
     """Since 2.1 it reads first whether there is one to be moved."""
-    me = until(Do.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
+    me = until(ControllerStep.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
     answer = whole(zookeeper).fail(me)
-    assert answer.controller == me.to(Do.MoveController)
+    assert answer.controller == me.with_steps(ControllerStep.MoveController)
     assert answer.controller.has_context
 
 
-CONFLICTS = {(release, Do.UpdateLeaderAndIsr) for release in UNTIL_1_0}
+CONFLICTS = {(release, ControllerStep.UpdateLeaderAndIsr) for release in UNTIL_1_0}
 """What counts as a conflict when it fails."""
 
 
@@ -1161,7 +1224,9 @@ CONFLICTS = {(release, Do.UpdateLeaderAndIsr) for release in UNTIL_1_0}
     ("release", "do"),
     [(release, do) for release in RELEASE for do in LEADER_AND_ISR if (release, do) not in CONFLICTS],
 )
-def test_an_election_of_leaders_that_fails_moves_nobody(zookeeper: ZooKeeper, release: str, do: Do) -> None:
+def test_an_election_of_leaders_that_fails_moves_nobody(
+    zookeeper: ZooKeeper, release: str, do: ControllerStep
+) -> None:
     """It is logged; the failover goes on, and nothing has been written."""
     zookeeper.create(1, OTHER, ephemeral=True)
     controller = whole(zookeeper, release=release)
@@ -1169,8 +1234,13 @@ def test_an_election_of_leaders_that_fails_moves_nobody(zookeeper: ZooKeeper, re
     assert me.about_to(do)
     answer = controller.fail_to_elect(me)
     done = run(controller, answer.controller)
-    assert (done.active, done.started, done.state_version, done.context.cached) == (True, True, 0, 0)
-    assert not answer.sends
+    assert (done.active, done.failover_done, done.state_version, done.context.partition_state_version) == (
+        True,
+        True,
+        0,
+        0,
+    )
+    assert not answer.sends_requests
     assert zookeeper.get(None, STATE)[1].version == 0
 
 
@@ -1179,10 +1249,12 @@ def test_until_1_0_a_write_that_fails_is_a_conflict(zookeeper: ZooKeeper, releas
     """Whatever made it fail, the state is read again, and written."""
     zookeeper.create(1, OTHER, ephemeral=True)
     controller = whole(zookeeper, release=release)
-    me = until(Do.UpdateLeaderAndIsr, controller, in_failover(zookeeper, release=release))
+    me = until(ControllerStep.UpdateLeaderAndIsr, controller, in_failover(zookeeper, release=release))
     answer = controller.fail_to_elect(me)
-    assert answer.controller == me._replace(doing=Agenda((Do.ReadPartitionState, *me.doing)), state_version=0)
-    assert run(controller, answer.controller).started
+    assert answer.controller == me._replace(
+        agenda=Agenda((ControllerStep.ReadPartitionState, *me.agenda)), state_version=0
+    )
+    assert run(controller, answer.controller).failover_done
     assert zookeeper.get(None, STATE)[1].version == 1
 
 
@@ -1191,12 +1263,12 @@ def test_until_1_0_an_increment_that_fails_is_swallowed(zookeeper: ZooKeeper, re
     """The failover goes on under the epoch it read, and what comes with its next answer is heard."""
     zookeeper.create(1, OTHER, ephemeral=True)
     controller = whole(zookeeper, release=release)
-    me = until(Do.IncrementEpoch, controller, at(Do.Elect))
+    me = until(ControllerStep.IncrementEpoch, controller, at(ControllerStep.Elect))
     zookeeper.delete(None, CONTROLLER)
     answer = controller.fail(me)
-    assert answer.controller == controller.deliver(me.on())._replace(listens=True)
+    assert answer.controller == controller.deliver(me.next_step())._replace(handlers_registered=True)
     assert not answer.failover
-    assert run(controller, answer.controller).started
+    assert run(controller, answer.controller).failover_done
     assert zookeeper.get(None, STATE)[0] == PartitionStateEpoch(controller_epoch=0)
     assert zookeeper.get(None, CONTROLLER_EPOCH)[1].version == 0
 
@@ -1205,13 +1277,17 @@ def test_until_1_0_an_increment_that_fails_is_swallowed(zookeeper: ZooKeeper, re
 def test_where_no_broker_is_alive_none_leads(zookeeper: ZooKeeper, release: str) -> None:
     """A controller may have read the brokers before its own had registered: until BrokerChange nothing is written."""
     controller = whole(zookeeper, release=release)
-    me = until(Do.ReadPartitionState, controller, in_failover(zookeeper, release=release))
+    me = until(ControllerStep.ReadPartitionState, controller, in_failover(zookeeper, release=release))
     answer = controller.read_partition_state(me)
-    assert answer.said == "no broker is alive: NoReplicaOnline"
+    assert answer.description == "no broker is alive: NoReplicaOnline"
     me = run(controller, answer.controller)
-    assert (me.started, me.context.cached, zookeeper.get(None, STATE)[1].version) == (True, 0, 0)
+    assert (me.failover_done, me.context.partition_state_version, zookeeper.get(None, STATE)[1].version) == (
+        True,
+        0,
+        0,
+    )
     zookeeper.create(0, f"{BROKER_IDS}/0", ephemeral=True)
-    assert settle(controller, me).context.cached == 1
+    assert settle(controller, me).context.partition_state_version == 1
 
 
 def test_in_1_0_who_is_controller_by_old_news_has_no_channels(zookeeper: ZooKeeper) -> None:
@@ -1220,7 +1296,7 @@ def test_in_1_0_who_is_controller_by_old_news_has_no_channels(zookeeper: ZooKeep
     me = at(*BROKER_CHANGE, active=True)
     for release, doing in (("1.0", IDLE), ("2.0", LEADER_AND_ISR)):
         answer = whole(zookeeper, release=release).read_brokers(me)
-        assert (answer.controller.context.live, answer.controller.doing) == (frozenset({"1"}), doing)
+        assert (answer.controller.context.live_brokers, answer.controller.agenda) == (frozenset({"1"}), doing)
     assert zookeeper.state.child_watches[BROKER_IDS] == set()
 
 
@@ -1239,12 +1315,12 @@ def test_from_0_11_to_2_0_it_resigns_at_once(zookeeper: ZooKeeper, release: str)
     controller = whole(zookeeper, release=release)
     me = in_failover(zookeeper, release=release)
     answer = controller.fail(me)
-    assert answer.controller == at(Do.DeleteController, epoch_zk_version=1, **told(release, CREATED))
-    assert answer.said == "it resigns and moves the controller"
+    assert answer.controller == at(ControllerStep.DeleteController, epoch_zk_version=1, **told(release, CREATED))
+    assert answer.description == "it resigns and moves the controller"
     assert not answer.controller.has_context
     zookeeper.delete(None, CONTROLLER)
     zookeeper.create(None, CONTROLLER, 1)
-    assert controller.delete_controller(answer.controller).said == "deleted"
+    assert controller.delete_controller(answer.controller).description == "deleted"
     assert owner(zookeeper) is None
 
 
@@ -1252,14 +1328,18 @@ def test_from_0_11_to_2_0_it_resigns_at_once(zookeeper: ZooKeeper, release: str)
 def test_in_0_10_it_only_deletes_the_node(zookeeper: ZooKeeper, release: str) -> None:
     """It does not take itself for controller any more, and keeps all that it knew as one."""
     controller = whole(zookeeper, release=release)
-    me = until(Do.ReadPartitionState, controller, in_failover(zookeeper, release=release))
+    me = until(ControllerStep.ReadPartitionState, controller, in_failover(zookeeper, release=release))
     answer = controller.fail(me)
-    assert answer.controller == me.to(Do.DeleteController)._replace(active=False)
-    assert answer.said == "it moves the controller"
+    assert answer.controller == me.with_steps(ControllerStep.DeleteController)._replace(active=False)
+    assert answer.description == "it moves the controller"
     zookeeper.delete(None, CONTROLLER)
     zookeeper.create(None, CONTROLLER, 1)
     done = controller.delete_controller(answer.controller)
-    assert (done.controller.has_context, controller.is_active(done.controller), done.said) == (True, True, "deleted")
+    assert (done.controller.has_context, controller.is_active(done.controller), done.description) == (
+        True,
+        True,
+        "deleted",
+    )
     assert owner(zookeeper) is None
 
 
@@ -1269,36 +1349,36 @@ def test_in_0_10_whose_failover_failed_acts_on_when_another_is_elected(
 ) -> None:
     """B24's worse relative: the callback sees no leader to resign. Its successor has not written yet."""
     controller = whole(zookeeper, release=release)
-    me = until(Do.ReadPartitionState, controller, in_failover(zookeeper, release=release))
+    me = until(ControllerStep.ReadPartitionState, controller, in_failover(zookeeper, release=release))
     me = controller.delete_controller(controller.fail(me).controller).controller
     in_failover(zookeeper, 1, release)
     me = settle(controller, me)
-    assert (me.active, me.acts) == (False, written)
+    assert (me.active, me.acts_as_controller) == (False, written)
     zookeeper.create(1, OTHER, ephemeral=True)
     me = settle(controller, controller.deliver(me))
-    assert (me.active, me.acts, owner(zookeeper)) == (False, written, 1)
+    assert (me.active, me.acts_as_controller, owner(zookeeper)) == (False, written, 1)
     assert zookeeper.get(None, STATE)[0].controller_epoch == (1 if written else 0)
     assert zookeeper.get(None, CONTROLLER_EPOCH)[0] == 2
 
 
 @in_0_10
-@pytest.mark.parametrize("fails", [Do.ReadBrokers, Do.ReadStates])
+@pytest.mark.parametrize("fails", [ControllerStep.ReadBrokers, ControllerStep.ReadStates])
 def test_in_0_10_whose_failover_failed_before_it_had_channels_acts_no_more(
-    zookeeper: ZooKeeper, release: str, fails: Do
+    zookeeper: ZooKeeper, release: str, fails: ControllerStep
 ) -> None:
     """It listens, to no effect: each listener asks for the channels, or for what is started behind them."""
     controller = whole(zookeeper, release=release)
-    me = until(fails, controller, at(Do.WatchController, Do.Elect))
-    assert (me.listens, me.acts) == (True, True)
+    me = until(fails, controller, at(ControllerStep.WatchController, ControllerStep.Elect))
+    assert (me.handlers_registered, me.acts_as_controller) == (True, True)
     me = controller.fail(me).controller
-    assert (me.listens, me.epoch, me.acts) == (True, 1, False)
+    assert (me.handlers_registered, me.epoch, me.acts_as_controller) == (True, 1, False)
     me = controller.delete_controller(me).controller
     in_failover(zookeeper, 1, release)
     zookeeper.create(1, OTHER, ephemeral=True)
     me = controller.deliver(me)
     assert BROKERS_CHANGE in me.queue
     me = settle(controller, me)
-    assert (me.active, me.acts, owner(zookeeper)) == (False, False, 1)
+    assert (me.active, me.acts_as_controller, owner(zookeeper)) == (False, False, 1)
     assert zookeeper.get(None, STATE)[0].controller_epoch == 0
 
 
@@ -1311,9 +1391,9 @@ def test_a_listener_that_does_not_ask_moves_the_next_controller(zookeeper: ZooKe
     me = run(controller, controller.handle(me).controller)
     assert (me, owner(zookeeper)) == (at(queue=(ISR, *me.queue[1:])), 1)
     answer = controller.read_states(controller.handle(me).controller)
-    assert answer.controller == me.to(Do.DeleteController)._replace(queue=me.queue[1:])
-    assert (answer.said, answer.sends) == ("there are no channels: it moves the controller", False)
-    assert controller.delete_controller(answer.controller).said == "deleted"
+    assert answer.controller == me.with_steps(ControllerStep.DeleteController)._replace(queue=me.queue[1:])
+    assert (answer.description, answer.sends_requests) == ("there are no channels: it moves the controller", False)
+    assert controller.delete_controller(answer.controller).description == "deleted"
     assert owner(zookeeper) is None
 
 
@@ -1322,10 +1402,10 @@ def test_who_is_still_controller_resigns_and_deletes_its_node(zookeeper: ZooKeep
     controller = whole(zookeeper)
     me = controller.fail(in_failover(zookeeper)).controller
     answer = controller.move_controller(me)
-    assert answer.controller == at(Do.DeleteController, epoch_zk_version=1, queue=me.queue)
-    assert answer.said == "it is this broker: it resigns"
+    assert answer.controller == at(ControllerStep.DeleteController, epoch_zk_version=1, queue=me.queue)
+    assert answer.description == "it is this broker: it resigns"
     answer = controller.delete_controller(answer.controller)
-    assert (answer.controller, answer.said) == (at(queue=(*me.queue, REELECT)), "deleted")
+    assert (answer.controller, answer.description) == (at(queue=(*me.queue, REELECT)), "deleted")
     assert zookeeper.exists(None, CONTROLLER) is None
 
 
@@ -1336,7 +1416,7 @@ def test_the_deletion_of_anothers_node_is_fenced(zookeeper: ZooKeeper) -> None:
     zookeeper.delete(None, CONTROLLER)
     in_failover(zookeeper, 1)
     answer = controller.delete_controller(me)
-    assert answer.said == "BADVERSION of the epoch: ControllerMoved, it stays"
+    assert answer.description == "BADVERSION of the epoch: ControllerMoved, it stays"
     assert answer.controller.context.epoch_zk_version == 0
     assert zookeeper.get(None, CONTROLLER)[0] == 1
 
@@ -1347,7 +1427,7 @@ def test_a_node_that_is_gone_cannot_be_deleted(zookeeper: ZooKeeper) -> None:
     me = controller.move_controller(controller.fail(in_failover(zookeeper)).controller).controller
     zookeeper.delete(None, CONTROLLER)
     answer = controller.delete_controller(me)
-    assert (answer.controller, answer.said) == (at(queue=(*me.queue, REELECT)), "NONODE: it is gone already")
+    assert (answer.controller, answer.description) == (at(queue=(*me.queue, REELECT)), "NONODE: it is gone already")
 
 
 @pytest.mark.parametrize("resigns", [False, True])
@@ -1357,14 +1437,14 @@ def test_who_is_controller_no_longer_leaves_it_at_that(
 ) -> None:
     """B24: its context stays, unless it resigns on that."""
     controller = whole(zookeeper, resign_on_move=resigns)
-    me = until(Do.ReadPartitionState, controller, in_failover(zookeeper))
+    me = until(ControllerStep.ReadPartitionState, controller, in_failover(zookeeper))
     zookeeper.delete(None, CONTROLLER)
     if by is not None:
         in_failover(zookeeper, by)
     answer = controller.move_controller(controller.fail(me).controller)
-    kept = {} if resigns else {"listens": True, "cached": 0}
+    kept = {} if resigns else {"handlers_registered": True, "partition_state_version": 0}
     assert answer.controller == at(queue=me.queue, **kept)
-    assert answer.said == f"{said}: it leaves it at that"
+    assert answer.description == f"{said}: it leaves it at that"
     assert answer.controller.has_context is not resigns
 
 
@@ -1376,7 +1456,7 @@ def test_elect_too_only_notes_that_it_is_controller_no_longer(
 ) -> None:
     """The other form of B24: the node vanished between maybeResign and elect."""
     controller = whole(zookeeper, release=release, resign_on_move=resigns)
-    me = in_office(zookeeper, release=release).to(Do.Elect)
+    me = in_office(zookeeper, release=release).with_steps(ControllerStep.Elect)
     zookeeper.delete(None, CONTROLLER)
     if by is not None:
         in_failover(zookeeper, by, release)
@@ -1388,7 +1468,7 @@ def test_elect_too_only_notes_that_it_is_controller_no_longer(
         not resigns,
     )
     row = (*ELECTION[controller.design.epoch_update], *FAILOVER[release])
-    assert after.doing == (IDLE if by is not None else row)
+    assert after.agenda == (IDLE if by is not None else row)
 
 
 # Ghosts.
@@ -1400,9 +1480,9 @@ def test_only_its_session_tells_a_ghost_from_a_controller(zookeeper: ZooKeeper, 
     zookeeper.create(1, CONTROLLER, 0, ephemeral=True)
     controller = whole(zookeeper, ghost_check=checked, resign_on_move=True)
     for step in (controller.maybe_resign, controller.elect):
-        assert step(at(Do.MaybeResign)).controller == at(active=not checked)
-    moved = controller.move_controller(at(Do.MoveController)).controller
-    assert moved == (at() if checked else at(Do.DeleteController))
+        assert step(at(ControllerStep.MaybeResign)).controller == at(active=not checked)
+    moved = controller.move_controller(at(ControllerStep.MoveController)).controller
+    assert moved == (at() if checked else at(ControllerStep.DeleteController))
 
 
 def test_a_ghost_is_said_to_be_one(zookeeper: ZooKeeper) -> None:
@@ -1410,17 +1490,19 @@ def test_a_ghost_is_said_to_be_one(zookeeper: ZooKeeper) -> None:
     zookeeper.create(1, CONTROLLER, 0, ephemeral=True)
     controller = whole(zookeeper, ghost_check=True)
     ghost = "an older session of this broker left it"
-    assert controller.elect(at(Do.Elect)).said == ghost
-    assert controller.maybe_resign(at(Do.MaybeResign)).said == ghost
-    assert controller.maybe_resign(at(Do.MaybeResign, active=True)).said == f"{ghost}: it resigns"
-    assert controller.move_controller(at(Do.MoveController)).said == f"{ghost}: it leaves it at that"
+    assert controller.elect(at(ControllerStep.Elect)).description == ghost
+    assert controller.maybe_resign(at(ControllerStep.MaybeResign)).description == ghost
+    assert controller.maybe_resign(at(ControllerStep.MaybeResign, active=True)).description == f"{ghost}: it resigns"
+    assert (
+        controller.move_controller(at(ControllerStep.MoveController)).description == f"{ghost}: it leaves it at that"
+    )
 
 
 @pytest.mark.parametrize("checked", [False, True])
 def test_its_own_present_node_is_no_ghost(zookeeper: ZooKeeper, checked: bool) -> None:
     """Checked or not."""
     zookeeper.create(0, CONTROLLER, 0, ephemeral=True)
-    assert whole(zookeeper, ghost_check=checked).elect(at(Do.Elect)).controller == at(active=True)
+    assert whole(zookeeper, ghost_check=checked).elect(at(ControllerStep.Elect)).controller == at(active=True)
 
 
 @pytest.mark.parametrize("checked", [False, True])
@@ -1428,10 +1510,10 @@ def test_who_begins_anew_in_a_session_that_lives_is_a_ghost(zookeeper: ZooKeeper
     """B22: its node is there, of its own session; to check that is no help. [KAFKA-13461]"""
     zookeeper.create(0, OWN, ephemeral=True)
     controller, me = whole(zookeeper, ghost_check=checked), settled(zookeeper)
-    assert me.started
+    assert me.failover_done
     me = settle(controller, controller.begin_anew(me))
     assert me == at(active=True)
-    assert not me.acts
+    assert not me.acts_as_controller
 
 
 @since_1_1
@@ -1441,7 +1523,7 @@ def test_who_begins_anew_when_its_session_has_ended_is_elected(zookeeper: ZooKee
     controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
     zookeeper.expire(0)
     me = settle(controller, controller.connect(controller.expire(me), 5))
-    assert (me.active, me.started, me.epoch, me.context.live) == (True, True, 2, frozenset({"0"}))
+    assert (me.active, me.failover_done, me.epoch, me.context.live_brokers) == (True, True, 2, frozenset({"0"}))
 
 
 # Whole lives.
@@ -1470,11 +1552,11 @@ class Cluster:
     def does(self, broker: int) -> Iterator[Callable[[], ControllerProcess]]:
         me, its = self.brokers[broker], OnePartitionController(self.design, self.zookeeper, broker)
         lives, barrier = me.session in self.zookeeper.state.sessions, self.design.threads is Threads.barrier
-        if me.about_to(Do.Start):
+        if me.about_to(ControllerStep.Start):
             yield its.start
-        elif me.about_to(Do.Connect):
+        elif me.about_to(ControllerStep.Connect):
             yield lambda: its.connect(me, self.session())
-        elif me.doing:
+        elif me.agenda:
             yield lambda: next_of(its, me).controller
         elif me.queue:
             yield lambda: its.handle(me).controller
@@ -1485,7 +1567,7 @@ class Cluster:
         yield lambda: its.deliver(me)
         if not barrier and not lives:
             yield lambda: its.renew(me, self.session())
-        if me.listening:
+        if me.listener_agenda:
             yield lambda: beside(its, me)
         elif me.posted and lives:
             yield lambda: its.listen(me).controller
@@ -1495,7 +1577,7 @@ class Cluster:
         if me.session is None:
             return
         yield lambda: its.stop(me)
-        if me.listens and ISR not in me.queue:
+        if me.handlers_registered and ISR not in me.queue:
             yield lambda: its.isr_changes(me)
         if me.active and me.in_elect:
             yield lambda: its.fail(me).controller
@@ -1504,10 +1586,10 @@ class Cluster:
             yield lambda: self.end(self.chance.choice(ended), me)
         if me.session not in self.zookeeper.state.sessions:
             return
-        for each, swap in ((me, False), (me.beside(), True)):
-            if self.design.looks_again and each.doing and each.doing[0] in {do for do, _ in WRITES}:
+        for each, swap in ((me, False), (me.as_zk_event_thread(), True)):
+            if self.design.looks_again and each.agenda and each.agenda[0] in {do for do, _ in WRITES}:
                 yield lambda each=each, swap=swap: self.lose(its, each, swap)  # type: ignore[misc]
-        if self.design.threads is Threads.barrier and me.doing == IDLE:
+        if self.design.threads is Threads.barrier and me.agenda == IDLE:
             yield lambda: its.begin_anew(me)
         if owner(self.zookeeper) is not None:
             yield lambda: self.removed(me)
@@ -1523,7 +1605,7 @@ class Cluster:
 
     def lose(self, its: OnePartitionController, me: ControllerProcess, swap: bool) -> ControllerProcess:
         its.lose_reply(me)
-        return me.beside() if swap else me
+        return me.as_zk_event_thread() if swap else me
 
     def removed(self, me: ControllerProcess) -> ControllerProcess:
         """An operator deletes /controller."""
@@ -1548,7 +1630,7 @@ def lives() -> Iterator[Any]:
 @pytest.mark.parametrize("design", list(lives()))
 def test_whatever_comes_of_a_whole_life_is_an_agenda(design: Design) -> None:
     """Of one thread or of the other, and each of them comes; and there is a row for each event, too."""
-    known, known_beside = set(agendas(design)), set(listening(design))
+    known, known_beside = set(agendas(design)), set(listener_agendas(design))
     handled = set(HANDLING[design.threads]) | {ControllerEvent.ControllerChange}
     met: set[Agenda] = set()
     met_beside: set[Agenda] = set()
@@ -1558,8 +1640,8 @@ def test_whatever_comes_of_a_whole_life_is_an_agenda(design: Design) -> None:
         for _ in range(150):
             cluster.step()
             for me in cluster.brokers.values():
-                met.add(me.doing)
-                met_beside.add(me.listening)
+                met.add(me.agenda)
+                met_beside.add(me.listener_agenda)
                 assert {queued.event for queued in me.queue} <= handled
                 assert design.threads is Threads.queue or not me.posted
     assert (met - known, met_beside - known_beside) == (set(), set())
@@ -1578,15 +1660,17 @@ def test_the_epoch_of_a_broker_is_the_zxid_of_its_registration(zookeeper: ZooKee
     stat = zookeeper.exists(None, f"{BROKER_IDS}/0")
     assert stat is not None
     assert me.broker_epoch == stat.czxid == zookeeper.state.zxid
-    assert controller.check_registration(at(Do.CheckRegistration)).controller.broker_epoch == me.broker_epoch
+    assert (
+        controller.check_registration(at(ControllerStep.CheckRegistration)).controller.broker_epoch == me.broker_epoch
+    )
     zookeeper.delete(None, f"{BROKER_IDS}/0")
-    again = controller.register_broker(at(Do.RegisterBroker)).controller
+    again = controller.register_broker(at(ControllerStep.RegisterBroker)).controller
     assert again.broker_epoch > me.broker_epoch
 
 
 def test_without_epochs_a_broker_has_none(zookeeper: ZooKeeper) -> None:
     """Until 2.1."""
-    assert whole(zookeeper).register_broker(at(Do.RegisterBroker)).controller.broker_epoch == 0
+    assert whole(zookeeper).register_broker(at(ControllerStep.RegisterBroker)).controller.broker_epoch == 0
 
 
 @pytest.mark.parametrize("epochs", [True, False])
@@ -1597,14 +1681,14 @@ def test_only_its_epoch_tells_a_broker_that_came_again(zookeeper: ZooKeeper, epo
     before = controller.read_brokers(at(*BROKER_CHANGE, active=True)).controller
     zookeeper.delete(None, f"{BROKER_IDS}/1")
     zookeeper.create(1, f"{BROKER_IDS}/1", ephemeral=True)
-    answer = controller.read_brokers(before.to(*BROKER_CHANGE))
+    answer = controller.read_brokers(before.with_steps(*BROKER_CHANGE))
     first = "one is another one by now, and goes first"
-    assert (answer.said, answer.sends) == (first if epochs else "the same ones", False)
+    assert (answer.description, answer.sends_requests) == (first if epochs else "the same ones", False)
     if epochs:
-        (old,), (new,) = before.context.live, answer.controller.found
+        (old,), (new,) = before.context.live_brokers, answer.controller.brokers_read
         assert (old.name, new.name) == ("1", "1")
         assert old.epoch < new.epoch == zookeeper.state.zxid
-        assert answer.controller.context.live == frozenset()
+        assert answer.controller.context.live_brokers == frozenset()
 
 
 def with_turns(zookeeper: ZooKeeper) -> tuple[OnePartitionController, ControllerProcess]:
@@ -1622,37 +1706,37 @@ def with_turns(zookeeper: ZooKeeper) -> tuple[OnePartitionController, Controller
 def test_those_that_came_again_go_and_are_there_again_when_one_is_elected(zookeeper: ZooKeeper) -> None:
     """Who came is there first. Then the write that elects leaves nothing for the other turns to elect."""
     controller, me = with_turns(zookeeper)
-    read = controller.read_brokers(me.to(*BROKER_CHANGE))
-    assert (names(read.controller.context.live), names(read.controller.found)) == ("0123", "013")
-    assert read.sends
-    assert me.context.live < read.controller.context.live
+    read = controller.read_brokers(me.with_steps(*BROKER_CHANGE))
+    assert (names(read.controller.context.live_brokers), names(read.controller.brokers_read)) == ("0123", "013")
+    assert read.sends_requests
+    assert me.context.live_brokers < read.controller.context.live_brokers
     after = run(controller, read.controller)
-    assert (after.context.live, after.found) == (read.controller.found, frozenset())
+    assert (after.context.live_brokers, after.brokers_read) == (read.controller.brokers_read, frozenset())
 
 
 def test_each_turn_of_brokers_looks_for_a_leader_as_long_as_there_is_none(zookeeper: ZooKeeper) -> None:
     """Those that came, then without those that came again, with them, and at last without those that went."""
     controller, me = with_turns(zookeeper)
     zookeeper.set(None, STATE, PartitionStateEpoch(me.epoch + 1))
-    me = controller.read_brokers(me.to(*BROKER_CHANGE)).controller
+    me = controller.read_brokers(me.with_steps(*BROKER_CHANGE)).controller
     turns = []
-    while me.doing != IDLE:
+    while me.agenda != IDLE:
         answer = controller.read_partition_state(me)
-        turns.append((names(me.context.live), answer.sends))
+        turns.append((names(me.context.live_brokers), answer.sends_requests))
         me = answer.controller
     assert turns == [("0123", False), ("023", True), ("0123", False), ("013", False)]
-    assert (names(me.context.live), me.found) == ("013", frozenset())
+    assert (names(me.context.live_brokers), me.brokers_read) == ("013", frozenset())
 
 
 def test_a_controller_that_moves_between_two_turns_does_without_the_others(zookeeper: ZooKeeper) -> None:
     """If it is controller still, those that came again are not alive for it until the next failover."""
     controller, me = with_turns(zookeeper)
     zookeeper.delete(None, f"{BROKER_IDS}/3")
-    me = until(Do.UpdateLeaderAndIsr, controller, me.to(*BROKER_CHANGE))
+    me = until(ControllerStep.UpdateLeaderAndIsr, controller, me.with_steps(*BROKER_CHANGE))
     epoch, stat = zookeeper.get(None, CONTROLLER_EPOCH)
     zookeeper.set(None, CONTROLLER_EPOCH, epoch, stat.version)
     after = run(controller, controller.update_leader_and_isr(me).controller)
-    assert (after.active, names(after.context.live), after.found) == (True, "02", frozenset())
+    assert (after.active, names(after.context.live_brokers), after.brokers_read) == (True, "02", frozenset())
 
 
 def names(live: frozenset[Any]) -> str:
@@ -1667,7 +1751,7 @@ def test_since_2_1_an_epoch_that_is_gone_is_created_when_it_is_read(zookeeper: Z
     """As 0, which is then incremented."""
     zookeeper.delete(None, CONTROLLER_EPOCH)
     answer = whole(zookeeper).read_epoch(at(*ELECTION[Election.multi], *FAILOVER["2.1"]))
-    assert answer.controller.doing[0] is Do.RegisterController
+    assert answer.controller.agenda[0] is ControllerStep.RegisterController
     assert (answer.controller.epoch, answer.controller.context.epoch_zk_version) == (0, 0)
     assert zookeeper.get(None, CONTROLLER_EPOCH)[0] == 0
 
@@ -1678,7 +1762,7 @@ def test_until_2_0_an_epoch_that_is_gone_is_created_as_1(zookeeper: ZooKeeper, r
     zookeeper.delete(None, CONTROLLER_EPOCH)
     controller = whole(zookeeper, release=release)
     answer = controller.read_epoch(at(*INCREMENT, *FAILOVER[release], active=True))
-    assert answer.controller.about_to(Do.IncrementEpoch)
+    assert answer.controller.about_to(ControllerStep.IncrementEpoch)
     answer = controller.increment_epoch(answer.controller)
     assert answer.failover == Failover(0, 1)
     epoch, stat = zookeeper.get(None, CONTROLLER_EPOCH)
@@ -1686,22 +1770,26 @@ def test_until_2_0_an_epoch_that_is_gone_is_created_as_1(zookeeper: ZooKeeper, r
     assert (answer.controller.epoch, answer.controller.context.epoch_zk_version) == (1, 1)
 
 
-@pytest.mark.parametrize("do", [Do.RegisterController, Do.CheckEpoch, Do.DeletePreferredElection])
-def test_an_epoch_that_is_gone_fails_what_elect_catches(zookeeper: ZooKeeper, do: Do) -> None:
+@pytest.mark.parametrize(
+    "do", [ControllerStep.RegisterController, ControllerStep.CheckEpoch, ControllerStep.DeletePreferredElection]
+)
+def test_an_epoch_that_is_gone_fails_what_elect_catches(zookeeper: ZooKeeper, do: ControllerStep) -> None:
     """It is no sign of another controller."""
     zookeeper.delete(None, CONTROLLER_EPOCH)
-    answer = next_of(whole(zookeeper), at(do, Do.Started, active=True, epoch=1, epoch_zk_version=1))
-    assert answer.controller == at(Do.MoveController, active=True, epoch=1, epoch_zk_version=1)
+    answer = next_of(whole(zookeeper), at(do, ControllerStep.Started, active=True, epoch=1, epoch_zk_version=1))
+    assert answer.controller == at(ControllerStep.MoveController, active=True, epoch=1, epoch_zk_version=1)
     assert answer.failover is None
 
 
 def test_an_epoch_that_is_gone_leaves_a_partition_without_leader(zookeeper: ZooKeeper) -> None:
     """That is logged, and the failover goes on; nothing is written."""
     zookeeper.delete(None, CONTROLLER_EPOCH)
-    rest = (Do.DeletePreferredElection, Do.Started)
-    answer = whole(zookeeper).update_leader_and_isr(at(Do.UpdateLeaderAndIsr, *rest, active=True, epoch=1))
+    rest = (ControllerStep.DeletePreferredElection, ControllerStep.Started)
+    answer = whole(zookeeper).update_leader_and_isr(
+        at(ControllerStep.UpdateLeaderAndIsr, *rest, active=True, epoch=1)
+    )
     assert answer.controller == at(*rest, active=True, epoch=1)
-    assert not answer.sends
+    assert not answer.sends_requests
     assert zookeeper.get(None, STATE)[1].version == 0
 
 
@@ -1709,16 +1797,16 @@ def test_an_epoch_that_is_gone_leaves_the_node_of_who_moves_the_controller(zooke
     """Its deletion is fenced: nobody is controller, and /controller stays."""
     zookeeper.create(0, CONTROLLER, 0, ephemeral=True)
     zookeeper.delete(None, CONTROLLER_EPOCH)
-    answer = whole(zookeeper).delete_controller(at(Do.DeleteController))
+    answer = whole(zookeeper).delete_controller(at(ControllerStep.DeleteController))
     assert (answer.controller, owner(zookeeper)) == (at(), 0)
 
 
-@pytest.mark.parametrize("do", [Do.ReadEpoch, Do.CheckEpoch])
-def test_an_epoch_that_is_no_number_fails_the_election(zookeeper: ZooKeeper, do: Do) -> None:
+@pytest.mark.parametrize("do", [ControllerStep.ReadEpoch, ControllerStep.CheckEpoch])
+def test_an_epoch_that_is_no_number_fails_the_election(zookeeper: ZooKeeper, do: ControllerStep) -> None:
     """Whichever reads it."""
     zookeeper.set(None, CONTROLLER_EPOCH, None)
-    answer = next_of(whole(zookeeper), at(do, Do.RegisterController, Do.Started))
-    assert answer.controller == at(Do.MoveController)
+    answer = next_of(whole(zookeeper), at(do, ControllerStep.RegisterController, ControllerStep.Started))
+    assert answer.controller == at(ControllerStep.MoveController)
 
 
 def test_the_version_of_an_epoch_that_is_its_own_is_the_one_that_it_reads(zookeeper: ZooKeeper) -> None:
@@ -1726,7 +1814,7 @@ def test_the_version_of_an_epoch_that_is_its_own_is_the_one_that_it_reads(zookee
     zookeeper.create(0, CONTROLLER, 0, ephemeral=True)
     zookeeper.delete(None, CONTROLLER_EPOCH)
     zookeeper.create(None, CONTROLLER_EPOCH, 5)
-    me = at(Do.CheckEpoch, *FAILOVER["2.1"], epoch=4, epoch_zk_version=4)
+    me = at(ControllerStep.CheckEpoch, *FAILOVER["2.1"], epoch=4, epoch_zk_version=4)
     answer = whole(zookeeper).check_epoch(me)
     assert (answer.controller.epoch, answer.controller.context.epoch_zk_version) == (5, 0)
 
@@ -1736,22 +1824,22 @@ def test_since_1_1_a_controller_that_names_no_broker_is_none(zookeeper: ZooKeepe
     """Who reads that stands for election, and is refused, for the node is there."""
     zookeeper.create(None, CONTROLLER)
     controller = whole(zookeeper, release=release)
-    me = controller.elect(at(Do.Elect)).controller
-    assert me.doing[: len(ELECTION[controller.design.epoch_update])] == ELECTION[controller.design.epoch_update]
-    while me.doing:
+    me = controller.elect(at(ControllerStep.Elect)).controller
+    assert me.agenda[: len(ELECTION[controller.design.epoch_update])] == ELECTION[controller.design.epoch_update]
+    while me.agenda:
         me = next_of(controller, me).controller
     assert not me.active
     assert owner(zookeeper) is None
 
 
 @until_1_0
-@pytest.mark.parametrize("do", [Do.Elect, Do.MaybeResign])
+@pytest.mark.parametrize("do", [ControllerStep.Elect, ControllerStep.MaybeResign])
 def test_until_1_0_a_controller_that_names_no_broker_ends_what_reads_it(
-    zookeeper: ZooKeeper, release: str, do: Do
+    zookeeper: ZooKeeper, release: str, do: ControllerStep
 ) -> None:
     """By an exception: nothing else has changed."""
     zookeeper.create(None, CONTROLLER)
-    answer = next_of(whole(zookeeper, release=release), at(do, Do.Elect, active=True))
+    answer = next_of(whole(zookeeper, release=release), at(do, ControllerStep.Elect, active=True))
     assert answer.controller == at(active=True)
 
 

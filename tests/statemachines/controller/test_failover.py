@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
-from spec.releases import RELEASES
-from statemachines.controller.agenda import Do
-from statemachines.controller.failover import FAILOVER, RESIGNATION, Stage, failover, fused, requests, resignation
+from spec.by_release import RELEASES
+from statemachines.controller.agenda import ControllerStep
+from statemachines.controller.failover import FAILOVER, RESIGNATION, Stage, failover, fused, resignation, steps_of
 from statemachines.releases import Release
 from tests.rows import rows
 
@@ -235,63 +235,77 @@ def test_a_resignation_drops_what_the_failover_listens_to(release: str) -> None:
 
 # What a model makes of it.
 
-TAKING_OVER = [Do.ReadBrokers, Do.ReadStates, Do.ReadPartitionState, Do.UpdateLeaderAndIsr]
+TAKING_OVER = [
+    ControllerStep.ReadBrokers,
+    ControllerStep.ReadStates,
+    ControllerStep.ReadPartitionState,
+    ControllerStep.UpdateLeaderAndIsr,
+]
 
 
 @every_release
 def test_the_requests_of_each_release(release: str) -> None:
     if release in ("0.10.1", "0.10.2", "0.11", "1.0"):
-        assert list(requests(failover(release))) == [
-            Do.ReadEpoch,
-            Do.IncrementEpoch,
-            Do.WatchBrokers,
-            Do.ReadBrokers,
-            Do.ReadStates,
-            Do.ReadPartitionState,
-            Do.UpdateLeaderAndIsr,
-            Do.Started,
+        assert list(steps_of(failover(release))) == [
+            ControllerStep.ReadEpoch,
+            ControllerStep.IncrementEpoch,
+            ControllerStep.WatchBrokers,
+            ControllerStep.ReadBrokers,
+            ControllerStep.ReadStates,
+            ControllerStep.ReadPartitionState,
+            ControllerStep.UpdateLeaderAndIsr,
+            ControllerStep.Started,
         ]
     elif release in ("1.1", "2.0"):
-        assert list(requests(failover(release))) == [Do.ReadEpoch, Do.IncrementEpoch, *TAKING_OVER, Do.Started]
+        assert list(steps_of(failover(release))) == [
+            ControllerStep.ReadEpoch,
+            ControllerStep.IncrementEpoch,
+            *TAKING_OVER,
+            ControllerStep.Started,
+        ]
     else:
-        assert list(requests(failover(release))) == [*TAKING_OVER, Do.DeletePreferredElection, Do.Started]
+        assert list(steps_of(failover(release))) == [
+            *TAKING_OVER,
+            ControllerStep.DeletePreferredElection,
+            ControllerStep.Started,
+        ]
 
 
 @every_release
 def test_the_last_step_and_no_other_ends_a_failover(release: str) -> None:
     *before, last = failover(release)
-    assert last.do == (Do.Started,)
-    assert all(Do.Started not in stage.do for stage in before)
+    assert last.step == (ControllerStep.Started,)
+    assert all(ControllerStep.Started not in stage.step for stage in before)
 
 
 @every_list
 def test_a_step_is_seen_or_fused(stages: tuple[Stage, ...]) -> None:
-    seen = [stage.name for stage in stages if stage.do]
+    seen = [stage.name for stage in stages if stage.step]
     assert sorted([*seen, *fused(stages)]) == sorted(names(stages))
     assert list(fused(stages)) == [name for name in names(stages) if name not in seen]
 
 
 @every_release
 def test_what_is_sent_is_fused(release: str) -> None:
-    assert all(not stage.do for stage in failover(release) if stage.effect == "S")
+    assert all(not stage.step for stage in failover(release) if stage.effect == "S")
 
 
 @every_list
 def test_a_request_of_a_model_is_one_of_kafkas(stages: tuple[Stage, ...]) -> None:
     """No step that leaves ZooKeeper alone becomes a request to it, and a model's write is one of Kafka's."""
     for stage in stages:
-        if set(stage.do) - {Do.Started}:
+        if set(stage.step) - {ControllerStep.Started}:
             assert set(stage.effect) & set("ZAW"), stage
-        if set(stage.do) & {Do.IncrementEpoch, Do.UpdateLeaderAndIsr}:
+        if set(stage.step) & {ControllerStep.IncrementEpoch, ControllerStep.UpdateLeaderAndIsr}:
             assert "W" in stage.effect, stage
-        if Do.WatchBrokers in stage.do:
+        if ControllerStep.WatchBrokers in stage.step:
             assert "A" in stage.effect, stage
 
 
 @every_release
 def test_the_read_of_brokers_arms_the_watch_unless_something_before_it_did(release: str) -> None:
-    (read,) = [stage for stage in failover(release) if Do.ReadBrokers in stage.do]
-    assert ("A" in read.effect) != (Do.WatchBrokers in requests(failover(release)))
+    (read,) = [stage for stage in failover(release) if ControllerStep.ReadBrokers in stage.step]
+    assert ("A" in read.effect) != (ControllerStep.WatchBrokers in steps_of(failover(release)))
 
 
 # The steps themselves.
@@ -321,7 +335,7 @@ def test_local_steps_and_no_others_are_without_effect() -> None:
 @every_release
 def test_a_resignation_touches_neither_zookeeper_nor_brokers(release: str) -> None:
     assert all(stage.effect == "" for stage in resignation(release))
-    assert len(requests(resignation(release))) == 0
+    assert len(steps_of(resignation(release))) == 0
     assert fused(resignation(release)) == tuple(names(resignation(release)))
 
 
@@ -343,7 +357,7 @@ def test_a_name_means_the_same_in_every_release() -> None:
     """What a model makes of it depends, for the scheduler on whether it comes last, for an election on its fence."""
     meant = {(stage.name, stage.effect) for stages in EVERY.values() for stage in stages}
     assert len(meant) == len({name for name, *_ in meant})
-    seen = {(stage.name, stage.do) for stages in EVERY.values() for stage in stages}
+    seen = {(stage.name, stage.step) for stages in EVERY.values() for stage in stages}
     names = [name for name, *_ in seen]
     twice = {name for name in names if names.count(name) == 2}
     assert twice == {"kafkaScheduler.startup", "onPreferredReplicaElection"}

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from statemachines.controller.calls import Call, EventFailure, Processing
+from statemachines.controller.calls import Call, EventFailure, EventWaiting
 from statemachines.controller.context import InMemoryContext
 from statemachines.controller.control_design import ControlDesign, control_design_of
 from statemachines.controller.failover import FAILOVER, RESIGNATION, Stage, failover
 from statemachines.controller.failover_calls import STARTED_BY, STOPPED_BY
 from statemachines.controller.kafka_zk_client import Exists, GetChildren, GetData, retry_requests_until_connected
-from statemachines.controller.state_change import Processed, StateChangeFailure
+from statemachines.controller.state_change import EventDone, StateChangeFailure
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import (
@@ -54,7 +54,7 @@ def successor(cluster: EventCluster) -> None:
 def test_a_controller_that_takes_over_knows_what_there_is() -> None:
     """Brokers with their epochs, topics, assignments, leaders; and has states for them."""
     cluster = succeeded()
-    assert cluster.take_over() == Processed()
+    assert cluster.take_over() == EventDone()
     state = cluster.context.state
     assert set(state.live_broker_epochs) == {1, 2, 3}
     assert state.all_topics == {"t"}
@@ -183,7 +183,7 @@ def test_a_topic_that_is_gone_already_is_forgotten() -> None:
     """Its predecessor had deleted its node, and not yet what asked for that."""
     cluster = succeeded()
     cluster.ask_to_delete("gone")
-    assert cluster.take_over() == Processed()
+    assert cluster.take_over() == EventDone()
     assert not cluster.exists("/admin/delete_topics/gone")
     assert cluster.context.state.topics_to_be_deleted == frozenset()
 
@@ -243,7 +243,7 @@ def test_the_node_goes_even_where_there_is_none() -> None:
     """The deletion is fenced: a controller that was deposed learns of it here at the latest."""
     cluster = succeeded()
     failed = cluster.take_over(before={12: cluster.elect_another_controller})
-    assert failed == Processed(failure=EventFailure.ControllerMoved)
+    assert failed == EventDone(failure=EventFailure.ControllerMoved)
 
 
 def test_a_preferred_election_of_a_partition_without_state_fails_it() -> None:
@@ -272,7 +272,7 @@ def asked(cluster: EventCluster) -> list[str]:
     """What a failover asks of ZooKeeper, batch by batch and in short."""
     processing = cluster.controller.process(Call("on_controller_failover"))
     lines = []
-    while isinstance(processing, Processing):
+    while isinstance(processing, EventWaiting):
         requests = cluster.controller.requests(processing)
         lines.append(" ".join(dict.fromkeys(in_short(request) for request in requests)))
         responses = retry_requests_until_connected(cluster.zookeeper, None, requests)

@@ -6,7 +6,7 @@ import pytest
 
 from statemachines.controller.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
 from statemachines.controller.calls import Call, EventFailure
-from statemachines.controller.state_change import Processed
+from statemachines.controller.state_change import EventDone
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from tests.statemachines.control import T0
@@ -33,7 +33,7 @@ def wanted(cluster: EventCluster, *isr: int) -> AlterPartitionRequest:
 def test_the_isr_is_written_and_the_leader_answered(cluster: EventCluster) -> None:
     """All brokers are told, replicas are not."""
     altered = LeaderAndIsr(1, 0, (1,), partition_epoch=1)
-    assert cluster.process("process_alter_partition", wanted(cluster, 1)) == Processed(
+    assert cluster.process("process_alter_partition", wanted(cluster, 1)) == EventDone(
         AlterPartitionResponse(Errors.NONE, ((T0, altered),))
     )
     assert cluster.state(T0).isr == (1,)
@@ -43,7 +43,7 @@ def test_the_isr_is_written_and_the_leader_answered(cluster: EventCluster) -> No
 def test_a_refused_request_is_answered_at_once(cluster: EventCluster) -> None:
     """No ZooKeeper is asked."""
     request = wanted(cluster, 1)._replace(brokerEpoch=0)
-    assert cluster.controller.process(Call("process_alter_partition", (request,))) == Processed(
+    assert cluster.controller.process(Call("process_alter_partition", (request,))) == EventDone(
         AlterPartitionResponse(Errors.STALE_BROKER_EPOCH)
     )
 
@@ -75,11 +75,11 @@ def test_that_the_controller_has_moved_is_not_heard_here(cluster: EventCluster) 
     over = cluster.process(
         "process_alter_partition", wanted(cluster, 1), before={0: cluster.elect_another_controller}
     )
-    assert over == Processed(AlterPartitionResponse(Errors.UNKNOWN_SERVER_ERROR))
+    assert over == EventDone(AlterPartitionResponse(Errors.UNKNOWN_SERVER_ERROR))
 
 
 def test_what_cannot_be_sent_has_another_controller_elected(cluster: EventCluster) -> None:
     """And the leader is answered."""
     cluster.batch.add_stop_replica_request_for_brokers([2], T0, delete_partition=False)
     over = cluster.process("process_alter_partition", wanted(cluster, 1))
-    assert over == Processed(AlterPartitionResponse(Errors.UNKNOWN_SERVER_ERROR), moves=True)
+    assert over == EventDone(AlterPartitionResponse(Errors.UNKNOWN_SERVER_ERROR), must_reelect=True)

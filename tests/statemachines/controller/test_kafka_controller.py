@@ -57,7 +57,7 @@ class Brokers:
         """All do what there is to do, one step each in turn."""
         while busy := [its for its in self.its.values() if its.has_work]:
             for controller in busy:
-                controller.go_on()
+                controller.advance()
 
     def expire(self, broker: int) -> None:
         """The servers end a broker's session."""
@@ -110,7 +110,7 @@ def test_another_is_elected_when_the_session_of_the_controller_ends(release: str
     others = {broker: its for broker, its in brokers.its.items() if broker != first}
     while any(its.has_work for its in others.values()):
         for its in others.values():
-            its.go_on()
+            its.advance()
     assert brokers.named not in (None, first)
     brokers.settle()
     assert brokers.active == [brokers.named]
@@ -229,7 +229,7 @@ def test_another_broker_may_create_the_epoch_first() -> None:
     controller = kafka_controller(1, Slow(zookeeper.state), lambda broker, request: None, log=None)
     controller.startup()
     while controller.has_work:
-        controller.go_on()
+        controller.advance()
     assert controller.active
     assert controller.context.state.epoch == zookeeper.get(None, CONTROLLER_EPOCH)[0] == 6
 
@@ -249,7 +249,7 @@ def test_one_that_has_been_shut_down_may_be_elected_but_does_not_fail_over_until
     brokers.its[1].crash()
     brokers.zookeeper.delete(None, CONTROLLER)
     while its.has_work:
-        its.go_on()
+        its.advance()
     assert (brokers.named, brokers.epoch, its.active) == (0, 1, False)
 
 

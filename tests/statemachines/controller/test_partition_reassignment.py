@@ -8,7 +8,7 @@ import pytest
 
 from statemachines.controller.calls import Call, EventFailure
 from statemachines.controller.control_design import ControlDesign, control_design_of
-from statemachines.controller.state_change import Processed
+from statemachines.controller.state_change import EventDone
 from statemachines.messages.errors import Errors
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
@@ -41,7 +41,7 @@ def reassign(
     return cluster.process("process_api_partition_reassignment", targets, **interference)
 
 
-def caught_up(cluster: EventCluster, partition: TopicPartition, *isr: int) -> Processed:
+def caught_up(cluster: EventCluster, partition: TopicPartition, *isr: int) -> EventDone:
     """The leader has taken replicas into its ISR, and the controller hears of it."""
     cluster.leader_writes(partition, isr)
     cluster.forget()
@@ -61,7 +61,7 @@ def assigned(cluster: EventCluster, partition: TopicPartition = T0) -> ReplicaAs
 
 def test_it_begins_with_more_replicas(cluster: EventCluster) -> None:
     """The node first; those that were there are told in the next epoch, and the new ones as new, twice."""
-    assert reassign(cluster, (T0, (4, 5, 6))) == Processed(((T0, Errors.NONE),))
+    assert reassign(cluster, (T0, (4, 5, 6))) == EventDone(((T0, Errors.NONE),))
     assert assigned(cluster) == ReplicaAssignment((4, 5, 6, 1, 2, 3), (4, 5, 6), (1, 2, 3))
     assert assigned(cluster, T1) == ReplicaAssignment((1,))
     assert cluster.state(T0)[:3] == (1, 1, (1, 2, 3))
@@ -241,7 +241,7 @@ def test_a_topic_that_is_gone_in_zookeeper_is_an_error(cluster: EventCluster) ->
 def test_a_controller_that_moves_is_not_an_error_of_a_partition(cluster: EventCluster) -> None:
     """All of it ends, and no administrator is answered."""
     processed = reassign(cluster, (T0, (1, 4)), (T1, (4,)), before={1: cluster.elect_another_controller})
-    assert processed == Processed(failure=EventFailure.ControllerMoved)
+    assert processed == EventDone(failure=EventFailure.ControllerMoved)
     assert cluster.data(topic_path("t")) == cluster.assignment((1, 2, 3), (1,))
 
 
@@ -435,7 +435,7 @@ def test_a_target_that_has_changed_in_the_node_stays_there(cluster: EventCluster
 
 def test_without_the_node_nothing_is_done(cluster: EventCluster) -> None:
     """The watch is armed."""
-    assert cluster.process("process_zk_partition_reassignment") == Processed()
+    assert cluster.process("process_zk_partition_reassignment") == EventDone()
     assert cluster.sent == []
 
 

@@ -19,7 +19,7 @@ from statemachines.controller.partition_state_machine import (
     PartitionLeaderElectionStrategy,
     PartitionStateChange,
 )
-from statemachines.controller.state_change import FailedStateChange, Handled, StateChangeFailure
+from statemachines.controller.state_change import ChangeDone, FailedStateChange, StateChangeFailure
 from statemachines.messages.control_requests import LeaderAndIsrRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.topic_partition import TopicPartition
@@ -87,7 +87,7 @@ def test_a_new_partition_gets_its_first_leader(cluster: Cluster) -> None:
     """The first online replica leads, all online ones are in sync and told, as new; it is no election."""
     cluster.assign(T0, 4, 2, 1)
     cluster.become(NewPartition, T0)
-    assert cluster.become(OnlinePartition, T0, strategy=OFFLINE) == Handled()
+    assert cluster.become(OnlinePartition, T0, strategy=OFFLINE) == ChangeDone()
     assert cluster.written(T0) == TopicPartitionState(LeaderAndIsr(2, 0, (2, 1)), EPOCH)
     assert cluster.known(T0) == LeaderAndIsr(2, 0, (2, 1), partition_epoch=0)
     told = cluster.leader_and_isr()
@@ -120,7 +120,7 @@ def test_a_new_partition_without_online_replica_stays_new(cluster: Cluster) -> N
     """Nothing is asked of ZooKeeper."""
     cluster.assign(T0, 4, 5)
     cluster.become(NewPartition, T0)
-    assert isinstance(cluster.partitions.handle_state_changes([T0], OnlinePartition, OFFLINE), Handled)
+    assert isinstance(cluster.partitions.handle_state_changes([T0], OnlinePartition, OFFLINE), ChangeDone)
     assert cluster.context.partition_state(T0) is NewPartition
     assert cluster.causes() == [StateChangeFailure.NoLiveReplica]
     assert cluster.sent == []
@@ -166,7 +166,7 @@ def test_a_create_that_is_fenced_cuts_the_change_short(cluster: Cluster, batch: 
     handled = cluster.become(
         OnlinePartition, T0, T1, strategy=OFFLINE, before={batch: cluster.elect_another_controller}
     )
-    assert handled == Handled(controller_moved=True)
+    assert handled == ChangeDone(controller_moved=True)
     assert cluster.context.partition_state(T0) is NewPartition
     assert cluster.context.partition_state(T1) is OfflinePartition
     assert cluster.sent == []
@@ -576,7 +576,7 @@ def test_a_fence_that_fails_cuts_the_change_short(cluster: Cluster) -> None:
         strategy=OFFLINE,
         before={1: lambda: cluster.leader_writes(T0, (4, 2)), 3: cluster.elect_another_controller},
     )
-    assert handled == Handled(controller_moved=True)
+    assert handled == ChangeDone(controller_moved=True)
     assert cluster.sent == []
     assert cluster.known(T1)[:2] == (1, 1)
     assert cluster.known(T0)[:2] == (4, 0)
@@ -595,7 +595,7 @@ def test_a_session_that_ends_fails_those_that_are_left(cluster: Cluster) -> None
             change = cluster.partitions.answered(change, responses)
             assert isinstance(change, PartitionStateChange)
         handled = cluster.partitions.answered(change, [ZkResponse(Code.SESSIONEXPIRED)])
-        assert handled == Handled(((T0, Code.SESSIONEXPIRED),))
+        assert handled == ChangeDone(((T0, Code.SESSIONEXPIRED),))
         assert cluster.context.partition_state(T0) is OfflinePartition
 
 
@@ -746,4 +746,4 @@ def test_an_answer_too_few_is_refused(cluster: Cluster) -> None:
 def test_nothing_to_change_is_nothing_done(cluster: Cluster) -> None:
     """A dirty batch is not even looked at."""
     cluster.batch.add_update_metadata_request_for_brokers([1])
-    assert cluster.partitions.handle_state_changes([], NonExistentPartition) == Handled()
+    assert cluster.partitions.handle_state_changes([], NonExistentPartition) == ChangeDone()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from statemachines.controller.agenda import CREATES, REGISTERS
+from statemachines.controller.controller_process import Answer, ControllerProcess, of_thread
 from statemachines.controller.design import (
     BROKER_IDS,
     CONTROLLER,
@@ -18,16 +19,15 @@ from statemachines.controller.design import (
     STARTUP,
     STOPPED,
     Agenda,
-    Do,
+    ControllerStep,
     Election,
     Threads,
     agendas,
     design_of,
     is_repeated,
-    listening,
+    listener_agendas,
 )
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.process import Answer, ControllerProcess, of_thread
 from statemachines.controller.threads import BROKER_CHANGE, HANDLING, ControllerEvent
 from statemachines.releases import RELEASES
 from statemachines.zookeeper.server import Event, ZooKeeper
@@ -75,10 +75,12 @@ def test_a_fresh_process_starts_and_one_that_lost_its_session_elects_again(
 ) -> None:
     """Startup for the one, maybeResign and elect for the other; both register first."""
     controller = short(zookeeper, release=release)
-    assert ControllerProcess().doing == STOPPED
+    assert ControllerProcess().agenda == STOPPED
     fresh = controller.connect(controller.start(), 7)
     assert fresh == at(*STARTUP[Threads.barrier][1:], session=7)
-    assert controller.register_broker(fresh).controller == at(Do.WatchController, Do.Elect, session=7)
+    assert controller.register_broker(fresh).controller == at(
+        ControllerStep.WatchController, ControllerStep.Elect, session=7
+    )
     zookeeper.expire(7)
     again = controller.connect(controller.expire(fresh), 8)
     assert again == at(*EXPIRED[1:], session=8)
@@ -90,13 +92,15 @@ def test_a_fresh_process_starts_and_one_that_lost_its_session_elects_again(
 def test_a_process_starts_with_its_controller_until_1_0(zookeeper: ZooKeeper, release: str, to_do: str) -> None:
     """The health check, which registers it, is for later, or for another thread."""
     controller = whole(zookeeper, release=release)
-    first = () if to_do else (Do.RegisterBroker,)
+    first = () if to_do else (ControllerStep.RegisterBroker,)
     waits: dict[str, Any] = {to_do: (HEALTHCHECK,)} if to_do else {}
-    begins = ControllerProcess(Agenda((Do.Connect, *first, Do.WatchController, Do.Elect)))
+    begins = ControllerProcess(
+        Agenda((ControllerStep.Connect, *first, ControllerStep.WatchController, ControllerStep.Elect))
+    )
     assert controller.start() == begins._replace(**waits)
     assert 7 not in zookeeper.state.sessions
     started = controller.connect(controller.start(), 7)
-    assert started == at(*first, Do.WatchController, Do.Elect, session=7, **waits)
+    assert started == at(*first, ControllerStep.WatchController, ControllerStep.Elect, session=7, **waits)
     assert 7 in zookeeper.state.sessions
 
 
@@ -105,37 +109,40 @@ def test_in_0_10_a_broker_registers_when_its_controller_has_started(zookeeper: Z
     """Its failover has not seen the broker itself; it hears of it as of any other."""
     controller = whole(zookeeper, release=release)
     me = run(controller, controller.connect(controller.start(), 7))
-    assert (me.started, me.context.live, zookeeper.exists(None, OWN)) == (True, frozenset(), None)
+    assert (me.failover_done, me.context.live_brokers, zookeeper.exists(None, OWN)) == (True, frozenset(), None)
     me = controller.handle(me).controller
-    assert me.doing == (Do.RegisterBroker, Do.Serve)
+    assert me.agenda == (ControllerStep.RegisterBroker, ControllerStep.Serve)
     me = controller.register_broker(me).controller
-    assert me.doing == IDLE
+    assert me.agenda == IDLE
     assert zookeeper.get(None, OWN)[1].ephemeralOwner == 7
-    assert settle(controller, me).context.live == frozenset({"0"})
+    assert settle(controller, me).context.live_brokers == frozenset({"0"})
 
 
 def test_in_0_11_a_broker_registers_beside_its_controllers_start(zookeeper: ZooKeeper) -> None:
     """At any time: what the other thread does is not touched."""
     controller = whole(zookeeper, release="1.0")
     me = controller.connect(controller.start(), 7)
-    me = until(Do.IncrementEpoch, controller, me)
+    me = until(ControllerStep.IncrementEpoch, controller, me)
     assert zookeeper.exists(None, OWN) is None
     listens = controller.listen(me)
-    assert (listens.controller.listening, listens.said) == ((Do.RegisterBroker, Do.Serve), "Healthcheck")
-    assert listens.controller.doing == me.doing
+    assert (listens.controller.listener_agenda, listens.description) == (
+        (ControllerStep.RegisterBroker, ControllerStep.Serve),
+        "Healthcheck",
+    )
+    assert listens.controller.agenda == me.agenda
     after = beside(controller, listens.controller)
-    assert (after.doing, after.listening) == (me.doing, IDLE)
+    assert (after.agenda, after.listener_agenda) == (me.agenda, IDLE)
     assert zookeeper.get(None, OWN)[1].ephemeralOwner == 7
-    assert run(controller, after).started
+    assert run(controller, after).failover_done
 
 
 @since_1_1
 def test_since_1_1_a_broker_is_registered_before_it_is_elected(zookeeper: ZooKeeper, release: str) -> None:
     """Its failover sees the broker itself."""
     controller = whole(zookeeper, release=release)
-    me = until(Do.WatchController, controller, controller.connect(controller.start(), 7))
+    me = until(ControllerStep.WatchController, controller, controller.connect(controller.start(), 7))
     assert (owner(zookeeper), zookeeper.get(None, OWN)[1].ephemeralOwner) == (None, 7)
-    assert run(controller, me).context.live == frozenset({"0"})
+    assert run(controller, me).context.live_brokers == frozenset({"0"})
 
 
 @every_release
@@ -175,14 +182,14 @@ def test_a_request_that_finds_the_session_ended_resigns(zookeeper: ZooKeeper, re
     assert me.queue == (CHANGED,)
     zookeeper.expire(0)
     answer = short(zookeeper, release=release).read_partition_state(me)
-    assert (answer.controller, answer.said) == (ControllerProcess(EXPIRED), "SESSIONEXPIRED: it resigns")
+    assert (answer.controller, answer.description) == (ControllerProcess(EXPIRED), "SESSIONEXPIRED: it resigns")
 
 
 def test_the_end_of_a_session_is_a_resignation(zookeeper: ZooKeeper) -> None:
     """Only the session in which it registered is remembered, to know what that left."""
     me = in_office(zookeeper)._replace(registration=0)
     zookeeper.expire(0)
-    assert whole(zookeeper).read_brokers(me.to(*BROKER_CHANGE)).controller == ControllerProcess(
+    assert whole(zookeeper).read_brokers(me.with_steps(*BROKER_CHANGE)).controller == ControllerProcess(
         EXPIRED, registration=0
     )
 
@@ -202,7 +209,14 @@ def test_a_new_session_is_told_behind_what_was_told_before(zookeeper: ZooKeeper,
     [ZkClient.fireNewSessionEvents, then fireAllEvents, which fires the listeners of children first]
     """
     controller = whole(zookeeper, release=release)
-    me = at(Do.ReadEpoch, active=True, epoch=1, listens=listens, cached=0, **heard(release, ISR))
+    me = at(
+        ControllerStep.ReadEpoch,
+        active=True,
+        epoch=1,
+        handlers_registered=listens,
+        partition_state_version=0,
+        **heard(release, ISR),
+    )
     zookeeper.expire(0)
     after = controller.renew(me, 5)
     children = (BROKERS_CHANGE,) if listens else ()
@@ -224,70 +238,91 @@ def test_the_connection_of_an_old_session_tells_nothing_any_more(zookeeper: ZooK
 
 
 AGAIN = [
-    (Do.WatchController,),
-    (Do.MaybeResign,),
-    (Do.GetControllerId, Do.Elect),
-    (Do.Elect,),
-    (Do.ReadEpoch, Do.IncrementEpoch),
-    (Do.IncrementEpoch, Do.WatchBrokers),
-    (Do.WatchBrokers, Do.ReadBrokers),
+    (ControllerStep.WatchController,),
+    (ControllerStep.MaybeResign,),
+    (ControllerStep.GetControllerId, ControllerStep.Elect),
+    (ControllerStep.Elect,),
+    (ControllerStep.ReadEpoch, ControllerStep.IncrementEpoch),
+    (ControllerStep.IncrementEpoch, ControllerStep.WatchBrokers),
+    (ControllerStep.WatchBrokers, ControllerStep.ReadBrokers),
     BROKER_CHANGE,
-    (Do.ReadStates,),
+    (ControllerStep.ReadStates,),
     LEADER_AND_ISR,
-    (Do.UpdateLeaderAndIsr,),
-    (Do.DeleteController,),
+    (ControllerStep.UpdateLeaderAndIsr,),
+    (ControllerStep.DeleteController,),
 ]
 
 
 @until_1_0
 @pytest.mark.parametrize("row", AGAIN, ids=[row[0].name for row in AGAIN])
 def test_until_1_0_a_request_begins_in_one_session_and_is_served_in_another(
-    zookeeper: ZooKeeper, release: str, row: tuple[Do, ...]
+    zookeeper: ZooKeeper, release: str, row: tuple[ControllerStep, ...]
 ) -> None:
     """Nothing is forgotten meanwhile. [ZkClient.retryUntilConnected]"""
     controller = whole(zookeeper, release=release)
-    me = at(*row, active=True, listens=True, cached=0, live=frozenset({"9"}))
+    me = at(*row, active=True, handlers_registered=True, partition_state_version=0, live_brokers=frozenset({"9"}))
     zookeeper.expire(0)
     before = dict(zookeeper.state.nodes)
     answer = next_of(controller, me)
-    assert (answer.controller, answer.said) == (me, "SESSIONEXPIRED: once more, in another session")
+    assert (answer.controller, answer.description) == (me, "SESSIONEXPIRED: once more, in another session")
     assert zookeeper.state.nodes == before
     renewed = controller.renew(me, 5)
     answer = next_of(controller, renewed)
-    assert "SESSIONEXPIRED" not in answer.said
-    assert answer.controller.doing != row
+    assert "SESSIONEXPIRED" not in answer.description
+    assert answer.controller.agenda != row
 
 
 @pytest.mark.parametrize("row", [*AGAIN, ELECTION[Election.cas_checked]], ids=lambda row: row[0].name)
-def test_since_1_1_no_request_spans_two_sessions(zookeeper: ZooKeeper, row: tuple[Do, ...]) -> None:
+def test_since_1_1_no_request_spans_two_sessions(zookeeper: ZooKeeper, row: tuple[ControllerStep, ...]) -> None:
     """Whatever it was, it fails, and what was queued behind it is gone."""
-    me = at(*row, active=True, listens=True, cached=0, queue=(BROKER,))
+    me = at(*row, active=True, handlers_registered=True, partition_state_version=0, queue=(BROKER,))
     zookeeper.expire(0)
     assert next_of(whole(zookeeper, release="2.0"), me).controller == ControllerProcess(EXPIRED)
 
 
 @in_0_10
-@pytest.mark.parametrize("step", [Do.CreateController, Do.CheckController])
+@pytest.mark.parametrize("step", [ControllerStep.CreateController, ControllerStep.CheckController])
 def test_in_0_10_an_election_whose_session_ends_fails_and_resigns_nothing(
-    zookeeper: ZooKeeper, release: str, step: Do
+    zookeeper: ZooKeeper, release: str, step: ControllerStep
 ) -> None:
     """Neither the create nor the look at whose it is waits for another session; what an earlier term left stays."""
-    me = at(step, Do.ReadEpoch, Do.Started, listens=True, cached=0, epoch=1, epoch_zk_version=1)
+    me = at(
+        step,
+        ControllerStep.ReadEpoch,
+        ControllerStep.Started,
+        handlers_registered=True,
+        partition_state_version=0,
+        epoch=1,
+        epoch_zk_version=1,
+    )
     zookeeper.expire(0)
     answer = next_of(whole(zookeeper, release=release), me)
-    assert (answer.controller, answer.said) == (me.to(Do.DeleteController), "SESSIONEXPIRED: its election fails")
+    assert (answer.controller, answer.description) == (
+        me.with_steps(ControllerStep.DeleteController),
+        "SESSIONEXPIRED: its election fails",
+    )
 
 
-@pytest.mark.parametrize("step", [Do.CreateController, Do.CheckController])
-def test_in_0_11_an_election_whose_session_ends_fails_and_resigns(zookeeper: ZooKeeper, step: Do) -> None:
+@pytest.mark.parametrize("step", [ControllerStep.CreateController, ControllerStep.CheckController])
+def test_in_0_11_an_election_whose_session_ends_fails_and_resigns(zookeeper: ZooKeeper, step: ControllerStep) -> None:
     """[triggerControllerMove]"""
-    me = at(step, Do.ReadEpoch, Do.Started, listens=True, cached=0)
+    me = at(
+        step, ControllerStep.ReadEpoch, ControllerStep.Started, handlers_registered=True, partition_state_version=0
+    )
     zookeeper.expire(0)
     answer = next_of(whole(zookeeper, release="1.0"), me)
-    assert (answer.controller, answer.said) == (at(Do.DeleteController), "SESSIONEXPIRED: its election fails")
+    assert (answer.controller, answer.description) == (
+        at(ControllerStep.DeleteController),
+        "SESSIONEXPIRED: its election fails",
+    )
 
 
-FAILS = {Do.RegisterBroker, Do.CheckRegistration, Do.CreateController, Do.CheckController}
+FAILS = {
+    ControllerStep.RegisterBroker,
+    ControllerStep.CheckRegistration,
+    ControllerStep.CreateController,
+    ControllerStep.CheckController,
+}
 """What ZKCheckedEphemeral does, which stays with its session."""
 
 
@@ -295,11 +330,11 @@ FAILS = {Do.RegisterBroker, Do.CheckRegistration, Do.CreateController, Do.CheckC
 def test_until_1_0_every_request_waits_for_the_next_session_or_fails(zookeeper: ZooKeeper, release: str) -> None:
     """All that a broker may be about to do is one or the other."""
     design = whole(zookeeper, release=release).design
-    rows = (set(agendas(design)) | set(listening(design))) - never(design)
+    rows = (set(agendas(design)) | set(listener_agendas(design))) - never(design)
     waits = {row[0] for row in AGAIN}
     asked = {row[0] for row in rows if row} & set(STEPS)
     assert asked - waits == FAILS
-    assert waits - asked == (set() if release == "0.10.2" else {Do.GetControllerId})
+    assert waits - asked == (set() if release == "0.10.2" else {ControllerStep.GetControllerId})
 
 
 @until_1_0
@@ -308,29 +343,31 @@ def test_an_election_that_lost_its_reply_and_its_session_deletes_the_node_in_the
 ) -> None:
     """It was elected for a moment; by now another broker is, and it is that one's node. (B43)"""
     controller = whole(zookeeper, release=release)
-    me = until(Do.CreateController, controller, at(Do.Elect))
+    me = until(ControllerStep.CreateController, controller, at(ControllerStep.Elect))
     assert controller.lose_reply(me)
     me = controller.create_controller(me).controller
-    assert me.about_to(Do.CheckController)
+    assert me.about_to(ControllerStep.CheckController)
     zookeeper.expire(0)
     in_failover(zookeeper, 1, release)
     me = controller.renew(controller.check_controller(me).controller, 5)
-    assert (me.doing, me.active, owner(zookeeper)) == ((Do.DeleteController,), False, 1)
-    assert controller.delete_controller(me).said == "deleted"
+    assert (me.agenda, me.active, owner(zookeeper)) == ((ControllerStep.DeleteController,), False, 1)
+    assert controller.delete_controller(me).description == "deleted"
     assert owner(zookeeper) is None
 
 
 @until_1_0
-@pytest.mark.parametrize("step", [Do.RegisterBroker, Do.CheckRegistration])
-def test_until_1_0_a_registration_whose_session_ends_fails(zookeeper: ZooKeeper, release: str, step: Do) -> None:
+@pytest.mark.parametrize("step", [ControllerStep.RegisterBroker, ControllerStep.CheckRegistration])
+def test_until_1_0_a_registration_whose_session_ends_fails(
+    zookeeper: ZooKeeper, release: str, step: ControllerStep
+) -> None:
     """A start stops with it; a running broker will be told of its next session, and tries then."""
     zookeeper.expire(0)
     controller = whole(zookeeper, release=release)
-    started = next_of(controller, at(step, Do.Serve))
-    assert (started.controller, started.said) == (ControllerProcess(), "SESSIONEXPIRED, the start fails")
+    started = next_of(controller, at(step, ControllerStep.Serve))
+    assert (started.controller, started.description) == (ControllerProcess(), "SESSIONEXPIRED, the start fails")
     running = next_of(controller, at(step, active=True, queue=(ISR,)))
     assert running.controller == at(active=True, queue=(ISR,))
-    assert running.said == "SESSIONEXPIRED: the event is dropped"
+    assert running.description == "SESSIONEXPIRED: the event is dropped"
 
 
 @pytest.mark.parametrize(("release", "kept"), [("0.10.1", True), ("0.10.2", True), ("1.0", True), ("2.0", False)])
@@ -338,7 +375,7 @@ def test_what_a_client_heard_before_its_session_ended_is_kept_until_1_0(
     zookeeper: ZooKeeper, release: str, kept: bool
 ) -> None:
     """Since then it goes with all that is queued."""
-    me = settled(zookeeper, release=release).to(Do.ReadStates)
+    me = settled(zookeeper, release=release).with_steps(ControllerStep.ReadStates)
     zookeeper.expire(0, seen=1)
     after = whole(zookeeper, release=release).read_states(me).controller
     assert after == (me._replace(**told(release, DELETED)) if kept else ControllerProcess(EXPIRED))
@@ -363,19 +400,21 @@ def test_zk_event_thread_registers_where_it_is_another_thread(
 ) -> None:
     """The controller's thread is about to do what it was, before and after."""
     controller = whole(zookeeper, release=release)
-    waits, registers = Agenda((Do.MaybeResign,)), Agenda((Do.RegisterBroker,))
-    me = at(*waits, listening=registers) if is_beside else at(*registers)
-    assert of_thread(controller.design, Do.RegisterBroker, me).about_to(Do.RegisterBroker)
-    assert of_thread(controller.design, Do.MaybeResign, me) == me
-    after = controller.step(Do.RegisterBroker)(me).controller
-    assert (after.doing, after.listening) == (waits if is_beside else (), ())
+    waits, registers = Agenda((ControllerStep.MaybeResign,)), Agenda((ControllerStep.RegisterBroker,))
+    me = at(*waits, listener_agenda=registers) if is_beside else at(*registers)
+    assert of_thread(controller.design, ControllerStep.RegisterBroker, me).about_to(ControllerStep.RegisterBroker)
+    assert of_thread(controller.design, ControllerStep.MaybeResign, me) == me
+    after = controller.step(ControllerStep.RegisterBroker)(me).controller
+    assert (after.agenda, after.listener_agenda) == (waits if is_beside else (), ())
 
 
 def test_a_start_that_fails_ends_both_threads(zookeeper: ZooKeeper) -> None:
     """Nothing is left of the process."""
     zookeeper.create(1, OWN, ephemeral=True)
     row = HANDLING[Threads.queue][ControllerEvent.Healthcheck]
-    answer = short(zookeeper, release="1.0").step(Do.RegisterBroker)(at(Do.MaybeResign, listening=row))
+    answer = short(zookeeper, release="1.0").step(ControllerStep.RegisterBroker)(
+        at(ControllerStep.MaybeResign, listener_agenda=row)
+    )
     assert answer.controller == ControllerProcess()
 
 
@@ -396,27 +435,27 @@ def test_who_is_refused_its_registration_reads_whose_it_is(zookeeper: ZooKeeper,
     controller = whole(zookeeper, release=release)
     assert controller.lose_reply(me)
     answer = controller.register_broker(me)
-    assert answer == Answer(at(Do.CheckRegistration, *row[1:]), "NODEEXISTS: whose is it?")
+    assert answer == Answer(at(ControllerStep.CheckRegistration, *row[1:]), "NODEEXISTS: whose is it?")
     answer = controller.check_registration(answer.controller)
-    left = () if row[1:] == (Do.Serve,) else row[1:]
-    assert (answer.controller, answer.said) == (at(*left), "its own: registered")
+    left = () if row[1:] == (ControllerStep.Serve,) else row[1:]
+    assert (answer.controller, answer.description) == (at(*left), "its own: registered")
 
 
 @pytest.mark.parametrize(("release", "row"), REGISTRATION)
 def test_a_registration_that_is_gone_by_now_is_tried_again(zookeeper: ZooKeeper, release: str, row: Agenda) -> None:
     """NONODE, as Kafka means to do it, and did until 2.1."""
     controller = whole(zookeeper, release=release, registers_again=True)
-    answer = controller.check_registration(at(Do.CheckRegistration, *row[1:]))
-    assert (answer.controller, answer.said) == (at(*row), "NONODE: once more")
+    answer = controller.check_registration(at(ControllerStep.CheckRegistration, *row[1:]))
+    assert (answer.controller, answer.description) == (at(*row), "NONODE: once more")
 
 
 def test_since_2_2_a_registration_that_is_gone_by_now_is_an_error(zookeeper: ZooKeeper) -> None:
     """In a new session the event is dropped, and with it the election; a start fails, and ends the process."""
     controller = whole(zookeeper)
-    answer = controller.check_registration(at(Do.CheckRegistration, *EXPIRED[2:]))
-    assert (answer.controller, answer.said) == (at(), "NONODE, a NullPointerException: the event is dropped")
-    answer = controller.check_registration(at(Do.CheckRegistration, *STARTUP[Threads.barrier][2:]))
-    assert (answer.controller, answer.said) == (
+    answer = controller.check_registration(at(ControllerStep.CheckRegistration, *EXPIRED[2:]))
+    assert (answer.controller, answer.description) == (at(), "NONODE, a NullPointerException: the event is dropped")
+    answer = controller.check_registration(at(ControllerStep.CheckRegistration, *STARTUP[Threads.barrier][2:]))
+    assert (answer.controller, answer.description) == (
         ControllerProcess(),
         "NONODE, a NullPointerException, the start fails",
     )
@@ -424,15 +463,15 @@ def test_since_2_2_a_registration_that_is_gone_by_now_is_an_error(zookeeper: Zoo
 
 
 @since_1_1
-@pytest.mark.parametrize("do", [Do.RegisterBroker, Do.CheckRegistration])
+@pytest.mark.parametrize("do", [ControllerStep.RegisterBroker, ControllerStep.CheckRegistration])
 def test_since_1_1_a_first_registration_whose_session_has_ended_ends_the_process(
-    zookeeper: ZooKeeper, release: str, do: Do
+    zookeeper: ZooKeeper, release: str, do: ControllerStep
 ) -> None:
     """Its main thread registers then. Later it is the controller's thread, which goes on in the next session."""
     controller = whole(zookeeper, release=release)
     zookeeper.expire(0)
     answer = next_of(controller, at(do, *STARTUP[Threads.barrier][2:]))
-    assert (answer.controller, answer.said) == (ControllerProcess(), "SESSIONEXPIRED, the start fails")
+    assert (answer.controller, answer.description) == (ControllerProcess(), "SESSIONEXPIRED, the start fails")
     assert next_of(controller, at(do, *EXPIRED[2:])).controller == ControllerProcess(EXPIRED)
 
 
@@ -446,19 +485,21 @@ def test_a_broker_deletes_what_an_older_session_of_its_own_left(zookeeper: ZooKe
     """And registers in its present one. [KAFKA-7165]"""
     left_by(zookeeper, 1)
     controller = whole(zookeeper, ephemeral_owner_check=True)
-    me = at(Do.CheckRegistration, *EXPIRED[2:], registration=1)
+    me = at(ControllerStep.CheckRegistration, *EXPIRED[2:], registration=1)
     answer = controller.check_registration(me)
-    assert answer.said == "an older session of its own left it"
-    assert answer.controller == at(Do.DeleteRegistration, *EXPIRED[1:], registration=1)
+    assert answer.description == "an older session of its own left it"
+    assert answer.controller == at(ControllerStep.DeleteRegistration, *EXPIRED[1:], registration=1)
     answer = controller.delete_registration(answer.controller)
-    assert (answer.controller, answer.said) == (at(*EXPIRED[1:], registration=1), "deleted")
+    assert (answer.controller, answer.description) == (at(*EXPIRED[1:], registration=1), "deleted")
     assert controller.register_broker(answer.controller).controller == at(*EXPIRED[2:], registration=0)
 
 
 def test_what_an_older_session_left_may_be_gone_before_it_is_deleted(zookeeper: ZooKeeper) -> None:
     """NONODE is as good."""
-    answer = whole(zookeeper, ephemeral_owner_check=True).delete_registration(at(Do.DeleteRegistration, *EXPIRED[1:]))
-    assert (answer.controller, answer.said) == (at(*EXPIRED[1:]), "NONODE: it is gone already")
+    answer = whole(zookeeper, ephemeral_owner_check=True).delete_registration(
+        at(ControllerStep.DeleteRegistration, *EXPIRED[1:])
+    )
+    assert (answer.controller, answer.description) == (at(*EXPIRED[1:]), "NONODE: it is gone already")
 
 
 def test_without_the_check_a_broker_does_not_know_its_older_session(zookeeper: ZooKeeper) -> None:
@@ -466,8 +507,8 @@ def test_without_the_check_a_broker_does_not_know_its_older_session(zookeeper: Z
     left_by(zookeeper, 1)
     controller = whole(zookeeper)
     assert controller.register_broker(at(*EXPIRED[1:])).controller.registration is None
-    answer = controller.check_registration(at(Do.CheckRegistration, *EXPIRED[2:], registration=1))
-    assert (answer.controller, answer.said) == (at(registration=1), "another session's: the event is dropped")
+    answer = controller.check_registration(at(ControllerStep.CheckRegistration, *EXPIRED[2:], registration=1))
+    assert (answer.controller, answer.description) == (at(registration=1), "another session's: the event is dropped")
 
 
 @pytest.mark.parametrize("ephemeral_owner_check", [False, True])
@@ -475,8 +516,8 @@ def test_anothers_registration_fails_a_start(zookeeper: ZooKeeper, ephemeral_own
     """The process ends, and closes its session."""
     zookeeper.create(1, OWN, ephemeral=True)
     controller = whole(zookeeper, ephemeral_owner_check=ephemeral_owner_check)
-    answer = controller.check_registration(at(Do.CheckRegistration, *STARTUP[Threads.barrier][2:]))
-    assert (answer.controller, answer.said) == (ControllerProcess(), "another session's, the start fails")
+    answer = controller.check_registration(at(ControllerStep.CheckRegistration, *STARTUP[Threads.barrier][2:]))
+    assert (answer.controller, answer.description) == (ControllerProcess(), "another session's, the start fails")
     assert 0 not in zookeeper.state.sessions
 
 
@@ -486,11 +527,11 @@ def test_a_registration_made_by_hand_fails_a_start(zookeeper: ZooKeeper, release
     zookeeper.create(None, OWN)
     design = design_of(release)
     controller = OnePartitionController(design, zookeeper, 0)
-    registers: tuple[Do, ...] = STARTUP[Threads.barrier][1:]
+    registers: tuple[ControllerStep, ...] = STARTUP[Threads.barrier][1:]
     if design.threads is not Threads.barrier:
         registers = HANDLING[design.threads][HEALTHCHECK.event]
     answer = controller.register_broker(at(*registers))
-    assert answer == Answer(at(Do.CheckRegistration, *registers[1:]), "NODEEXISTS: whose is it?")
+    assert answer == Answer(at(ControllerStep.CheckRegistration, *registers[1:]), "NODEEXISTS: whose is it?")
     answer = controller.check_registration(answer.controller)
     assert answer == Answer(ControllerProcess(), "another session's, the start fails")
     assert 0 not in zookeeper.state.sessions
@@ -504,7 +545,7 @@ def test_anothers_registration_leaves_a_running_broker_idle(
     """It lives on in its session, unregistered."""
     zookeeper.create(1, OWN, ephemeral=True)
     controller = whole(zookeeper, ephemeral_owner_check=ephemeral_owner_check)
-    answer = controller.check_registration(at(Do.CheckRegistration, *EXPIRED[2:], registration=2))
+    answer = controller.check_registration(at(ControllerStep.CheckRegistration, *EXPIRED[2:], registration=2))
     assert answer.controller == at(registration=2)
     assert 0 in zookeeper.state.sessions
 
@@ -516,4 +557,4 @@ def test_until_1_0_a_broker_that_cannot_register_is_elected_all_the_same(zookeep
     zookeeper.connect(5)
     me = at(session=5, **heard(release, SESSION_EXPIRATION, SESSION_EXPIRE))
     me = settle(whole(zookeeper, release=release), me)
-    assert (me.started, zookeeper.get(None, OWN)[1].ephemeralOwner) == (True, 1)
+    assert (me.failover_done, zookeeper.get(None, OWN)[1].ephemeralOwner) == (True, 1)

@@ -9,7 +9,7 @@ import pytest
 from statemachines.controller.calls import Call, EventFailure
 from statemachines.controller.control_design import ControlDesign, control_design_of
 from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
-from statemachines.controller.state_change import Processed
+from statemachines.controller.state_change import EventDone
 from statemachines.messages.control_requests import LeaderAndIsrRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -81,7 +81,7 @@ def test_one_that_is_not_in_sync_is_not_elected(cluster: EventCluster) -> None:
 def test_without_the_node_the_watch_is_armed_and_that_is_all(cluster: EventCluster) -> None:
     """So that the next one is heard of."""
     queued = len(cluster.queue)
-    assert cluster.process("process_replica_leader_election") == Processed()
+    assert cluster.process("process_replica_leader_election") == EventDone()
     assert len(cluster.queue) == queued
 
 

@@ -11,7 +11,7 @@ import pytest
 from statemachines.controller.control_design import ControlDesign, control_design_of
 from statemachines.controller.kafka_zk_client import ZkBatch, ZkResponse, retry_requests_until_connected
 from statemachines.controller.replica_state_machine import ReplicaStateChange
-from statemachines.controller.state_change import FailedStateChange, Handled, StateChangeFailure
+from statemachines.controller.state_change import ChangeDone, FailedStateChange, StateChangeFailure
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
@@ -208,7 +208,7 @@ def test_until_1_0_what_cannot_be_read_keeps_its_isr() -> None:
     change = cluster.replicas.answered(change, responses)
     assert isinstance(change, ReplicaStateChange)
     assert change.due is ZkBatch.GetTopicConfigs
-    assert cluster.replicas.answered(change, [ZkResponse(Code.SESSIONEXPIRED)]) == Handled()
+    assert cluster.replicas.answered(change, [ZkResponse(Code.SESSIONEXPIRED)]) == ChangeDone()
     assert cluster.replica_state(T0, 1) is OnlineReplica
     assert cluster.causes() == [Code.SESSIONEXPIRED]
 
@@ -235,7 +235,7 @@ def test_a_partition_that_never_had_a_leader() -> None:
     cluster.shut_down(3)
     cluster.assign(T0, 1, 2)
     cluster.replicas_become(NewReplica, (T0, 1))
-    assert cluster.replicas.handle_state_changes([on(T0, 1)], OfflineReplica) == Handled()
+    assert cluster.replicas.handle_state_changes([on(T0, 1)], OfflineReplica) == ChangeDone()
     assert cluster.replica_state(T0, 1) is OfflineReplica
     assert cluster.metadata().keys() == {1, 2, 3}
     assert cluster.metadata()[3].partitionStates == ()
@@ -402,12 +402,12 @@ def test_until_1_0_that_it_stays_is_an_error(release: str, logged: list[StateCha
 def test_a_fence_that_fails_leaves_a_dirty_batch(cluster: Cluster) -> None:
     """StopReplica stays in it, nothing is sent, and each later change fails until it is cleared. [B21]"""
     handled = cluster.replicas_become(OfflineReplica, (T0, 2), (T0, 3), before={1: cluster.elect_another_controller})
-    assert handled == Handled(controller_moved=True)
+    assert handled == ChangeDone(controller_moved=True)
     assert cluster.sent == []
     assert cluster.known(T0)[:3] == (1, 0, (1, 2, 3))
     assert {cluster.replica_state(T0, broker) for broker in (2, 3)} == {OnlineReplica}
     assert list(cluster.batch.state.stop_replica) == [on(T0, 2)]
-    assert cluster.replicas_become(OnlineReplica, (T0, 1)) == Handled()
+    assert cluster.replicas_become(OnlineReplica, (T0, 1)) == ChangeDone()
     assert cluster.log == [FailedStateChange(None, None, OnlineReplica, StateChangeFailure.BatchNotEmpty)]
     cluster.batch.clear()
     cluster.replicas_become(OnlineReplica, (T0, 1))
@@ -500,7 +500,7 @@ def test_until_2_2_the_dead_stayed_in_the_isr() -> None:
     """And could not be deleted either, as far as the controller knew. [B25]"""
     cluster = Cluster(live=(1, 2), design=control_design_of("2.2"))
     cluster.lead(T0, 1, (1, 2, 3))
-    assert cluster.drive(cluster.replicas, cluster.replicas.startup()) == Handled()
+    assert cluster.drive(cluster.replicas, cluster.replicas.startup()) == ChangeDone()
     assert cluster.state(T0).isr == (1, 2, 3)
     assert cluster.replica_state(T0, 3) is ReplicaDeletionIneligible
 

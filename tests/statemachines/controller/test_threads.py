@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from statemachines.controller.agenda import Agenda, Do
+from statemachines.controller.agenda import Agenda, ControllerStep
 from statemachines.controller.threads import (
     BROKER_CHANGE,
     EVENTS,
@@ -14,7 +14,7 @@ from statemachines.controller.threads import (
     LISTENERS,
     MAYBE_RESIGN,
     NEW_SESSION,
-    TOLD,
+    WATCH_EVENTS,
     ControllerEvent,
     Queued,
     Threads,
@@ -37,7 +37,7 @@ def test_a_thread_may_have_to_handle_what_it_is_told_and_no_more(threads: Thread
 def test_listeners_handle_what_a_start_a_session_and_watches_tell(threads: Threads) -> None:
     """A start and a new session: `HEALTHCHECK` and `NEW_SESSION`."""
     assert {HEALTHCHECK, *NEW_SESSION} == {Queued(event) for event in LISTENERS}
-    assert set(TOLD[threads].values()) <= set(LISTENERS)
+    assert set(WATCH_EVENTS[threads].values()) <= set(LISTENERS)
 
 
 # What a watch tells.
@@ -46,16 +46,16 @@ def test_listeners_handle_what_a_start_a_session_and_watches_tell(threads: Threa
 @every_generation
 def test_whatever_a_watch_tells_there_is_something_to_handle(threads: Threads) -> None:
     """Total over the kinds of event."""
-    assert set(TOLD[threads]) == set(EventType)
+    assert set(WATCH_EVENTS[threads]) == set(EventType)
 
 
 @until_1_0
 def test_until_1_0_a_listener_is_told_which_node_and_not_how_it_changed(threads: Threads) -> None:
     """What it then reads decides: created, changed and deleted are one."""
-    assert {TOLD[threads][kind] for kind in EventType if kind is not EventType.NodeChildrenChanged} == {
+    assert {WATCH_EVENTS[threads][kind] for kind in EventType if kind is not EventType.NodeChildrenChanged} == {
         ControllerEvent.LeaderChangeListener
     }
-    assert TOLD[threads][EventType.NodeChildrenChanged] is ControllerEvent.BrokerChangeListener
+    assert WATCH_EVENTS[threads][EventType.NodeChildrenChanged] is ControllerEvent.BrokerChangeListener
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_until_1_0_a_listener_is_told_which_node_and_not_how_it_changed(threads:
 )
 def test_since_1_1_how_it_changed_decides(kind: EventType, event: ControllerEvent) -> None:
     """A deletion is a Reelect, and all else a ControllerChange. [ControllerChangeHandler]"""
-    assert TOLD[Threads.barrier][kind] is event
+    assert WATCH_EVENTS[Threads.barrier][kind] is event
 
 
 # What is done about it.
@@ -77,7 +77,7 @@ def test_since_1_1_how_it_changed_decides(kind: EventType, event: ControllerEven
 
 def handled(threads: Threads) -> set[ControllerEvent]:
     """What there may be to handle in a generation, as far as a watch or a new session has a part in it."""
-    told = set(TOLD[threads].values())
+    told = set(WATCH_EVENTS[threads].values())
     if threads is Threads.lock:
         return told.union(LISTENERS) - {ControllerEvent.Healthcheck}
     if threads is Threads.queue:
@@ -104,26 +104,42 @@ def test_no_row_is_of_another_generation(threads: Threads) -> None:
 @every_generation
 def test_every_event_is_of_some_generation(threads: Threads) -> None:
     """And a generation knows the name of each that it is told, by a watch or by the thread that is told first."""
-    known = {event for rows in HANDLING.values() for event in rows} | set(TOLD[threads].values())
+    known = {event for rows in HANDLING.values() for event in rows} | set(WATCH_EVENTS[threads].values())
     assert known | {ControllerEvent.ControllerChange, *LISTENERS} == set(ControllerEvent)
 
 
 @rows(
     "threads, event, row",
     [
-        (Threads.lock, ControllerEvent.LeaderChangeListener, (Do.WatchController, Do.MaybeResign, Do.Elect)),
-        (Threads.lock, ControllerEvent.SessionExpirationListener, (Do.GetControllerId, Do.Elect)),
-        (Threads.lock, ControllerEvent.SessionExpireListener, (Do.RegisterBroker,)),
-        (Threads.lock, ControllerEvent.Healthcheck, (Do.RegisterBroker, Do.Serve)),
-        (Threads.queue, ControllerEvent.SessionExpireListener, (Do.RegisterBroker,)),
-        (Threads.queue, ControllerEvent.Healthcheck, (Do.RegisterBroker, Do.Serve)),
-        (Threads.queue, ControllerEvent.Reelect, (Do.MaybeResign, Do.Elect)),
-        (Threads.barrier, ControllerEvent.ControllerChange, (Do.WatchController, Do.MaybeResign)),
-        (Threads.barrier, ControllerEvent.Reelect, (Do.WatchController, Do.MaybeResign, Do.Elect)),
+        (
+            Threads.lock,
+            ControllerEvent.LeaderChangeListener,
+            (ControllerStep.WatchController, ControllerStep.MaybeResign, ControllerStep.Elect),
+        ),
+        (
+            Threads.lock,
+            ControllerEvent.SessionExpirationListener,
+            (ControllerStep.GetControllerId, ControllerStep.Elect),
+        ),
+        (Threads.lock, ControllerEvent.SessionExpireListener, (ControllerStep.RegisterBroker,)),
+        (Threads.lock, ControllerEvent.Healthcheck, (ControllerStep.RegisterBroker, ControllerStep.Serve)),
+        (Threads.queue, ControllerEvent.SessionExpireListener, (ControllerStep.RegisterBroker,)),
+        (Threads.queue, ControllerEvent.Healthcheck, (ControllerStep.RegisterBroker, ControllerStep.Serve)),
+        (Threads.queue, ControllerEvent.Reelect, (ControllerStep.MaybeResign, ControllerStep.Elect)),
+        (
+            Threads.barrier,
+            ControllerEvent.ControllerChange,
+            (ControllerStep.WatchController, ControllerStep.MaybeResign),
+        ),
+        (
+            Threads.barrier,
+            ControllerEvent.Reelect,
+            (ControllerStep.WatchController, ControllerStep.MaybeResign, ControllerStep.Elect),
+        ),
     ],
 )
 def test_who_is_controller_is_asked_in_these_requests(
-    threads: Threads, event: ControllerEvent, row: tuple[Do, ...]
+    threads: Threads, event: ControllerEvent, row: tuple[ControllerStep, ...]
 ) -> None:
     """0.11 does not watch first: its ZkEventThread has, when it read."""
     assert HANDLING[threads][event] == row
@@ -139,20 +155,24 @@ def test_who_is_controller_is_asked_in_these_requests(
 )
 def test_a_broker_change_reads_who_is_alive_and_may_write(threads: Threads, event: ControllerEvent) -> None:
     """In every generation: in 0.11 too the list that the event carries is not gone by. [KAFKA-5502]"""
-    assert HANDLING[threads][event] == (Do.ReadBrokers, Do.ReadPartitionState, Do.UpdateLeaderAndIsr)
-    assert (Do.ReadBrokers, *LEADER_AND_ISR) == BROKER_CHANGE
+    assert HANDLING[threads][event] == (
+        ControllerStep.ReadBrokers,
+        ControllerStep.ReadPartitionState,
+        ControllerStep.UpdateLeaderAndIsr,
+    )
+    assert (ControllerStep.ReadBrokers, *LEADER_AND_ISR) == BROKER_CHANGE
 
 
 @every_generation
 def test_a_changed_isr_is_read_and_nothing_written(threads: Threads) -> None:
     """The leader has written it already."""
-    assert HANDLING[threads][ControllerEvent.IsrChangeNotification] == (Do.ReadStates,)
+    assert HANDLING[threads][ControllerEvent.IsrChangeNotification] == (ControllerStep.ReadStates,)
 
 
 @every_generation
 def test_a_broker_registers_when_it_is_told_to_until_1_0_only(threads: Threads) -> None:
     """Since then a new session is no event: its row stands with what a start does."""
-    registers = any(Do.RegisterBroker in row for row in HANDLING[threads].values())
+    registers = any(ControllerStep.RegisterBroker in row for row in HANDLING[threads].values())
     assert registers is (threads is not Threads.barrier)
 
 

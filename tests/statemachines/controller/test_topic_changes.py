@@ -6,7 +6,7 @@ import pytest
 
 from statemachines.controller.calls import EventFailure
 from statemachines.controller.control_design import ControlDesign, control_design_of
-from statemachines.controller.state_change import Processed
+from statemachines.controller.state_change import EventDone
 from statemachines.messages.control_requests import StopReplicaRequest, UpdateMetadataRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -62,7 +62,7 @@ def deleting(design: ControlDesign | None = None) -> EventCluster:
 def test_a_new_topic_has_leaders_and_replicas_are_told_as_new(cluster: EventCluster) -> None:
     """The first live replica leads, all live ones are in sync; all brokers are told of it."""
     cluster.create_topic("t", (1, 2), (2, 3))
-    assert cluster.process("process_topic_change") == Processed()
+    assert cluster.process("process_topic_change") == EventDone()
     assert [cluster.state(each)[:3] for each in (T0, T1)] == [(1, 0, (1, 2)), (2, 0, (2, 3))]
     assert cluster.story() == [
         "1 LeaderAndIsr t-0 led by 1 in 0, ISR 1+2, new",
@@ -227,7 +227,7 @@ def test_one_that_could_not_delete_makes_the_topic_wait() -> None:
 def test_an_answer_about_a_topic_that_stays_means_nothing(error: Errors) -> None:
     """Replicas are deleted by reassignments, too."""
     cluster = with_topic()
-    assert cluster.deleted(1, T0, error=error) == Processed()
+    assert cluster.deleted(1, T0, error=error) == EventDone()
     assert cluster.replica_state(T0, 1) is OnlineReplica
     assert (cluster.log, cluster.sent) == ([], [])
 
@@ -285,7 +285,7 @@ def test_a_topic_with_a_dead_replica_is_begun_and_waits() -> None:
 def test_a_topic_that_there_is_not_is_not_deleted(cluster: EventCluster) -> None:
     """What asks for it goes."""
     cluster.ask_to_delete("u")
-    assert cluster.process("process_topic_deletion") == Processed()
+    assert cluster.process("process_topic_deletion") == EventDone()
     assert not cluster.exists("/admin/delete_topics/u")
     assert cluster.context.state.topics_to_be_deleted == frozenset()
 

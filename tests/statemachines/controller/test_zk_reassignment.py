@@ -6,7 +6,7 @@ import pytest
 
 from statemachines.controller.calls import Call, EventFailed, EventFailure
 from statemachines.controller.control_design import control_design_of
-from statemachines.controller.state_change import Processed
+from statemachines.controller.state_change import EventDone
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import REASSIGN_PARTITIONS, topic_path
@@ -30,13 +30,13 @@ def cluster_of(release: str) -> EventCluster:
     return cluster
 
 
-def ask(cluster: EventCluster, *targets: tuple[TopicPartition, tuple[int, ...]]) -> Processed:
+def ask(cluster: EventCluster, *targets: tuple[TopicPartition, tuple[int, ...]]) -> EventDone:
     """The tool writes the node."""
     cluster.zookeeper.create(None, REASSIGN_PARTITIONS, targets)
     return cluster.process("process_zk_partition_reassignment")
 
 
-def caught_up(cluster: EventCluster, partition: TopicPartition, *isr: int) -> Processed:
+def caught_up(cluster: EventCluster, partition: TopicPartition, *isr: int) -> EventDone:
     """The leader has taken replicas into its ISR, and the controller hears of it."""
     cluster.leader_writes(partition, isr)
     cluster.forget()
@@ -54,7 +54,7 @@ def assigned(cluster: EventCluster, partition: TopicPartition = T0) -> tuple[int
 
 def test_it_begins_with_all_of_them(cluster: EventCluster) -> None:
     """All are told in the next epoch, none as new; then the new ones are, as such, in that before [KAFKA-9212]."""
-    assert ask(cluster, (T0, (3, 2))) == Processed()
+    assert ask(cluster, (T0, (3, 2))) == EventDone()
     assert assigned(cluster) == (3, 2, 1)
     assert cluster.state(T0)[:3] == (1, 1, (1, 2))
     everybody = "1+2+3+4+5 UpdateMetadata of 1+2+3+4+5; t-0 led by 1 in 0"

@@ -44,7 +44,7 @@ from statemachines.controller.partition_state_machine import (
 )
 from statemachines.controller.replica_state_machine import ReplicaStateChange, ReplicaStateMachine, ReplicaStep
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch
-from statemachines.controller.state_change import Handled
+from statemachines.controller.state_change import ChangeDone
 from statemachines.controller.zk_state_machine import PartitionUpdate
 from statemachines.messages.control_requests import (
     LeaderAndIsrPartitionState,
@@ -154,7 +154,7 @@ class OnePartition(Specification[Controlled]):
             Znodes(CONTROLLER_EPOCH, data=(1,)),
             Znodes(PATH, data=state, version=integers(0, self.writes)),
         )
-        return ZooKeeperPart(sessions=self.domain_of(SessionId), znodes=znodes, inbox=0, expiries=False)
+        return ZooKeeperPart(sessions=self.domain_of(SessionId), znodes=znodes, max_events=0, expiries=False)
 
     def context(self, s: Controlled) -> ControllerContext:
         """What the controller knows, over this state."""
@@ -203,7 +203,7 @@ class OnePartition(Specification[Controlled]):
         offline = self.context(s).partitions_with_offline_leader()
         require(s.idle and offline)
         machine, _ = self.machines(s)
-        assert machine.handle_state_changes(offline, OfflinePartition) == Handled()
+        assert machine.handle_state_changes(offline, OfflinePartition) == ChangeDone()
         self.follow(s, machine.trigger_online_partition_state_change(), None)
 
     @action

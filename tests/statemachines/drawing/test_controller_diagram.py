@@ -12,44 +12,48 @@ from xml.etree import ElementTree
 
 import pytest
 
-from spec.life import moves
-from statemachines.controller.agenda import IDLE, STOPPED, Agenda, Do
+from spec.controller_life import transitions
+from statemachines.controller.agenda import IDLE, STOPPED, Agenda, ControllerStep
 from statemachines.drawing import controller_diagram
-from statemachines.drawing.controller_diagram import FORMATS, At, Move, Picture, mermaid, svg
+from statemachines.drawing.controller_diagram import FORMATS, At, Picture, Transition, mermaid, svg
 from tests.generations import each_generation
 
 SVG = "{http://www.w3.org/2000/svg}"
 
-_IDLE, _ELECT, _WATCH = At(IDLE), At(Agenda((Do.Elect,))), At(Agenda((Do.WatchController, Do.Elect)))
+_IDLE, _ELECT, _WATCH = (
+    At(IDLE),
+    At(Agenda((ControllerStep.Elect,))),
+    At(Agenda((ControllerStep.WatchController, ControllerStep.Elect))),
+)
 FEW = (
-    Move(At(STOPPED), "the process is started", _WATCH),
-    Move(_WATCH, "it is there", _ELECT),
-    Move(_WATCH, "it is not there", _ELECT),
-    Move(_IDLE, "nothing to do", _IDLE),
-    Move(_ELECT, "it is another broker", _IDLE),
+    Transition(At(STOPPED), "the process is started", _WATCH),
+    Transition(_WATCH, "it is there", _ELECT),
+    Transition(_WATCH, "it is not there", _ELECT),
+    Transition(_IDLE, "nothing to do", _IDLE),
+    Transition(_ELECT, "it is another broker", _IDLE),
 )
 
 
 @cache
 def picture(release: str) -> Picture:
     """What is drawn of all moves of a release."""
-    return controller_diagram.picture_of(release, moves(release))
+    return controller_diagram.picture_of(release, transitions(release))
 
 
-def said_of(shown: Picture, move: Move) -> list[str]:
+def said_of(shown: Picture, move: Transition) -> list[str]:
     """What the arrows say that may show a move: of an event also what has happened then."""
-    return [words for arrow in shown.arrows for words in arrow.said if words.startswith(move.said)]
+    return [words for arrow in shown.arrows for words in arrow.label if words.startswith(move.label)]
 
 
 @each_generation
 def test_every_move_is_shown(release: str) -> None:
     """But for an event that changes nothing."""
     shown = picture(release)
-    for move in moves(release):
-        changes = move.source != move.target or move.source.doing != IDLE or move.source.beside
-        if changes and move.said:
-            plain = move.said.removesuffix(": it resigns")
-            assert said_of(shown, move._replace(said=plain)), move
+    for move in transitions(release):
+        changes = move.source != move.target or move.source.agenda != IDLE or move.source.is_zk_event_thread
+        if changes and move.label:
+            plain = move.label.removesuffix(": it resigns")
+            assert said_of(shown, move._replace(label=plain)), move
     ends = {each.name for each in shown.boxes} | set(shown.frames)
     assert {name for arrow in shown.arrows for name in (arrow.source, arrow.target)} <= ends
 
@@ -60,7 +64,7 @@ def test_every_request_is_a_box_of_its_own(release: str) -> None:
     shown = picture(release)
     names = [each.name for each in shown.boxes]
     assert len(names) == len(set(names))
-    found = moves(release)
+    found = transitions(release)
     places = {at for move in found for at in (move.source, move.target)}
     assert len(places) == len([each for each in shown.boxes if each.name != "any"])
 
@@ -94,13 +98,13 @@ def test_rows_have_kafkas_names(release: str, frames: str) -> None:
 
 def test_what_holds_everywhere_is_one_arrow() -> None:
     """Whatever the request, a session that has ended leads to one place."""
-    lost = [arrow for arrow in picture("3.9").arrows if "SESSIONEXPIRED: it resigns" in arrow.said]
+    lost = [arrow for arrow in picture("3.9").arrows if "SESSIONEXPIRED: it resigns" in arrow.label]
     assert [(arrow.source, arrow.target) for arrow in lost] == [("any", "RegisterBrokerAndReelect_Connect")]
 
 
 def test_what_elect_catches_has_an_arrow_for_each_request() -> None:
     """Not for the write of a state: what fails there moves no controller."""
-    fails = [arrow for arrow in picture("3.9").arrows if "another error" in arrow.said]
+    fails = [arrow for arrow in picture("3.9").arrows if "another error" in arrow.label]
     assert {arrow.target for arrow in fails} == {"triggerControllerMove_MoveController"}
     assert [arrow.source.removeprefix("onControllerFailover_") for arrow in fails] == [
         "ReadBrokers",
@@ -122,7 +126,7 @@ def test_formats_show_the_same(release: str) -> None:
     words = " ".join("".join(text.itertext()) for text in image.iter(f"{SVG}text"))
     assert all(f"{each.words} {each.title}".strip() in words for each in shown.boxes)
     assert all(frame in words for frame in shown.frames)
-    assert all(" ".join(said.split()) in words for arrow in shown.arrows for said in arrow.said)
+    assert all(" ".join(said.split()) in words for arrow in shown.arrows for said in arrow.label)
 
 
 @each_generation
@@ -169,7 +173,7 @@ def test_only_what_is_handed_in_is_drawn() -> None:
         "WatchController",
         "Elect",
     ]
-    assert [(arrow.source, arrow.target, arrow.said) for arrow in shown.arrows] == [
+    assert [(arrow.source, arrow.target, arrow.label) for arrow in shown.arrows] == [
         ("Stopped", "Startup_WatchController", ("the process is started",)),
         ("Startup_WatchController", "elect_Elect", ("it is not there", "it is there")),
         ("elect_Elect", "NotController", ("it is another broker",)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from spec.by_release import since
 from spec.checking import Replay, Result, check, simulate
 from spec.language import (
     Partial,
@@ -30,7 +31,6 @@ from spec.language import (
     variable,
     view,
 )
-from spec.releases import since
 from tests.spec.toys import TOYS
 
 

@@ -11,7 +11,7 @@ from statemachines.controller.event_processor import event_processor
 from statemachines.controller.partition_state_machine import OFFLINE, PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch
-from statemachines.controller.state_change import FailedStateChange, Handled, StateChangeFailure
+from statemachines.controller.state_change import ChangeDone, FailedStateChange, StateChangeFailure
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.tables.partition import NonExistentPartition, OnlinePartition
@@ -48,9 +48,9 @@ def context() -> ControllerContext:
 def go_online(partitions: PartitionStateMachine, replicas: ReplicaStateMachine) -> None:
     """What does not exist is to be online at once; nothing is returned of it, as in Kafka."""
     partitions.context.put_partition_state(PARTITION, NonExistentPartition)
-    assert partitions.handle_state_changes([PARTITION], OnlinePartition, OFFLINE) == Handled()
+    assert partitions.handle_state_changes([PARTITION], OnlinePartition, OFFLINE) == ChangeDone()
     replicas.context.put_replica_state(REPLICA, NonExistentReplica)
-    assert replicas.handle_state_changes([REPLICA], OnlineReplica) == Handled()
+    assert replicas.handle_state_changes([REPLICA], OnlineReplica) == ChangeDone()
 
 
 def test_a_controller_logs_an_illegal_change(context: ControllerContext, caplog: pytest.LogCaptureFixture) -> None:

@@ -99,7 +99,7 @@ final class Cluster {
         switch (action) {
             case "operator_deletes_controller" -> delete(Znodes.CONTROLLER);
             case "expire" -> expire(step);
-            case "delete_at_last" -> deleteAtLast(Json.field(step, "path").asText());
+            case "delete_outliving_ephemerals" -> deleteAtLast(Json.field(step, "path").asText());
             case "deliver_request" -> deliverRequest(Json.field(step, "epoch").asInt());
             case "client_creates", "client_sets", "client_deletes" -> clientAsks(action, step);
             default -> perform(action, brokerOf(step), step);
@@ -119,7 +119,7 @@ final class Cluster {
             case "fail", "fail_to_elect" -> broker.fail();
             case "lose_connection" -> broker.loseConnection(Json.field(step, "heard").asBoolean());
             case "reconnect" -> broker.reconnect();
-            case "announce_isr" -> notifications.tell(broker);
+            case "notify_isr_change" -> notifications.tell(broker);
             case "fail_authentication" -> broker.failAuthentication();
             default -> request(broker, nameOf(action), step);
         }

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from spec.life import moves, moves_with
-from spec.releases import RELEASES
+from spec.by_release import RELEASES
+from spec.controller_life import transitions, transitions_with
 from spec.systems.controller import ControllerLife
-from statemachines.controller.agenda import IDLE, STOPPED, Agenda, Do
-from statemachines.controller.design import STARTUP, Threads, agendas, design_of, listening
+from statemachines.controller.agenda import IDLE, STOPPED, Agenda, ControllerStep
+from statemachines.controller.controller_process import Answer, ControllerProcess
+from statemachines.controller.design import STARTUP, Threads, agendas, design_of, listener_agendas
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.process import Answer, ControllerProcess
 from statemachines.controller.threads import HANDLING, MAYBE_RESIGN, ControllerEvent
-from statemachines.drawing.controller_diagram import At, Move
+from statemachines.drawing.controller_diagram import At, Transition
 from tests.generations import each_generation
 from tests.rows import rows
 
@@ -23,10 +23,10 @@ MOVES = {"0.10.1": 95, "0.10.2": 99, "1.0": 83, "2.0": 95, "3.0.0": 110, "3.9": 
 """How many there are. In 3.0.0 a client may begin anew, with the office or without. [KAFKA-13461]"""
 
 NEVER: dict[str, set[Agenda]] = {
-    "0.10.2": {MAYBE_RESIGN, Agenda((Do.Serve,))},
-    "1.0": {MAYBE_RESIGN, Agenda((Do.Serve,))},
+    "0.10.2": {MAYBE_RESIGN, Agenda((ControllerStep.Serve,))},
+    "1.0": {MAYBE_RESIGN, Agenda((ControllerStep.Serve,))},
     "2.0": set(),
-    "3.9": {Agenda((Do.DeleteRegistration, *STARTUP[Threads.barrier][1:]))},
+    "3.9": {Agenda((ControllerStep.DeleteRegistration, *STARTUP[Threads.barrier][1:]))},
 }
 """Agendas that a domain has room for, and no thread ever has: what the step before passes over, and other designs'.
 
@@ -34,9 +34,9 @@ A broker deletes what an older session of its own left, which a process that sta
 """
 
 
-def places(found: Iterable[Move]) -> set[Agenda]:
+def places(found: Iterable[Transition]) -> set[Agenda]:
     """All agendas that these moves lead from or to."""
-    return {at.doing for move in found for at in (move.source, move.target)}
+    return {at.agenda for move in found for at in (move.source, move.target)}
 
 
 @rows("release", RELEASES)
@@ -48,54 +48,54 @@ def test_a_design_is_that_of_the_system(release: str) -> None:
 
 @each_generation
 def test_there_are_so_many_moves(release: str) -> None:
-    assert len(moves(release)) == MOVES[release]
+    assert len(transitions(release)) == MOVES[release]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", MOVES)
 def test_further_on_there_are_no_others(release: str) -> None:
     """So the bounds are wide: nearly twice as many states show nothing new. (In 1.0 four times as many show one.)"""
-    assert len(moves(release)) == MOVES[release]
-    assert moves_with(ControllerLife.releases[release], states=1_500_000) == moves(release)
+    assert len(transitions(release)) == MOVES[release]
+    assert transitions_with(ControllerLife.releases[release], states=1_500_000) == transitions(release)
 
 
 @each_generation
 def test_every_agenda_is_reached(release: str) -> None:
     """All that a thread can be about to do, but for what none ever is, and nothing else."""
     its = design_of(release)
-    possible = {*agendas(its), *listening(its)}
-    assert possible - places(moves(release)) == {Agenda((Do.Started,))} | NEVER[release]
-    assert places(moves(release)) <= possible
+    possible = {*agendas(its), *listener_agendas(its)}
+    assert possible - places(transitions(release)) == {Agenda((ControllerStep.Started,))} | NEVER[release]
+    assert places(transitions(release)) <= possible
 
 
 @each_generation
 def test_every_way_leads_on(release: str) -> None:
     """No thread stays where it is: some answer to each request leads elsewhere, and waiting ends with an event."""
-    found = moves(release)
+    found = transitions(release)
     for at in {move.source for move in found} | {move.target for move in found}:
-        assert any(move.source == at and (move.target != at or at.beside) for move in found), at
+        assert any(move.source == at and (move.target != at or at.is_zk_event_thread) for move in found), at
 
 
 def test_what_is_known_of_the_newest() -> None:
     """The moves that make the bugs are among them: B22 takes office without a failover, B24 leaves it at that."""
     its = design_of("3.9")
-    found = moves("3.9")
+    found = transitions("3.9")
     idle, controller = At(IDLE), At(IDLE, active=True)
-    election = Agenda((Do.ReadEpoch, Do.RegisterController, *its.failover))
+    election = Agenda((ControllerStep.ReadEpoch, ControllerStep.RegisterController, *its.failover))
     ending = At(Agenda(its.failover[4:]))
     for move in (
-        Move(At(Agenda((Do.Elect,))), "it is this broker", controller),
-        Move(At(Agenda((Do.Elect,))), "it is another broker", idle),
-        Move(At(Agenda((Do.Elect,))), "there is none: it stands for election", At(election)),
-        Move(At(Agenda((Do.MoveController,))), "it is another broker: it leaves it at that", idle),
-        Move(At(Agenda(its.failover[1:])), "cached; UpdateMetadata is sent; the leader is alive", ending),
-        Move(ending, "the failover is done", controller),
-        Move(ending, "BADVERSION of the epoch: ControllerMoved", At(MAYBE_RESIGN)),
-        Move(At(STOPPED), "the process is started", At(STARTUP[Threads.barrier])),
-        Move(
+        Transition(At(Agenda((ControllerStep.Elect,))), "it is this broker", controller),
+        Transition(At(Agenda((ControllerStep.Elect,))), "it is another broker", idle),
+        Transition(At(Agenda((ControllerStep.Elect,))), "there is none: it stands for election", At(election)),
+        Transition(At(Agenda((ControllerStep.MoveController,))), "it is another broker: it leaves it at that", idle),
+        Transition(At(Agenda(its.failover[1:])), "cached; UpdateMetadata is sent; the leader is alive", ending),
+        Transition(ending, "the failover is done", controller),
+        Transition(ending, "BADVERSION of the epoch: ControllerMoved", At(MAYBE_RESIGN)),
+        Transition(At(STOPPED), "the process is started", At(STARTUP[Threads.barrier])),
+        Transition(
             controller,
             "Expire: its session has ended",
-            At(Agenda((Do.Connect, Do.RegisterBroker, *MAYBE_RESIGN, Do.Elect))),
+            At(Agenda((ControllerStep.Connect, ControllerStep.RegisterBroker, *MAYBE_RESIGN, ControllerStep.Elect))),
         ),
     ):
         assert move in found
@@ -104,16 +104,22 @@ def test_what_is_known_of_the_newest() -> None:
 @pytest.mark.long
 def test_a_thread_beside_has_moves_of_its_own() -> None:
     """In 1.0 ZkEventThread registers the broker, while the controller's thread waits or works."""
-    beside = [move for move in moves("1.0") if move.source.beside]
-    assert {do for move in beside for do in move.source.doing} == {Do.RegisterBroker, Do.CheckRegistration, Do.Serve}
-    assert all(move.target.beside or move.target.doing == STOPPED for move in beside)
-    assert not [move for release in ("0.10.2", "2.0") for move in moves(release) if move.source.beside]
+    beside = [move for move in transitions("1.0") if move.source.is_zk_event_thread]
+    assert {do for move in beside for do in move.source.agenda} == {
+        ControllerStep.RegisterBroker,
+        ControllerStep.CheckRegistration,
+        ControllerStep.Serve,
+    }
+    assert all(move.target.is_zk_event_thread or move.target.agenda == STOPPED for move in beside)
+    assert not [
+        move for release in ("0.10.2", "2.0") for move in transitions(release) if move.source.is_zk_event_thread
+    ]
 
 
 @each_generation
 def test_no_number_is_left_in_what_is_said(release: str) -> None:
     """A broker is this one or another, whatever its id."""
-    assert not [move for move in moves(release) if any(letter.isdigit() for letter in move.said)]
+    assert not [move for move in transitions(release) if any(letter.isdigit() for letter in move.label)]
 
 
 @pytest.mark.parametrize(
@@ -131,14 +137,14 @@ def test_no_number_is_left_in_what_is_said(release: str) -> None:
 )
 def test_another_design_has_other_moves(release: str, changed: dict[str, Any]) -> None:
     """What a release has or has not is seen."""
-    assert set(moves_with({**ControllerLife.releases[release], **changed})) != set(moves(release))
+    assert set(transitions_with({**ControllerLife.releases[release], **changed})) != set(transitions(release))
 
 
 def test_another_table_has_other_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row that is changed changes what leads to what."""
-    before = set(moves("3.9"))
+    before = set(transitions("3.9"))
     monkeypatch.setitem(HANDLING[Threads.barrier], ControllerEvent.Reelect, MAYBE_RESIGN)
-    assert set(moves_with({})) != before
+    assert set(transitions_with({})) != before
 
 
 @pytest.mark.long
@@ -146,11 +152,11 @@ def test_another_step_has_other_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step that is changed changes what leads to what, and nothing else."""
 
     def whoever_it_is(self: OnePartitionController, me: ControllerProcess) -> Answer:
-        return Answer(me.to(Do.DeleteController), "whoever it is")
+        return Answer(me.with_steps(ControllerStep.DeleteController), "whoever it is")
 
-    before = set(moves("3.9"))
+    before = set(transitions("3.9"))
     monkeypatch.setattr(OnePartitionController, "move_controller", whoever_it_is)
-    after, move = set(moves_with({})), At(Agenda((Do.MoveController,)))
-    assert {each.said for each in after - before} == {"whoever it is"}
+    after, move = set(transitions_with({})), At(Agenda((ControllerStep.MoveController,)))
+    assert {each.label for each in after - before} == {"whoever it is"}
     assert before - after
     assert all(each.source == move for each in before - after)

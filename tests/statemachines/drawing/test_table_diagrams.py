@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from pygraphviz import AGraph
 
-from statemachines.drawing.diagrams import DIAGRAMS, FORMATS, dot, mermaid, svg
+from statemachines.drawing.table_diagrams import DIAGRAMS, FORMATS, dot, mermaid, svg
 from statemachines.releases import Release
 from statemachines.tables.replica import REPLICA
 from statemachines.tables.table import Row, Table, TableState

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
-from statemachines.controller.agenda import IDLE, REGISTERS, STOPPED, Agenda, Do
-from statemachines.controller.design import PATHS_READ, Design, agendas, listening
+from statemachines.controller.agenda import IDLE, REGISTERS, STOPPED, Agenda, ControllerStep
+from statemachines.controller.design import PATHS_READ, Design, agendas, listener_agendas
 from statemachines.controller.threads import ControllerEvent, Queued, Threads
 from statemachines.zookeeper.tree import SessionId, ZkPath, ZkVersion
 
@@ -23,8 +23,8 @@ __all__ = [
     "LiveBroker",
     "OnePartitionContext",
     "of_thread",
-    "unused",
-    "values_of",
+    "unused_fields",
+    "process_values",
 ]
 
 
@@ -47,16 +47,16 @@ class OnePartitionContext(NamedTuple):
     """The controller epoch: as read, until its increment is answered, see `ControllerProcess.acts`."""
     epoch_zk_version: ZkVersion = 0
     """The version of /controller_epoch that goes with it: what fences its writes."""
-    live: frozenset[Any] = frozenset()
+    live_brokers: frozenset[Any] = frozenset()
     """The brokers that it takes for alive, by the names of their nodes; since 2.2 `LiveBroker`s."""
-    cached: ZkVersion | None = None
+    partition_state_version: ZkVersion | None = None
     """The version at which it knows the partition's state."""
 
 
 class ControllerProcess(NamedTuple):
     """The KafkaController of one broker. Of a broker that is not active, most is put back to where it begins."""
 
-    doing: Agenda = STOPPED
+    agenda: Agenda = STOPPED
     session: SessionId | None = None
     """The ZooKeeper session that it believes it has; the servers may have ended it."""
     active: bool = False
@@ -67,7 +67,7 @@ class ControllerProcess(NamedTuple):
     """The version at which it read the partition's state, until its write is answered."""
     queue: tuple[Queued, ...] = ()
     """What it has been told, oldest first; it handles it when it is idle."""
-    listening: Agenda = IDLE
+    listener_agenda: Agenda = IDLE
     """What ZkEventThread is about to do, where that is another thread. [0.11, 1.0]"""
     posted: tuple[Queued, ...] = ()
     """What ZkEventThread has been told, and has not put into the queue yet."""
@@ -75,11 +75,11 @@ class ControllerProcess(NamedTuple):
     """The session in which it last registered. [currentZooKeeperSessionId, 2.2]"""
     broker_epoch: BrokerEpoch = 0
     """The zxid that created its registration, which its requests carry. [2.2]"""
-    listens: bool = False
+    handlers_registered: bool = False
     """Its handlers of a controller are registered; what others hear of is dropped."""
-    started: bool = False
+    failover_done: bool = False
     """The failover of its term is done."""
-    found: frozenset[Any] = frozenset()
+    brokers_read: frozenset[Any] = frozenset()
     """The brokers that a BrokerChange has read, until its context has them all; empty if it has. [2.2]"""
 
     @property
@@ -88,43 +88,43 @@ class ControllerProcess(NamedTuple):
         return self.context.epoch
 
     @property
-    def acts(self) -> bool:
+    def acts_as_controller(self) -> bool:
         """Whether it acts as controller under its epoch: its increment has been answered.
 
         In 0.10 it may do so without taking itself for the controller, as long as it has its channels.
         """
-        if self.epoch == 0 or Do.IncrementEpoch in self.doing:
+        if self.epoch == 0 or ControllerStep.IncrementEpoch in self.agenda:
             return False
-        return self.active or (self.context.cached is not None and not self.in_elect)
+        return self.active or (self.context.partition_state_version is not None and not self.in_elect)
 
     @property
     def is_running(self) -> bool:
         """Whether its process is up, or coming up."""
-        return self.doing != STOPPED
+        return self.agenda != STOPPED
 
-    def about_to(self, do: Do) -> bool:
+    def about_to(self, do: ControllerStep) -> bool:
         """Whether this is what it does next."""
-        return len(self.doing) > 0 and self.doing[0] is do
+        return len(self.agenda) > 0 and self.agenda[0] is do
 
-    def on(self) -> "ControllerProcess":
+    def next_step(self) -> "ControllerProcess":
         """It goes on with what is left to do."""
-        return self._replace(doing=Agenda(self.doing[1:]))
+        return self._replace(agenda=Agenda(self.agenda[1:]))
 
-    def to(self, *doing: Do) -> "ControllerProcess":
+    def with_steps(self, *doing: ControllerStep) -> "ControllerProcess":
         """It turns to this instead of what was left to do."""
-        return self._replace(doing=Agenda(doing))
+        return self._replace(agenda=Agenda(doing))
 
-    def knows(self, **changes: Any) -> "ControllerProcess":
+    def with_context(self, **changes: Any) -> "ControllerProcess":
         """From now on it knows this, in these fields of its context."""
         return self._replace(context=self.context._replace(**changes))
 
     def resigned(self) -> "ControllerProcess":
         """onControllerResignation: all that it knew as controller is gone."""
         return ControllerProcess(
-            self.doing,
+            self.agenda,
             self.session,
             queue=self.queue,
-            listening=self.listening,
+            listener_agenda=self.listener_agenda,
             posted=self.posted,
             registration=self.registration,
             broker_epoch=self.broker_epoch,
@@ -135,31 +135,33 @@ class ControllerProcess(NamedTuple):
 
         Of that the epoch goes here, since it is read again before it is used.
         """
-        return self._replace(active=False, state_version=0).knows(epoch=0, epoch_zk_version=0)
+        return self._replace(active=False, state_version=0).with_context(epoch=0, epoch_zk_version=0)
 
-    def beside(self) -> "ControllerProcess":
+    def as_zk_event_thread(self) -> "ControllerProcess":
         """As ZkEventThread sees it: what the one thread is about to do is what the other is."""
-        return self._replace(doing=self.listening, listening=self.doing)
+        return self._replace(agenda=self.listener_agenda, listener_agenda=self.agenda)
 
     @property
-    def hears_of_isr(self) -> bool:
+    def takes_isr_notification(self) -> bool:
         """Whether a leader's notification would be an event: it listens, and none waits in its queue."""
-        return self.listens and all(each.event is not ControllerEvent.IsrChangeNotification for each in self.queue)
+        return self.handlers_registered and all(
+            each.event is not ControllerEvent.IsrChangeNotification for each in self.queue
+        )
 
     @property
-    def at_rest(self) -> bool:
+    def is_idle(self) -> bool:
         """Neither of its threads is about to do anything, and nothing waits for them."""
-        return self.doing == IDLE and self.listening == IDLE and not self.queue and not self.posted
+        return self.agenda == IDLE and self.listener_agenda == IDLE and not self.queue and not self.posted
 
     @property
-    def will_read(self) -> frozenset[ZkPath]:
+    def paths_to_read(self) -> frozenset[ZkPath]:
         """What it reads, and watches again, when it handles what waits."""
         return frozenset(path for each in (*self.queue, *self.posted) for path in PATHS_READ.get(each.event, ()))
 
     @property
     def in_elect(self) -> bool:
         """It is in its election or its failover, and an error there moves the controller."""
-        return len(self.doing) > 0 and self.doing[-1] is Do.Started
+        return len(self.agenda) > 0 and self.agenda[-1] is ControllerStep.Started
 
     @property
     def in_failover(self) -> bool:
@@ -169,7 +171,12 @@ class ControllerProcess(NamedTuple):
     @property
     def has_context(self) -> bool:
         """Whether anything is left of a term as controller."""
-        return self.listens or self.started or bool(self.context.live) or self.context.cached is not None
+        return (
+            self.handlers_registered
+            or self.failover_done
+            or bool(self.context.live_brokers)
+            or self.context.partition_state_version is not None
+        )
 
 
 class Failover(NamedTuple):
@@ -183,45 +190,48 @@ class Answer(NamedTuple):
     """What a request came to."""
 
     controller: ControllerProcess
-    said: str
+    description: str
     """What ZooKeeper answered, and what Kafka makes of it."""
     failover: Failover | None = None
     """That has its epoch, and goes on."""
-    sends: bool = False
+    sends_requests: bool = False
     """Requests with its epoch go out to the brokers: UpdateMetadata, LeaderAndIsr."""
 
 
-def of_thread(design: Design, do: Do, me: ControllerProcess) -> ControllerProcess:
+def of_thread(design: Design, do: ControllerStep, me: ControllerProcess) -> ControllerProcess:
     """What the thread knows that makes this request: in 0.11 and 1.0, ZkEventThread registers the broker."""
-    return me.beside() if design.threads is Threads.queue and do in REGISTERS else me
+    return me.as_zk_event_thread() if design.threads is Threads.queue and do in REGISTERS else me
 
 
-def values_of(design: Design, told: Collection[ControllerEvent]) -> Mapping[Any, Collection[Any]]:
+def process_values(design: Design, events: Collection[ControllerEvent]) -> Mapping[Any, Collection[Any]]:
     """What stands in those fields of a process, its context and what waits there that follow from its design.
 
     Args:
         design: that of its release.
-        told: what it may be told.
+        events: what it may have to handle.
     """
     of_told = {} if design.threads is Threads.queue else {Queued.controller: (None,)}
-    needless = set(unused(design))
+    needless = set(unused_fields(design))
     stays = {
         getattr(record, name): (begins,)
         for record in (ControllerProcess, OnePartitionContext)
         for name, begins in record._field_defaults.items()
         if name in needless
     }
-    threads = {ControllerProcess.doing: agendas(design, told), ControllerProcess.listening: listening(design)}
-    return {**threads, Queued.event: told, **of_told, **stays}
+    threads = {
+        ControllerProcess.agenda: agendas(design, events),
+        ControllerProcess.listener_agenda: listener_agendas(design),
+    }
+    return {**threads, Queued.event: events, **of_told, **stays}
 
 
-def unused(design: Design) -> Iterator[str]:
+def unused_fields(design: Design) -> Iterator[str]:
     """The fields of a process, and of its context, that stay as they begin: nothing in this design needs them."""
     if design.threads is not Threads.queue:
-        yield from ("listening", "posted")
+        yield from ("listener_agenda", "posted")
     if not design.ephemeral_owner_check:
         yield "registration"
     if not design.broker_epoch:
-        yield from ("broker_epoch", "found")
-    if Do.ReadBrokers not in design.failover:
-        yield from ("listens", "started", "live", "cached")
+        yield from ("broker_epoch", "brokers_read")
+    if ControllerStep.ReadBrokers not in design.failover:
+        yield from ("handlers_registered", "failover_done", "live_brokers", "partition_state_version")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from spec.language import Look
-from spec.parts.controllers_shown import belief, controllers_drawn, intent
-from statemachines.controller.agenda import Do
-from statemachines.controller.process import ControllerProcess
+from spec.parts.controller_views import belief, draw_controllers, intent
+from statemachines.controller.agenda import ControllerStep
+from statemachines.controller.controller_process import ControllerProcess
 from tests.rows import rows
 from tests.statemachines.controllers import at
 
@@ -16,7 +16,11 @@ from tests.statemachines.controllers import at
     "known, named, said",
     [
         ({}, 1, "does not take itself for controller"),
-        ({"epoch": 1, "cached": 0}, 1, "does not take itself for controller, but acts as one under epoch 1"),
+        (
+            {"epoch": 1, "partition_state_version": 0},
+            1,
+            "does not take itself for controller, but acts as one under epoch 1",
+        ),
         ({"active": True}, 0, "takes itself for controller, without an epoch yet"),
         ({"active": True, "epoch": 2}, 0, "is controller, under epoch 2"),
         ({"active": True, "epoch": 1}, 0, "takes itself for controller, under epoch 1, which is over"),
@@ -38,21 +42,29 @@ def test_a_broker_that_is_not_running_believes_nothing() -> None:
 @rows(
     "do, known, said",
     [
-        (Do.Elect, {}, ""),
-        (Do.CreateController, {}, "create /controller"),
-        (Do.RegisterController, {"epoch": 2}, "create /controller and increment the epoch from 2"),
-        (Do.IncrementEpoch, {"epoch": 1}, "increment the epoch from 1, not knowing that the epoch is 2 by now"),
-        (Do.UpdateLeaderAndIsr, {"epoch": 2, "state_version": 3}, "write the partition's state under epoch 2"),
+        (ControllerStep.Elect, {}, ""),
+        (ControllerStep.CreateController, {}, "create /controller"),
+        (ControllerStep.RegisterController, {"epoch": 2}, "create /controller and increment the epoch from 2"),
         (
-            Do.UpdateLeaderAndIsr,
+            ControllerStep.IncrementEpoch,
+            {"epoch": 1},
+            "increment the epoch from 1, not knowing that the epoch is 2 by now",
+        ),
+        (
+            ControllerStep.UpdateLeaderAndIsr,
+            {"epoch": 2, "state_version": 3},
+            "write the partition's state under epoch 2",
+        ),
+        (
+            ControllerStep.UpdateLeaderAndIsr,
             {"epoch": 2, "state_version": 1},
             "write the partition's state under epoch 2, not knowing that it has been written since",
         ),
-        (Do.DeleteController, {}, "delete /controller, which names broker 1"),
+        (ControllerStep.DeleteController, {}, "delete /controller, which names broker 1"),
     ],
 )
 def test_what_a_broker_is_about_to_write_is_set_against_what_it_does_not_know(
-    do: Do, known: dict[str, Any], said: str
+    do: ControllerStep, known: dict[str, Any], said: str
 ) -> None:
     """The epoch is 2, the partition's state was written three times, and /controller names broker 1."""
     assert intent(0, at(do, **known), 1, 2, 3) == (f"broker 0 is about to {said}" if said else "")
@@ -61,5 +73,5 @@ def test_what_a_broker_is_about_to_write_is_set_against_what_it_does_not_know(
 def test_a_controller_whose_epoch_is_over_is_drawn_as_what_must_not_be() -> None:
     """Beside the one that counts, and one that is not running."""
     brokers = {0: at(active=True, epoch=1), 1: at(active=True, epoch=2), 2: ControllerProcess()}
-    old, new, gone = (tuple(row) for row in controllers_drawn(brokers, 2).rows)
+    old, new, gone = (tuple(row) for row in draw_controllers(brokers, 2).rows)
     assert (old[1].look, new[1].look, gone[0].look, gone[1]) == (Look.wrong, Look.strong, Look.gone, "")

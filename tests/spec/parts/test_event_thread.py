@@ -10,9 +10,9 @@ import pytest
 from spec.checking import check
 from spec.checking.local import LocalEngine
 from spec.language import SpecificationError
-from spec.parts.controller_calls import EventThreadPart, in_order
+from spec.parts.event_thread import EventThreadPart, in_order
 from spec.systems.partitions import Partitions
-from statemachines.controller.calls import Call, Frame, InCase, StackFrames, call_of
+from statemachines.controller.calls import Call, Frame, RunsAfter, StackFrames, call_of
 from statemachines.controller.event_processor import ControllerEventProcessor as Controller
 from statemachines.controller.zk_client import ControllerZkClient
 from statemachines.messages.topic_partition import TopicPartition
@@ -40,7 +40,7 @@ def test_tuples_in_order() -> None:
     [
         pytest.param(Frame(Controller.try_topic_deletion), [()], id="none"),
         pytest.param(Frame(Controller._answer_controlled_shutdown), [(0,), (1,)], id="a type that has a size"),
-        pytest.param(Frame(Controller._brokers_go), [((),), ((0,),), ((1,),), ((0, 1),)], id="Sequence"),
+        pytest.param(Frame(Controller._fail_brokers), [((),), ((0,),), ((1,),), ((0, 1),)], id="Sequence"),
         pytest.param(Frame(Controller._resume_deletions_on_new_brokers), [((),), (("t",),)], id="Iterable"),
         pytest.param(
             Frame(Controller._stop_replicas, {"broker": (1,)}),
@@ -64,8 +64,8 @@ def test_arguments_follow_from_how_a_method_is_annotated(
 
 def test_a_call_that_takes_an_answer(thread: EventThreadPart) -> None:
     """What is answered is none of the arguments that are left."""
-    frame = Frame(Controller._controlled_shutdown_failed, takes_answer=True, made=InCase.CaughtFailure)
-    assert list(thread.calls_of(frame)) == [Call("_controlled_shutdown_failed", (), InCase.CaughtFailure)]
+    frame = Frame(Controller._controlled_shutdown_failed, takes_answer=True, runs_after=RunsAfter.CaughtFailure)
+    assert list(thread.calls_of(frame)) == [Call("_controlled_shutdown_failed", (), RunsAfter.CaughtFailure)]
 
 
 def test_a_call_may_be_an_argument(thread: EventThreadPart) -> None:
@@ -77,14 +77,14 @@ def test_a_call_may_be_an_argument(thread: EventThreadPart) -> None:
 
 def test_what_is_narrowed_must_be_there(thread: EventThreadPart) -> None:
     """A name that is no argument's is told."""
-    with pytest.raises(SpecificationError, match="_brokers_go has no argument broker"):
-        thread.calls_of(Frame(Controller._brokers_go, {"broker": (0,)}))
+    with pytest.raises(SpecificationError, match="_fail_brokers has no argument broker"):
+        thread.calls_of(Frame(Controller._fail_brokers, {"broker": (0,)}))
 
 
 def test_a_system_narrows_what_a_frame_leaves_open(thread: EventThreadPart) -> None:
     """By its method, wherever it stands."""
-    narrow = replace(thread, narrowed={Controller._brokers_go: {"brokers": ((1,),)}})
-    assert list(narrow.calls_of(Frame(Controller._brokers_go))) == [call_of(Controller._brokers_go, (1,))]
+    narrow = replace(thread, narrowed_arguments={Controller._fail_brokers: {"brokers": ((1,),)}})
+    assert list(narrow.calls_of(Frame(Controller._fail_brokers))) == [call_of(Controller._fail_brokers, (1,))]
 
 
 @pytest.mark.parametrize("of", [each for each in Controller.__mro__ if "STACK_FRAMES" in vars(each)])
@@ -104,10 +104,10 @@ def test_the_end_of_a_stack_may_be_left(thread: EventThreadPart) -> None:
     first, second, last = (
         Frame(Controller.try_topic_deletion),
         Frame(Controller.resume_deletions),
-        Frame(Controller._brokers_go),
+        Frame(Controller._fail_brokers),
     )
-    stacks = replace(thread, stack_frames=((first, last), (second, last))).stacks
-    go = [Call("_brokers_go", (brokers,)) for brokers in ((), (0,), (1,), (0, 1))]
+    stacks = replace(thread, stack_frames=((first, last), (second, last))).following_stacks
+    go = [Call("_fail_brokers", (brokers,)) for brokers in ((), (0,), (1,), (0, 1))]
     rows: list[tuple[Call, ...]] = [()]
     rows += [(Call("try_topic_deletion"), each) for each in go]
     rows += [(each,) for each in go]

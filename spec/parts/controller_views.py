@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 from election.ids import BrokerId, ControllerEpoch
 from spec.language import Grid, Look, Queue, Tag
-from statemachines.controller.agenda import Do
-from statemachines.controller.process import ControllerProcess
+from statemachines.controller.agenda import ControllerStep
+from statemachines.controller.controller_process import ControllerProcess
 from statemachines.zookeeper.tree import ZkVersion
 
-__all__ = ["belief", "controllers_drawn", "intent"]
+__all__ = ["belief", "draw_controllers", "intent"]
 
 
-def is_over(me: ControllerProcess, epoch: ControllerEpoch) -> bool:
+def is_superseded(me: ControllerProcess, epoch: ControllerEpoch) -> bool:
     """Whether it acts as controller though another one was elected since, under the epoch that is in ZooKeeper."""
-    return me.acts and me.epoch < epoch
+    return me.acts_as_controller and me.epoch < epoch
 
 
 def belief(broker: BrokerId, me: ControllerProcess, named: BrokerId | None, epoch: ControllerEpoch) -> str:
@@ -30,12 +30,17 @@ def belief(broker: BrokerId, me: ControllerProcess, named: BrokerId | None, epoc
     if not me.is_running:
         return f"broker {broker} is not running"
     if not me.active:
-        but = f", but acts as one under epoch {me.epoch}" if me.acts else ""
+        but = f", but acts as one under epoch {me.epoch}" if me.acts_as_controller else ""
         return f"broker {broker} does not take itself for controller{but}"
-    over = is_over(me, epoch)
-    under = f"under epoch {me.epoch}{', which is over' if over else ''}" if me.acts else "without an epoch yet"
+    over = is_superseded(me, epoch)
+    under = (
+        f"under epoch {me.epoch}{', which is over' if over else ''}"
+        if me.acts_as_controller
+        else "without an epoch yet"
+    )
     if named == broker:
-        return f"broker {broker} {'is' if me.acts and not over else 'takes itself for'} controller, {under}"
+        acts = me.acts_as_controller and not over
+        return f"broker {broker} {'is' if acts else 'takes itself for'} controller, {under}"
     beside = "" if named is None or over else f" beside broker {named}"
     return f"broker {broker} still takes itself for controller{beside}, {under}"
 
@@ -57,16 +62,16 @@ def intent(
     another = "" if named in (None, broker) else f", which names broker {named}"
     increment = f"increment the epoch from {me.epoch}{but}"
     does = {
-        Do.CreateController: "create /controller",
-        Do.RegisterController: f"create /controller and {increment}",
-        Do.IncrementEpoch: increment,
-        Do.UpdateLeaderAndIsr: f"write the partition's state under epoch {me.epoch}{but or later}",
-        Do.DeleteController: f"delete /controller{another}",
+        ControllerStep.CreateController: "create /controller",
+        ControllerStep.RegisterController: f"create /controller and {increment}",
+        ControllerStep.IncrementEpoch: increment,
+        ControllerStep.UpdateLeaderAndIsr: f"write the partition's state under epoch {me.epoch}{but or later}",
+        ControllerStep.DeleteController: f"delete /controller{another}",
     }
-    return "".join(f"broker {broker} is about to {does[do]}" for do in me.doing[:1] if do in does)
+    return "".join(f"broker {broker} is about to {does[do]}" for do in me.agenda[:1] if do in does)
 
 
-def controllers_drawn(controllers: Mapping[BrokerId, ControllerProcess], epoch: ControllerEpoch) -> Grid:
+def draw_controllers(controllers: Mapping[BrokerId, ControllerProcess], epoch: ControllerEpoch) -> Grid:
     """What each broker takes itself for, what it is about to ask ZooKeeper, and the events that wait for it.
 
     Args:
@@ -80,7 +85,7 @@ def controllers_drawn(controllers: Mapping[BrokerId, ControllerProcess], epoch: 
                 Tag(f"broker {broker}", Look.plain if me.is_running else Look.gone),
                 _office(me, epoch),
                 me.epoch or "",
-                Queue(Tag(do, note=do.value) for do in me.doing),
+                Queue(Tag(do, note=do.value) for do in me.agenda),
                 Queue([*me.queue, *(Tag(each, Look.faint, "not in its queue yet") for each in me.posted)]),
             )
             for broker, me in sorted(controllers.items())
@@ -89,8 +94,8 @@ def controllers_drawn(controllers: Mapping[BrokerId, ControllerProcess], epoch: 
 
 
 def _office(me: ControllerProcess, epoch: ControllerEpoch) -> Tag | str:
-    if is_over(me, epoch):
+    if is_superseded(me, epoch):
         return Tag("controller", Look.wrong, "its epoch is over")
-    if me.acts:
+    if me.acts_as_controller:
         return Tag("controller", Look.strong)
     return Tag("controller", Look.faint, "it has no epoch yet") if me.active else ""

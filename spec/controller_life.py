@@ -18,23 +18,23 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from spec.by_release import RELEASES, valuation
 from spec.checking.check import silent
 from spec.checking.exploration import OnProgress
 from spec.checking.graph.abstraction import Abstraction, Edge, edges
 from spec.language import Step
-from spec.releases import RELEASES, valuation
 from spec.systems.controller import ControllerLife
 from statemachines.controller.agenda import IDLE, METHODS, REGISTERS, STOPPED, Agenda
-from statemachines.controller.design import NO_BROKER, Threads, agendas, listening
-from statemachines.controller.process import ControllerProcess
-from statemachines.drawing.controller_diagram import At, Move
+from statemachines.controller.controller_process import ControllerProcess
+from statemachines.controller.design import NO_BROKER, Threads, agendas, listener_agendas
+from statemachines.drawing.controller_diagram import At, Transition
 
-HAPPENS: Final = (
+CAUSES: Final = (
     "crashes",
     "expiries",
-    "operator",
+    "operator_deletes",
     "lost_replies",
-    "failures",
+    "request_failures",
     "isr_changes",
     "ephemeral_outlives_session",
 )
@@ -47,44 +47,44 @@ def bounds(brokers: int, *happens: str, times: int = 1, sessions: int = 1) -> di
     Disconnections and what becomes of requests to brokers are left out: no thread moves by them.
     """
     return {
-        **{each: each in happens for each in HAPPENS},
+        **{each: each in happens for each in CAUSES},
         "brokers": brokers,
         "sessions_per_broker": sessions,
         "elections": times,
-        "updates": times,
-        "waiting": 5,
+        "state_writes": times,
+        "max_queued_events": 5,
         "disconnections": False,
-        "receives": False,
+        "receiving_broker": False,
     }
 
 
-_ALONE: Final = bounds(1, *HAPPENS, sessions=2)
-_COMING_AND_GOING: Final = bounds(2, "crashes", "expiries", "failures")
+_ALONE: Final = bounds(1, *CAUSES, sessions=2)
+_COMING_AND_GOING: Final = bounds(2, "crashes", "expiries", "request_failures")
 BOUNDS: Final[Mapping[Threads, tuple[Mapping[str, Any], ...]]] = {
     Threads.lock: (
         _ALONE,
         _COMING_AND_GOING,
-        bounds(2, "operator", times=2),
-        bounds(2, "failures", times=2),
+        bounds(2, "operator_deletes", times=2),
+        bounds(2, "request_failures", times=2),
     ),
     Threads.queue: (
         _ALONE,
         _COMING_AND_GOING,
-        bounds(2, "operator"),
-        bounds(1, "crashes", "operator", "lost_replies", "failures", "isr_changes", times=2),
+        bounds(2, "operator_deletes"),
+        bounds(1, "crashes", "operator_deletes", "lost_replies", "request_failures", "isr_changes", times=2),
     ),
     Threads.barrier: (
         _ALONE,
         _COMING_AND_GOING,
-        bounds(2, "operator", "lost_replies", times=2),
-        bounds(2, "operator", "failures", times=2),
+        bounds(2, "operator_deletes", "lost_replies", times=2),
+        bounds(2, "operator_deletes", "request_failures", times=2),
     ),
 }
 """What is explored of each generation, breadth first."""
 STATES: Final = 800_000
 """As many are explored under each of them, and the level to its end."""
 
-SAID: Final = {
+SHORT_ANSWERS: Final = {
     "start": "the process is started",
     "connect": "it has a session",
     "learn_of_expiry": "Expire: its session has ended",
@@ -95,40 +95,40 @@ SAID: Final = {
 BESIDE: Final = {"listen", *(METHODS[do] for do in REGISTERS)}
 """The actions of ZkEventThread, where that is another thread than the controller's."""
 
-_known: dict[str, tuple[Move, ...]] = {}
+_known: dict[str, tuple[Transition, ...]] = {}
 
 
-def moves(release: str, on_progress: OnProgress = silent) -> tuple[Move, ...]:
+def transitions(release: str, on_progress: OnProgress = silent) -> tuple[Transition, ...]:
     """Every move of a release's controller. It takes a second or two, once.
 
     Raises:
         UsageError: there is no such release.
     """
     if release not in _known:
-        _known[release] = moves_with(valuation(ControllerLife.releases, release), on_progress=on_progress)
+        _known[release] = transitions_with(valuation(ControllerLife.releases, release), on_progress=on_progress)
     return _known[release]
 
 
-def moves_with(
+def transitions_with(
     switches: Mapping[str, Any], states: int = STATES, on_progress: OnProgress = silent
-) -> tuple[Move, ...]:
+) -> tuple[Transition, ...]:
     """Every move of a controller that differs from the newest release's in these switches, agenda by agenda."""
     switches = {**ControllerLife.releases[RELEASES[-1]], **switches}
-    threads, found, agendas_met = ControllerLife(**switches).design.threads, set[Move](), dict[Agenda, None]()
+    threads, found, agendas_met = ControllerLife(**switches).design.threads, set[Transition](), dict[Agenda, None]()
     for constants in BOUNDS[threads]:
         system = ControllerLife(**{**switches, **constants})
-        agendas_met |= dict.fromkeys((*agendas(system.design), *listening(system.design)))
+        agendas_met |= dict.fromkeys((*agendas(system.design), *listener_agendas(system.design)))
         found |= {
-            _move(edge)
+            _transition(edge)
             for edge in edges(system, _place_of(threads), max_states=states, on_progress=on_progress)
             if edge.source != edge.target or edge.said
         }
     order = {agenda: number for number, agenda in enumerate(agendas_met)}
 
     def place(at: At) -> tuple[int, bool, bool]:
-        return order[at.doing], at.active, at.beside
+        return order[at.agenda], at.active, at.is_zk_event_thread
 
-    return tuple(sorted(found, key=lambda move: (place(move.source), place(move.target), move.said)))
+    return tuple(sorted(found, key=lambda move: (place(move.source), place(move.target), move.label)))
 
 
 def _place_of(threads: Threads) -> Abstraction:
@@ -142,18 +142,18 @@ def _place_of(threads: Threads) -> Abstraction:
         if not me.is_running:
             return At(STOPPED)
         if threads is Threads.queue and step.action in BESIDE:
-            return At(me.listening, beside=True)
-        return At(me.doing, active=bool(me.doing == IDLE and me.active))
+            return At(me.listener_agenda, is_zk_event_thread=True)
+        return At(me.agenda, active=bool(me.agenda == IDLE and me.active))
 
     return place
 
 
-def _move(edge: Edge) -> Move:
+def _transition(edge: Edge) -> Transition:
     parameters = dict(edge.parameters)
-    said = SAID.get(edge.action) or _general(" ".join(edge.said), parameters["broker"])
+    said = SHORT_ANSWERS.get(edge.action) or _general(" ".join(edge.said), parameters["broker"])
     if parameters.get("leader") == "alive":
         said += "; the leader is alive"
-    return Move(edge.source, said, edge.target)
+    return Transition(edge.source, said, edge.target)
 
 
 def _general(said: str, broker: int) -> str:

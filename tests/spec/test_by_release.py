@@ -4,8 +4,8 @@ import pytest
 
 from spec.atlas.catalogue import describe
 from spec.atlas.loading import specification, system_named
+from spec.by_release import RELEASES, ByRelease, distinct, release_named
 from spec.language.errors import UsageError
-from spec.releases import RELEASES, ByRelease, distinct, release_named
 from statemachines.releases import Release, line_of
 
 
@@ -36,7 +36,7 @@ def test_an_exact_release_is_called_so_where_it_is_otherwise() -> None:
 @pytest.mark.parametrize(
     ("system", "switch", "before", "after"),
     [
-        ("controller", "reinit_only_if_dead", "3.0.0", "3.0.1"),
+        ("controller", "reinit_only_if_expired", "3.0.0", "3.0.1"),
         ("control-requests", "stop_at_same_epoch", "3.4.0", "3.4.1"),
         ("control-requests", "newer_broker_epoch", "2.5.0", "2.5.1"),
     ],

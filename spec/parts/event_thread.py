@@ -1,6 +1,6 @@
 """The event that a controller processes, as a part: the variables in which what is left of it is kept.
 
-What is left of an event is a value, `Processing`: what is awaited, and a stack of calls (decision 0024). The part
+What is left of an event is a value, `EventWaiting`: what is awaited, and a stack of calls (decision 0024). The part
 says how large it is. Each part of a controller says which stacks may be left of its events, as rows of `Frame`s, and
 a system puts them together (`stack_frames_of`). A frame is of a method; of a row that may be left its end may be,
 too. A call stands for itself. The arguments that a call of a frame may have follow from how the parameters of its
@@ -48,11 +48,11 @@ from spec.language import (
 )
 from spec.language.sizes import types_in
 from statemachines.controller.alter_partition import AlteringPartitions
-from statemachines.controller.calls import Await, Call, Calls, Frame, Processing, StackFrames
+from statemachines.controller.calls import Await, Call, Calls, EventWaiting, Frame, StackFrames
 from statemachines.controller.event_driver import EventDriver
 from statemachines.controller.partition_state_machine import PartitionStateChange
 from statemachines.controller.replica_state_machine import ReplicaStateChange
-from statemachines.controller.state_change import Handled
+from statemachines.controller.state_change import ChangeDone
 
 __all__ = ["EventThread", "EventThreadPart", "WaitingChange", "in_order", "stack_frames_of"]
 
@@ -78,23 +78,23 @@ def in_order(values: Iterable[Any]) -> Domain[tuple[Any, ...]]:
 class EventThread(State):
     """The event that a controller processes [ControllerEventThread]; of one that has nothing to do, nothing."""
 
-    electing: PartitionStateChange | None = variable(
+    partition_change: PartitionStateChange | None = variable(
         "A change of partitions that waits for ZooKeeper.", of=lambda self: optional(self.partition_change_domain)
     )
-    removing: ReplicaStateChange | None = variable(
+    replica_change: ReplicaStateChange | None = variable(
         "A change of replicas that waits for ZooKeeper.", of=lambda self: optional(self.replica_change_domain)
     )
-    altering: AlteringPartitions | None = variable(
+    isr_change: AlteringPartitions | None = variable(
         "A leader's request to change an ISR that waits for ZooKeeper.", of=lambda self: self.isr_change_or_none
     )
-    over: Handled | None = variable("A change that is over, and more is to be done.")
-    then: Call | None = variable("The call that takes what the change comes to.", of=lambda self: self.following)
-    calls: Calls = variable("What is made after it.", of=lambda self: self.stacks)
+    change_done: ChangeDone | None = variable("A change that is over, and more is to be done.")
+    next_call: Call | None = variable("The call that takes what the change comes to.", of=lambda self: self.following)
+    calls: Calls = variable("What is made after it.", of=lambda self: self.following_stacks)
 
     @property
     def waiting(self) -> WaitingChange | None:
         """What waits for ZooKeeper."""
-        return self.electing or self.removing or self.altering
+        return self.partition_change or self.replica_change or self.isr_change
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class EventThreadPart(Part[EventThread]):
     resume_frames: Collection[Frame | Call]
     stack_frames: Collection[tuple[Frame | Call, ...]]
     isr_change_domain: Domain[AlteringPartitions] | None = None
-    narrowed: Mapping[Callable[..., Any], Mapping[str, Size]] = field(default_factory=dict)
+    narrowed_arguments: Mapping[Callable[..., Any], Mapping[str, Size]] = field(default_factory=dict)
 
     def sizes(self) -> Mapping[Any, Size]:
         """As in the system."""
@@ -125,53 +125,53 @@ class EventThreadPart(Part[EventThread]):
 
     # What is left.
 
-    def processing(self, s: EventThread) -> Processing | None:
+    def event_waiting(self, s: EventThread) -> EventWaiting | None:
         """What is left of the event; None: there is none."""
-        what = s.waiting or s.over
-        return None if what is None else Processing(Await(what, s.then), s.calls)
+        what = s.waiting or s.change_done
+        return None if what is None else EventWaiting(Await(what, s.next_call), s.calls)
 
     def wait(self, s: EventThread, change: WaitingChange) -> None:
         """A change goes on, and waits again."""
         match change:
             case PartitionStateChange():
-                s.electing = change
+                s.partition_change = change
             case ReplicaStateChange():
-                s.removing = change
+                s.replica_change = change
             case AlteringPartitions():
-                s.altering = change
+                s.isr_change = change
 
-    def leave(self, s: EventThread, left: Processing | None) -> None:
+    def leave(self, s: EventThread, left: EventWaiting | None) -> None:
         """So much is left of the event; what a change came to, as far as a call takes it."""
-        assert left is None or not left.moves
+        assert left is None or not left.must_reelect
         what = None if left is None else left.awaits.what
         electing = what if isinstance(what, PartitionStateChange) else None
         removing = what if isinstance(what, ReplicaStateChange) else None
         altering = what if isinstance(what, AlteringPartitions) else None
         over = None
-        if left is not None and isinstance(what, Handled):
-            over = Handled() if left.awaits.then is None else what
-        if electing is not None or s.electing is not None:
-            s.electing = electing
-        if removing is not None or s.removing is not None:
-            s.removing = removing
-        if altering is not None or s.altering is not None:
-            s.altering = altering
-        if over is not None or s.over is not None:
-            s.over = over
+        if left is not None and isinstance(what, ChangeDone):
+            over = ChangeDone() if left.awaits.then is None else what
+        if electing is not None or s.partition_change is not None:
+            s.partition_change = electing
+        if removing is not None or s.replica_change is not None:
+            s.replica_change = removing
+        if altering is not None or s.isr_change is not None:
+            s.isr_change = altering
+        if over is not None or s.change_done is not None:
+            s.change_done = over
         then, calls = (None, ()) if left is None else (left.awaits.then, left.calls)
-        if then != s.then:
-            s.then = then
+        if then != s.next_call:
+            s.next_call = then
         if calls != s.calls:
             s.calls = calls
 
     @picture
     def event(self, s: EventThread) -> Queue:
         """What is left of the event that the controller processes: what it waits for, then the calls that follow."""
-        left = self.processing(s)
+        left = self.event_waiting(s)
         if left is None:
             return Queue(())
         change = left.awaits.what
-        if isinstance(change, Handled):
+        if isinstance(change, ChangeDone):
             waits = Tag("goes on", Look.faint, "a change of states is over")
         else:
             waits = Tag(change.due, Look.strong, f"it waits for ZooKeeper to {change.due.value}")
@@ -192,7 +192,7 @@ class EventThreadPart(Part[EventThread]):
         return optional(either(*map(self.calls_of, self.resume_frames)))
 
     @property
-    def stacks(self) -> Domain[tuple[Call, ...]]:
+    def following_stacks(self) -> Domain[tuple[Call, ...]]:
         """Every stack of calls that may be left; a change that goes on needs to know no more than whether one is."""
         calls: dict[tuple[Frame | Call, ...], None] = {}
         frames: list[tuple[Frame | Call, ...]] = []
@@ -215,7 +215,7 @@ class EventThreadPart(Part[EventThread]):
         _, *parameters = signature(frame.method).parameters.values()
         if frame.takes_answer:
             del parameters[0]
-        name, narrowed = frame.method.__name__, {**frame.arguments, **self.narrowed.get(frame.method, {})}
+        name, narrowed = frame.method.__name__, {**frame.arguments, **self.narrowed_arguments.get(frame.method, {})}
         unknown = narrowed.keys() - {parameter.name for parameter in parameters}
         if unknown:
             raise SpecificationError(f"{name} has no argument {', '.join(sorted(unknown))}")
@@ -227,7 +227,7 @@ class EventThreadPart(Part[EventThread]):
                 if parameter.default is Parameter.empty or parameter.name in narrowed
             )
         )
-        return record(Call, method=(name,), arguments=arguments, made=(frame.made,))
+        return record(Call, method=(name,), arguments=arguments, runs_after=(frame.runs_after,))
 
     def argument(self, type_: Any, narrowed: Size | Frame | None) -> Size:
         """How large an argument is."""
