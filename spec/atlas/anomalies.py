@@ -147,19 +147,19 @@ class Outcome:
         row = self.anomaly
         if self.as_recorded:
             return "As recorded: " + "; ".join(f"{row.recorded(side)}, with {row.setting(side)}" for side in SIDES)
-        told = [("Not as recorded", self.differing), ("Undecided", self.undecided)]
+        sides = [("Not as recorded", self.differing), ("Undecided", self.undecided)]
         return "\n".join(
             f"{what}, with {row.setting(side)}. Recorded: {row.recorded(side)}; found: {result.headline}"
-            for what, results in told
+            for what, results in sides
             for side, result in results.items()
         )
 
     def to_json(self) -> dict[str, Any]:
         """The one object that `anomalies ID --json` prints."""
-        told = {"anomaly": self.anomaly.to_json(), "as_recorded": self.as_recorded}
+        row = {"anomaly": self.anomaly.to_json(), "as_recorded": self.as_recorded}
         for side in SIDES:
-            told[side] = self.results[side].to_json() if side in self.results else None
-        return told
+            row[side] = self.results[side].to_json() if side in self.results else None
+        return row
 
 
 def known_in(result: BaseResult) -> tuple[KnownViolation, ...]:

@@ -67,8 +67,8 @@ class WaitingRequests:
         """
         match request:
             case LeaderAndIsrRequest(partitionStates=states):
-                told = tuple(each._replace(controllerEpoch=0, isNew=False) for each in states)
-                return request._replace(partitionStates=told, liveLeaders=())
+                reduced = tuple(each._replace(controllerEpoch=0, isNew=False) for each in states)
+                return request._replace(partitionStates=reduced, liveLeaders=())
             case UpdateMetadataRequest(partitionStates=known):
                 return request._replace(partitionStates=tuple(map(self.kept_metadata, known)))
             case StopReplicaRequest():

@@ -249,9 +249,9 @@ class ZooKeeperPart(Part[Ensemble]):
 
     def deletion_orders(self, owned: Iterable[ZkPath]) -> list[tuple[ZkPath, ...]]:
         """The orders in which ephemerals can go, as far as a watch tells of them: those first of which none does."""
-        told = sorted(path for path in owned if self.deletion_watches[path])
-        untold = [path for path in owned if path not in told]
-        return [(*untold, *order) for order in permutations(told)]
+        watched = sorted(path for path in owned if self.deletion_watches[path])
+        untold = [path for path in owned if path not in watched]
+        return [(*untold, *order) for order in permutations(watched)]
 
     # What clients ask, and what the servers do.
 

@@ -28,14 +28,14 @@ def draw_znodes(
 
 
 def _held(node: Node, sessions: Collection[SessionId], has_version: bool) -> Tags | str:
-    told = [] if node.data is None else [node.data]
+    tags = [] if node.data is None else [node.data]
     if has_version and node.version:
-        told.append(Tag(f"version {node.version}", Look.faint))
+        tags.append(Tag(f"version {node.version}", Look.faint))
     if node.owner in sessions:
-        told.append(Tag(f"of {node.owner}", Look.faint, "ephemeral: it ends with its session"))
+        tags.append(Tag(f"of {node.owner}", Look.faint, "ephemeral: it ends with its session"))
     elif node.owner is not None:
-        told.append(Tag(f"of {node.owner}", Look.wrong, "its session has ended"))
-    return Tags(told) if told else ""
+        tags.append(Tag(f"of {node.owner}", Look.wrong, "its session has ended"))
+    return Tags(tags) if tags else ""
 
 
 def draw_sessions(

@@ -194,11 +194,11 @@ class _Story:
     def do(self, replay: Replay, number: int, text: str, said: str | None) -> TraceStep:
         """Do a step."""
         self.require_all_claimed(replay)
-        told = replay.do(written(text, replay.model))
+        taken = replay.do(written(text, replay.model))
         self.last, self.unsaid = number, {name for name, first in replay.broken.items() if first == replay.number}
-        if said not in (None, "; ".join(told.said)):
-            raise TranscriptContradicted(f"the step says {'; '.join(told.said) or 'nothing'}, and not {said}")
-        return told
+        if said not in (None, "; ".join(taken.said)):
+            raise TranscriptContradicted(f"the step says {'; '.join(taken.said) or 'nothing'}, and not {said}")
+        return taken
 
     def claim(self, replay: Replay, word: str, names: list[str]) -> None:
         """What broke just now, or nowhere so far."""
@@ -220,8 +220,8 @@ class _Story:
     def require_all_claimed(self, replay: Replay) -> None:
         """Everything that the last step broke was named."""
         if self.unsaid:
-            told = [replay.trace(name) for name in sorted(self.unsaid)]
-            why = "; ".join(f"{each.broken}: {each.failing or each.sentence}" for each in told)
+            traces = [replay.trace(name) for name in sorted(self.unsaid)]
+            why = "; ".join(f"{each.broken}: {each.failing or each.sentence}" for each in traces)
             raise TranscriptContradicted(f"this breaks what is not named below: {why}", self.last)
 
     def end(self) -> None:

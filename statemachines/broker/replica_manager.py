@@ -219,10 +219,24 @@ class ReplicaManager:
             )
         handling = _Handling(failures, {})
         try:
-            handling.errors.update((each, self._leader_and_isr_error(each, told)) for each, told in states.items())
-            accepted = {each: told for each, told in states.items() if handling.errors[each] is Errors.NONE}
-            leading = {partition: told for partition, told in accepted.items() if told.leader == self.broker}
-            following = {partition: told for partition, told in accepted.items() if told.leader != self.broker}
+            handling.errors.update(
+                (each, self._leader_and_isr_error(each, partition_state)) for each, partition_state in states.items()
+            )
+            accepted = {
+                each: partition_state
+                for each, partition_state in states.items()
+                if handling.errors[each] is Errors.NONE
+            }
+            leading = {
+                partition: partition_state
+                for partition, partition_state in accepted.items()
+                if partition_state.leader == self.broker
+            }
+            following = {
+                partition: partition_state
+                for partition, partition_state in accepted.items()
+                if partition_state.leader != self.broker
+            }
             leaders = self._make_leaders(leading, handling)
             followers = self._make_followers(following, handling)
         except _CutShort as cut_short:
@@ -255,9 +269,9 @@ class ReplicaManager:
         if not self._is_current_controller(request):
             return StopReplicaResponse(Errors.STALE_CONTROLLER_EPOCH)
         handling = _Handling(failures, {})
-        for partition, told in states.items():
-            delete = request.deletePartitions or told.deletePartition
-            handling.errors[partition] = self._may_stop(partition, told, delete)
+        for partition, partition_state in states.items():
+            delete = request.deletePartitions or partition_state.deletePartition
+            handling.errors[partition] = self._may_stop(partition, partition_state, delete)
             if handling.errors[partition] is Errors.NONE:
                 self._stop(partition, delete, handling)
             elif delete and self.design.delete_future_replica:
@@ -355,12 +369,12 @@ class ReplicaManager:
         for partition in states:
             self.state.fetchers.pop(partition, None)
         made = []
-        for partition, told in states.items():
+        for partition, partition_state in states.items():
             hosted = self.state.all_partitions[partition]
-            if self._is_ahead(hosted, told):
+            if self._is_ahead(hosted, partition_state):
                 continue
-            failure = self._create_log(partition, told.isNew, handling)
-            new = hosted.make_leader(told, self.broker, has_log=failure is None)
+            failure = self._create_log(partition, partition_state.isNew, handling)
+            new = hosted.make_leader(partition_state, self.broker, has_log=failure is None)
             if self._become(partition, new, failure, handling) and not hosted.is_led_by(self.broker):
                 made.append(partition)
         return tuple(made)
@@ -369,26 +383,26 @@ class ReplicaManager:
         self, states: Mapping[TopicPartition, LeaderAndIsrPartitionState], handling: _Handling
     ) -> tuple[TopicPartition, ...]:
         made = []
-        for partition, told in states.items():
+        for partition, partition_state in states.items():
             hosted = self.state.all_partitions[partition]
-            if not self.metadata_cache.has_alive_broker(told.leader):
-                failure = self._create_log(partition, told.isNew, handling)
+            if not self.metadata_cache.has_alive_broker(partition_state.leader):
+                failure = self._create_log(partition, partition_state.isNew, handling)
                 if failure is LogFailure.ConfigNotRead:
                     raise _CutShort(Errors.UNKNOWN_SERVER_ERROR)
                 self._become(partition, hosted.with_log(), failure, handling)
                 continue
-            if self._is_ahead(hosted, told):
+            if self._is_ahead(hosted, partition_state):
                 continue
-            failure = self._create_log(partition, told.isNew, handling)
-            new = hosted.make_follower(told, failure is None, self.design.epoch_after_log)
-            if self._become(partition, new, failure, handling) and self._begins_anew(hosted, told):
+            failure = self._create_log(partition, partition_state.isNew, handling)
+            new = hosted.make_follower(partition_state, failure is None, self.design.epoch_after_log)
+            if self._become(partition, new, failure, handling) and self._begins_anew(hosted, partition_state):
                 made.append(partition)
         for partition in made:
             if self.is_shutting_down():
                 self.state.fetchers.pop(partition, None)
             else:
-                told = states[partition]
-                self.state.fetchers[partition] = Fetching(told.leader, told.leaderEpoch)
+                partition_state = states[partition]
+                self.state.fetchers[partition] = Fetching(partition_state.leader, partition_state.leaderEpoch)
         return tuple(made)
 
     def _begins_anew(self, hosted: HostedPartition, state: LeaderAndIsrPartitionState) -> bool:
@@ -457,11 +471,11 @@ def _by_partition(states: Iterable[S]) -> dict[TopicPartition, S]:
         ValueError: a partition stands there twice.
     """
     found: dict[TopicPartition, S] = {}
-    for told in states:
-        partition = TopicPartition(told.topicName, told.partitionIndex)
+    for partition_state in states:
+        partition = TopicPartition(partition_state.topicName, partition_state.partitionIndex)
         if partition in found:
             raise ValueError(f"{partition} stands twice in a request")
-        found[partition] = told
+        found[partition] = partition_state
     return found
 
 

@@ -43,11 +43,13 @@ class ClusterActions(ClusterVariables[C]):
         """A broker goes by a request from now on; what was sent to one that does not run is gone when it starts."""
         match request:
             case LeaderAndIsrRequest(partitionStates=states):
-                for told in states:
-                    replica = PartitionAndReplica(TopicPartition(told.topicName, told.partitionIndex), broker)
+                for partition_state in states:
+                    replica = PartitionAndReplica(
+                        TopicPartition(partition_state.topicName, partition_state.partitionIndex), broker
+                    )
                     role = s.roles[replica]
-                    if role is None or is_newer_leader_epoch(role.leader_epoch, told.leaderEpoch):
-                        s.roles[replica] = Role(told.leader, told.leaderEpoch)
+                    if role is None or is_newer_leader_epoch(role.leader_epoch, partition_state.leaderEpoch):
+                        s.roles[replica] = Role(partition_state.leader, partition_state.leaderEpoch)
             case StopReplicaRequest(partitionStates=stopped):
                 for each in stopped:
                     replica = PartitionAndReplica(TopicPartition(each.topicName, each.partitionIndex), broker)

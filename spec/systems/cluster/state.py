@@ -355,9 +355,11 @@ class ClusterVariables(Specification[C]):
     @part
     def replica_requests(self) -> BatchPart:
         """The batch of the replica state machine: what came of one broker, while another is taken out of ISRs."""
-        told = [replica for replica in self.replicas if replica.replica != self.broker_ids[0] or self.brokers > 2]
+        recipients = [
+            replica for replica in self.replicas if replica.replica != self.broker_ids[0] or self.brokers > 2
+        ]
         sizes = {**self.request_sizes, LeaderAndIsrPartitionState.isNew: (False,)}
-        return BatchPart(sizes, self.all_assignments, told, stopped=self.replicas)
+        return BatchPart(sizes, self.all_assignments, recipients, stopped=self.replicas)
 
     @part
     def thread(self) -> EventThreadPart:

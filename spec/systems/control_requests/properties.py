@@ -38,15 +38,18 @@ class ControlRequestsProperties(ControlRequestsActions):
         """H6: LeaderAndIsr that waits has been written, and is what stands there if it is of that version."""
         node = s.written(partition)
         for request in (each for connection in self.connections for each in self.line(s, connection, broker)):
-            for told in request.partitionStates if isinstance(request, LeaderAndIsrRequest) else ():
-                if told.partitionIndex != partition.partition:
+            for partition_state in request.partitionStates if isinstance(request, LeaderAndIsrRequest) else ():
+                if partition_state.partitionIndex != partition.partition:
                     continue
-                if node is None or told.partitionEpoch > node.version:
+                if node is None or partition_state.partitionEpoch > node.version:
                     return False
                 leader, leader_epoch, isr, *_ = node.data.leader_and_isr
-                if told.partitionEpoch == node.version and (told.leaderEpoch, told.isr) != (leader_epoch, isr):
+                if partition_state.partitionEpoch == node.version and (
+                    partition_state.leaderEpoch,
+                    partition_state.isr,
+                ) != (leader_epoch, isr):
                     return False
-                if told.leaderEpoch == leader_epoch and told.leader != leader:
+                if partition_state.leaderEpoch == leader_epoch and partition_state.leader != leader:
                     return False
         return True
 
@@ -78,10 +81,12 @@ class ControlRequestsProperties(ControlRequestsActions):
     def stop_is_fenced(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """H7: StopReplica of an older leader epoch than a replica's does not stop it."""
         request = self.line(before, connection, broker)[0]
-        for told in request.partitionStates if isinstance(request, StopReplicaRequest) else ():
-            replica = PartitionAndReplica(TopicPartition(told.topicName, told.partitionIndex), broker)
+        for partition_state in request.partitionStates if isinstance(request, StopReplicaRequest) else ():
+            replica = PartitionAndReplica(
+                TopicPartition(partition_state.topicName, partition_state.partitionIndex), broker
+            )
             hosted = before.receivers.all_partitions.get(replica)
-            if hosted is None or not 0 <= told.leaderEpoch < hosted.leader_epoch:
+            if hosted is None or not 0 <= partition_state.leaderEpoch < hosted.leader_epoch:
                 continue
             if before.receivers.fetchers.get(replica) != after.receivers.fetchers.get(replica):
                 return False
@@ -209,10 +214,13 @@ class ControlRequestsProperties(ControlRequestsActions):
     @invariant(where=quiet)
     def metadata_fresh(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
         """When all is quiet, a broker that runs tells clients the leader that ZooKeeper has."""
-        state, told = s.state(partition), s.receivers.metadata.get(PartitionAndReplica(partition, broker))
+        state, partition_state = s.state(partition), s.receivers.metadata.get(PartitionAndReplica(partition, broker))
         if broker not in s.registered or state is None:
             return True
-        return told is not None and (told.leader, told.leaderEpoch) == (state.leader, state.leader_epoch)
+        return partition_state is not None and (partition_state.leader, partition_state.leaderEpoch) == (
+            state.leader,
+            state.leader_epoch,
+        )
 
     # What must be able to happen.
 
@@ -257,11 +265,13 @@ class ControlRequestsProperties(ControlRequestsActions):
     def refuses_unknown_leader(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """A replica is told of a leader that its broker does not take to be alive, and stays as it was."""
         request = self.line(before, connection, broker)[0]
-        for told in request.partitionStates if isinstance(request, LeaderAndIsrRequest) else ():
-            replica = PartitionAndReplica(TopicPartition(told.topicName, told.partitionIndex), broker)
+        for partition_state in request.partitionStates if isinstance(request, LeaderAndIsrRequest) else ():
+            replica = PartitionAndReplica(
+                TopicPartition(partition_state.topicName, partition_state.partitionIndex), broker
+            )
             hosted = after.receivers.all_partitions.get(replica)
-            if hosted is not None and told.leader not in before.receivers.alive_brokers[broker] | {broker}:
-                return hosted.leader_epoch < told.leaderEpoch
+            if hosted is not None and partition_state.leader not in before.receivers.alive_brokers[broker] | {broker}:
+                return hosted.leader_epoch < partition_state.leaderEpoch
         return False
 
     @sometimes(when=lambda self: self.brokers > 1 and self.shutdowns)

@@ -67,9 +67,9 @@ class ReassignmentActions(ReassignmentVariables[R]):
         role = s.roles[PartitionAndReplica(PARTITION, broker)]
         super().receive(s, broker, request)
         if isinstance(request, LeaderAndIsrRequest) and not self.design.shrink_with_unassigned:
-            (told,) = request.partitionStates
-            if told.leader == broker and s.roles[PartitionAndReplica(PARTITION, broker)] != role:
-                s.replicas_known_to_leader = frozenset(told.replicas)
+            (partition_state,) = request.partitionStates
+            if partition_state.leader == broker and s.roles[PartitionAndReplica(PARTITION, broker)] != role:
+                s.replicas_known_to_leader = frozenset(partition_state.replicas)
         if not isinstance(request, StopReplicaRequest) or broker not in s.registered:
             return
         if any(each.deletePartition or request.deletePartitions for each in request.partitionStates):

@@ -332,8 +332,8 @@ class ReassignmentVariables(ClusterSpec[R]):
     ) -> Iterable[tuple[tuple[BrokerId, ...], tuple[BrokerId, ...]]]:
         """Who may be told of the leader epoch of this assignment, and who as new."""
         if self.design.kip_455:
-            told = (assignment.origin_replicas, assignment.adding_replicas)
-            return [told if self.design.send_added_as_new else (assignment.replicas, ())]
+            recipients = (assignment.origin_replicas, assignment.adding_replicas)
+            return [recipients if self.design.send_added_as_new else (assignment.replicas, ())]
         return [(each.replicas, ()) for each in self.reachable]
 
     @property

@@ -521,10 +521,10 @@ class Replication(Specification[Replicas]):
     @picture
     def leaderships(self, s: Replicas) -> Grid:
         """Who leads and who is in sync: in ZooKeeper, to each broker, in the requests that were sent."""
-        told = [("ZooKeeper", s.partition_state)]
-        told += [(f"broker {broker}", mine) for broker, mine in sorted(s.replica.items())]
-        told += [(f"LeaderAndIsr {epoch}", request) for epoch, request in sorted(s.leader_and_isr.items())]
-        return Grid(("", "leader epoch", "leader", "ISR"), [(name, *self._leadership(each)) for name, each in told])
+        shown = [("ZooKeeper", s.partition_state)]
+        shown += [(f"broker {broker}", mine) for broker, mine in sorted(s.replica.items())]
+        shown += [(f"LeaderAndIsr {epoch}", request) for epoch, request in sorted(s.leader_and_isr.items())]
+        return Grid(("", "leader epoch", "leader", "ISR"), [(name, *self._leadership(each)) for name, each in shown])
 
     def _leadership(self, leadership: Leadership) -> tuple[object, object, Tags]:
         if leadership.leader_epoch < 0 and not leadership.isr:

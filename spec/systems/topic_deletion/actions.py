@@ -33,8 +33,10 @@ class TopicDeletionActions(TopicDeletionVariables):
             return
         match request:
             case LeaderAndIsrRequest(partitionStates=states):
-                for told in states:
-                    replica = PartitionAndReplica(TopicPartition(told.topicName, told.partitionIndex), broker)
+                for partition_state in states:
+                    replica = PartitionAndReplica(
+                        TopicPartition(partition_state.topicName, partition_state.partitionIndex), broker
+                    )
                     s.logs |= {replica}
                     s.deletions.pop(replica, None)
             case StopReplicaRequest(partitionStates=stopped):

@@ -274,10 +274,10 @@ class TopicDeletion(TopicDeletionActions):
         """What the controller takes a replica for, and whether it has a log."""
         at = PartitionAndReplica(partition, broker)
         state, deletion = s.context.replica_states.get(at), s.deletions.get(at)
-        told = [f"is {state.name} to the controller"] if state is not None else []
-        told += ["has a log"] if at in s.logs else []
-        told += [f"was told to delete it: {deletion.value}"] if deletion is not None else []
-        return f"the replica of {partition} on broker {broker} {', '.join(told)}" if told else ""
+        shown = [f"is {state.name} to the controller"] if state is not None else []
+        shown += ["has a log"] if at in s.logs else []
+        shown += [f"was told to delete it: {deletion.value}"] if deletion is not None else []
+        return f"the replica of {partition} on broker {broker} {', '.join(shown)}" if shown else ""
 
     # As it is drawn.
 
@@ -288,6 +288,6 @@ class TopicDeletion(TopicDeletionActions):
         for at in self.replicas:
             state, deletion = s.context.replica_states.get(at), s.deletions.get(at)
             log = Tag("log", Look.plain if at.replica in s.registered else Look.gone) if at in s.logs else ""
-            told = "" if deletion is None else Tag(deletion.name, Look.strong, deletion.value)
-            rows.append((f"{at.topic_partition} on {at.replica}", "" if state is None else state.name, log, told))
+            shown = "" if deletion is None else Tag(deletion.name, Look.strong, deletion.value)
+            rows.append((f"{at.topic_partition} on {at.replica}", "" if state is None else state.name, log, shown))
         return Grid(("replica", "to the controller", "log", "told to delete it"), rows)
