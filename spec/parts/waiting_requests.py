@@ -1,6 +1,6 @@
 """Waiting requests: the control requests that may wait in a queue, in the form in which they wait.
 
-A request has much that no broker of a system looks at. `kept` leaves that out: it stands there as it would be of a
+A request has much that no broker of a system looks at. `reduced` leaves that out: it stands there as it would be of a
 request that says nothing of it. What is left is little enough to be listed, so that a queue takes a few bits for each
 request: partitions in every combination, each with every leader and ISR, leader epoch and partition epoch that may go
 together.

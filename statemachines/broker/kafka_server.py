@@ -23,9 +23,9 @@ While it stops the broker obeys its controller: it ceases to lead, and follows. 
 
 A step is a value that says what is due, and what came of that leads to the next one. Nothing here waits, or sends:
 
-    FindController  ask ZooKeeper, until 2.8    `requests`, then `found`
+    FindController  ask ZooKeeper, until 2.8    `requests`, then `controller_found`
     AskController   send a request              `answered`
-    Backoff         let time pass               `waited`
+    Backoff         let time pass               `backed_off`
     Stopped         nothing, it is over
 
 What older releases did otherwise:
@@ -137,7 +137,7 @@ class KafkaServer:
     >>> waiting = server.answered(asking, ControlledShutdownResponse(Errors.NONE, (TopicPartition("t", 0),)))
     >>> waiting
     Backoff(remaining_retries=2, prev_controller=2, milliseconds=5000)
-    >>> server.answered(server.waited(waiting), ControlledShutdownResponse(Errors.NONE))
+    >>> server.answered(server.backed_off(waiting), ControlledShutdownResponse(Errors.NONE))
     Stopped(cleanly=True)
 
     Args:

@@ -3,8 +3,8 @@
 In Kafka a `KafkaController` has its queue, its session, whether it is active and the epoch of its broker; what it
 knows of the cluster is in its `ControllerContext`, which has an end of its own: a resignation resets it, and a broker
 that only reads that it is no longer controller keeps it. What Kafka has on stacks stands here as well: agendas in
-place of a program counter, and what one request has read for the next (`state_version`, `found`). Such a value goes
-into each step of `registration` and `election`, and another comes out of it (`Answer`).
+place of a program counter, and what one request has read for the next (`state_version`, `brokers_read`). Such a value
+goes into each step of `registration` and `election`, and another comes out of it (`Answer`).
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -44,7 +44,7 @@ class OnePartitionContext(NamedTuple):
     """
 
     epoch: ControllerEpoch = 0
-    """The controller epoch: as read, until its increment is answered, see `ControllerProcess.acts`."""
+    """The controller epoch: as read, until its increment is answered, see `ControllerProcess.acts_as_controller`."""
     epoch_zk_version: ZkVersion = 0
     """The version of /controller_epoch that goes with it: what fences its writes."""
     live_brokers: frozenset[Any] = frozenset()

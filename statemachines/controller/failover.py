@@ -13,10 +13,10 @@ renamed a method, the step keeps one name. What holds for whole lists is not rep
              the callback for what came before does the same.)
     fence    since 2.1 each write checks the version of /controller_epoch, but for those to /feature  [KAFKA-6082]
 
-A model sees those steps that have a `do`. The others are fused with their neighbours, because they touch nothing that
-is modelled. So are UpdateMetadata and LeaderAndIsr, which are only queued here: they go with the request before them.
-Where a step takes dead replicas out of the ISR (replicaStateMachine.startup, since 2.3), or resumes reassignments,
-deletions and preferred elections, this leaves something out: it writes the states of partitions, too.
+A model sees those stages that have a `step`. The others are fused with their neighbours, because they touch nothing
+that is modelled. So are UpdateMetadata and LeaderAndIsr, which are only queued here: they go with the request before
+them. Where a step takes dead replicas out of the ISR (replicaStateMachine.startup, since 2.3), or resumes
+reassignments, deletions and preferred elections, this leaves something out: it writes the states of partitions, too.
 
 A resignation makes no request. A watch stays armed at ZooKeeper; when it fires, no handler is there to be told.
 
@@ -371,7 +371,7 @@ def _newest(lists: Mapping[str, tuple[Stage, ...]], release: str) -> tuple[Stage
 def steps_of(stages: Iterable[Stage]) -> Agenda:
     """What a model makes of a list, in order.
 
-    >>> list(requests(failover("3.9")))
+    >>> list(steps_of(failover("3.9")))
     [ReadBrokers, ReadStates, ReadPartitionState, UpdateLeaderAndIsr, DeletePreferredElection, Started]
     """
     return Agenda(do for stage in stages for do in stage.step)

@@ -37,7 +37,7 @@ class ControlRequests(ControlRequestsProperties):
 
     Of two controllers only the later one has events. What the former one does with events before it resigns is left
     out: since 2.1 ZooKeeper refuses its writes, and what it would send without a write is not modelled. Where there
-    is a third, the first has resigned. What waits is `kept`: a request without what no broker looks at here.
+    is a third, the first has resigned. What waits is `reduced`: a request without what no broker looks at here.
 
     A follower that has caught up joins the ISR: its leader asks the controller by AlterPartition, which is answered
     in the step in which the controller has it; until then anything may happen. Before 2.7 the leader writes it to
