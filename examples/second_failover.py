@@ -38,8 +38,8 @@ def main() -> None:
     )
 
     print("Every run to a second failover passes through")
-    for passed in space.dominators(SECOND_FAILOVER, by=["s.epoch", "s.named"]):
-        broker = "none" if passed["s.named"] is None else f"broker {passed['s.named']}"
+    for passed in space.dominators(SECOND_FAILOVER, by=["s.epoch", "s.named_controller"]):
+        broker = "none" if passed["s.named_controller"] is None else f"broker {passed['s.named_controller']}"
         print(f"  epoch {passed['s.epoch']}, /controller names {broker}")
 
     print("A run can stay for ever in components of")

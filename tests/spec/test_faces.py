@@ -35,8 +35,8 @@ pytestmark = [pytest.mark.long, pytest.mark.parametrize("anomaly", ANOMALIES)]
 
 BY = {
     "replication": ["s.next_record_id", "s.partition_state.leader"],
-    "controller-election": ["s.epoch", "s.named"],
-    "controller": ["s.epoch", "s.named"],
+    "controller-election": ["s.epoch", "s.named_controller"],
+    "controller": ["s.epoch", "s.named_controller"],
 }
 """What tells nodes of a state graph apart."""
 

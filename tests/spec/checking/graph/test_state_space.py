@@ -257,7 +257,7 @@ def test_the_shortest_run_is_as_long_as_the_check_shows() -> None:
 def test_a_class_that_dominates_is_on_every_run() -> None:
     """Without its states no run reaches the goal."""
     space = state_space(ControllerElection(brokers=1))
-    graph, by = space.to_networkx(by=["s.epoch", "s.named"]), ["s.epoch", "s.named"]
+    graph, by = space.to_networkx(by=["s.epoch", "s.named_controller"]), ["s.epoch", "s.named_controller"]
     passed = [tuple(each.values()) for each in space.dominators("s.epoch == 2", by)]
     assert passed == [(0, None), (1, 0), (1, None), (2, 0)]
     places = {node: tuple(graph.nodes[node][name] for name in by) for node in graph}
@@ -354,7 +354,10 @@ def test_edges_follow_each_other_in_a_run() -> None:
 def test_a_run_may_come_back_to_the_class_in_which_it_ends() -> None:
     """The states that end it are told from the others."""
     space = state_space(ControllerElection(brokers=1))
-    assert [each["s.named"] for each in space.dominators("s.epoch == 1 and s.named is None", "s.named")] == [
+    assert [
+        each["s.named_controller"]
+        for each in space.dominators("s.epoch == 1 and s.named_controller is None", "s.named_controller")
+    ] == [
         None,
         0,
         None,
