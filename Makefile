@@ -13,14 +13,14 @@ QUICK := tests/test_examples.py tests/election tests/statemachines tests/spec/sc
 		$(wildcard tests/spec/checking/test_*.py tests/spec/checking/*/test_*.py)) \
 	$(addprefix tests/spec/checking/local/test_,engine.py masks.py recording.py) \
 	tests/spec/systems/test_replication.py \
-	$(addprefix tests/spec/,test_diagrams.py test_life.py atlas/test_catalogue.py atlas/test_loading.py cli/test_progress.py)
+	$(addprefix tests/spec/,test_diagrams.py test_controller_life.py atlas/test_catalogue.py atlas/test_loading.py cli/test_progress.py)
 # Where a machine forbids it, each of the hundred processes that tests start would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 PARTS := long-kafka long-instances long-engines long-reliability long-spark long-systems long-zookeeper long-mutants long-pictures
 
 # What each dependency does for us, once: README's commands, the wheel, Spark's jobs, a run that is resumed.
-CLAIMED := tests/test_packaging.py tests/test_tutorial.py::test_a_document_is_true \
+CLAIMED := tests/test_packaging.py tests/test_tutorial.py::test_document_examples_hold \
 	$(addprefix tests/spec/,checking/spark/test_engine.py::test_jobs_agree_with_the_reference checking/spark/test_resume.py::test_a_killed_run_is_resumed \
 	checking/traces/test_itf.py checking/graph/test_state_space.py checking/traces/test_tabular.py testing/test_machine.py reports what_if/test_live_zookeeper.py)
 
@@ -96,7 +96,7 @@ long long-kafka: export CONTROL_SEQUENCES = 20000
 
 long-sequences: $(COMPILED)  ## of that only more: 100,000 sequences of commands and of events beside Kafka, 10,000 of requests, a million operations beside ZooKeeper; hours
 	CONTROL_SEQUENCES=100000 EVENT_SEQUENCES=100000 RECEIVER_SEQUENCES=10000 ZOOKEEPER_OPERATIONS=1000000 $(LONG) \
-		tests/kafka/test_state_machines.py tests/kafka/test_whole_controller.py tests/kafka/test_settled_controller.py tests/kafka/test_receiver.py \
+		tests/kafka/test_state_machines_beside.py tests/kafka/test_controller_beside.py tests/kafka/test_idle_controller_beside.py tests/kafka/test_receiving_broker.py \
 		tests/zookeeper
 
 long-large: $(WIDE)  ## of that only more: all large instances on the reference engine and on Spark, not one or two of each system; an hour
@@ -112,7 +112,7 @@ long-mutants:  ## of that, what is broken on purpose
 long-mutants: PART = $(wildcard tests/*/test_mutants.py tests/*/*/*/test_mutants.py) tests/election/test_replica_placement.py
 
 long-pictures:  ## of that, what is drawn of each generation, the pages of words, and the command in a hostile world
-long-pictures: PART = $(addprefix tests/spec/test_,explorer.py faces.py life.py diagrams.py world.py) tests/spec/cli \
+long-pictures: PART = $(addprefix tests/spec/test_,explorer.py trace_formats.py controller_life.py diagrams.py environment_failures.py) tests/spec/cli \
 	tests/statemachines/drawing/test_controller_diagram.py tests/test_tutorial.py tests/test_documents.py tests/test_api.py
 
 kafka: $(COMPILED)  ## Kafka's own classes beside the specification, all there is for the newest release; minutes
@@ -121,7 +121,7 @@ kafka: $(COMPILED)  ## Kafka's own classes beside the specification, all there i
 bench: $(STAMP)  ## the engines beside a hand-written search and SPIN, how cost grows, and first starts; by hand, takes minutes
 	$(BIN)/python -m benchmarks.compare 3-2-2-2
 	$(BIN)/python -m benchmarks.compare 3-3-3-2 --without reference --without spark
-	$(BIN)/python -m benchmarks.growth
+	$(BIN)/python -m benchmarks.scaling
 	$(BIN)/python -m benchmarks.start
 
 lint: $(STAMP)  ## style, types and layers

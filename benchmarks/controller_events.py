@@ -6,9 +6,9 @@ partition and delete a topic. The cluster comes to rest after each. A line for e
 then processes tells the seconds of its handlers, those of the ZooKeeper in memory, and how many batches of requests,
 writes and requests to brokers there are; a last line, the seconds of everything, brokers included.
 
-With `--kafka 3.9.1` the same happens to the KafkaController of that release (`spec.kafka.event_plane`). Its seconds
-stand beside the event that it processes: of its event thread, with ZooKeeper's own server, run within the call. Java
-goes through the day three times first, to be warm.
+With `--kafka 3.9.1` the same happens to the KafkaController of that release (`spec.kafka.controller_beside`). Its
+seconds stand beside the event that it processes: of its event thread, with ZooKeeper's own server, run within the
+call. Java goes through the day three times first, to be warm.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import Any, Final, NamedTuple
 from unittest import mock
 
 from election.ids import BrokerId
-from spec.kafka.control_plane import KafkaControlPlane
-from spec.kafka.world import ControlCommand
+from spec.kafka.scripted_cluster import ControlCommand
+from spec.kafka.state_machines_beside import RealController
 from statemachines import Cluster
 from statemachines.cluster_controller import ClusterController
 from statemachines.controller.calls import Call
@@ -180,7 +180,7 @@ def seconds_of_kafka(release: str, partitions: int, brokers: int) -> dict[str, f
     commands, places = day_of_kafka(partitions, brokers)
     commands = [{**command, "quiet": True} for command in commands]
     seen: Sequence[Any] = ()
-    with KafkaControlPlane(release) as kafka:
+    with RealController(release) as kafka:
         for _ in range(WARM + 1):
             [(_, seen)] = kafka.of("Events", [commands])
     return {name: seen[place]["seconds"] for name, place in places.items()}

@@ -77,8 +77,8 @@ def main() -> None:
     print(f"| fault | {' | '.join(POLICIES)} |")
     print(f"|---|{'---|' * len(POLICIES)}")
     for fault in FAULTS:
-        told = [runs_until(fault, policy, asked.runs, asked.seeds) for policy in POLICIES.values()]
-        print(f"| {fault.name} ({fault.length}) | {' | '.join(told)} |", flush=True)
+        cells = [runs_until(fault, policy, asked.runs, asked.seeds) for policy in POLICIES.values()]
+        print(f"| {fault.name} ({fault.length}) | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ EXITS: Final = (0, 12)
 """It holds, or a property is violated."""
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     """What the rounds came to: medians."""
 
     before: float
@@ -45,14 +45,14 @@ class Compared(NamedTuple):
     """Of the second to the first, round by round."""
 
 
-def compared(rounds: Sequence[tuple[float, float]]) -> Compared:
+def compared(rounds: Sequence[tuple[float, float]]) -> Comparison:
     """The medians of the rounds' rates, at the revision and now.
 
     >>> compared([(1.0, 1.5), (4.0, 4.0), (2.0, 2.2)])
     Compared(before=2.0, now=2.2, ratio=1.1)
     """
     before, now = zip(*rounds, strict=True)
-    return Compared(*map(statistics.median, (before, now, [after / first for first, after in rounds])))
+    return Comparison(*map(statistics.median, (before, now, [after / first for first, after in rounds])))
 
 
 def command(instance: PinnedInstance) -> list[str]:

@@ -75,9 +75,9 @@ def ask(cluster: Path, options: str) -> Timed:
     used, began = _used_by_children(), time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     seconds, processor = time.perf_counter() - began, _used_by_children() - used
-    told = json.loads(done.stdout)
-    classes = told.get("classes", [])
-    partitions = sum(len(each["partitions"]) for each in classes) or len(told["partitions"])
+    result = json.loads(done.stdout)
+    classes = result.get("classes", [])
+    partitions = sum(len(each["partitions"]) for each in classes) or len(result["partitions"])
     states = max((each["distinct_states"] for each in classes), default=0)
     return Timed(options, seconds, processor, done.returncode, partitions, len(classes), states)
 

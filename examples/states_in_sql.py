@@ -17,7 +17,7 @@ import pandas
 
 from spec.checking import check
 from spec.checking.local import LocalEngine
-from spec.checking.runs.frames import states_of_run
+from spec.checking.runs.dataframes import states_of_run
 from spec.systems.controller_election import ControllerElection
 
 QUESTION = """

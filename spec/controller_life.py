@@ -105,7 +105,9 @@ def transitions(release: str, on_progress: OnProgress = silent) -> tuple[Transit
         UsageError: there is no such release.
     """
     if release not in _known:
-        _known[release] = transitions_with(valuation(ControllerLife.releases, release), on_progress=on_progress)
+        _known[release] = transitions_with(
+            valuation(ControllerLife.releases, release), on_progress=on_progress
+        )
     return _known[release]
 
 
@@ -121,7 +123,7 @@ def transitions_with(
         found |= {
             _transition(edge)
             for edge in edges(system, _place_of(threads), max_states=states, on_progress=on_progress)
-            if edge.source != edge.target or edge.said
+            if edge.source != edge.target or edge.sentences
         }
     order = {agenda: number for number, agenda in enumerate(agendas_met)}
 
@@ -150,7 +152,7 @@ def _place_of(threads: Threads) -> Abstraction:
 
 def _transition(edge: Edge) -> Transition:
     parameters = dict(edge.parameters)
-    said = SHORT_ANSWERS.get(edge.action) or _general(" ".join(edge.said), parameters["broker"])
+    said = SHORT_ANSWERS.get(edge.action) or _general(" ".join(edge.sentences), parameters["broker"])
     if parameters.get("leader") == "alive":
         said += "; the leader is alive"
     return Transition(edge.source, said, edge.target)

@@ -42,7 +42,7 @@ FILES: Final[Mapping[str, tuple[str, str, str | None]]] = {
 """What each file there shows: of what, in which format, and of which release."""
 
 
-def drawn(what: str, form: str, release: str | None = None, on_progress: OnProgress = silent) -> str:
+def draw(what: str, form: str, release: str | None = None, on_progress: OnProgress = silent) -> str:
     """A picture of a release; without one a table shows the rows of all releases, and a life is the newest's.
 
     An anomaly is the sequence diagram of its counterexample, in the release that its row names.
@@ -77,7 +77,7 @@ def _anomaly(what: str, form: str, release: str | None, on_progress: OnProgress)
 
 def files() -> dict[str, str]:
     """What stands in `diagrams/`, by the name of the file."""
-    return {name: drawn(*picture) for name, picture in FILES.items()}
+    return {name: draw(*picture) for name, picture in FILES.items()}
 
 
 def _main(arguments: list[str]) -> None:

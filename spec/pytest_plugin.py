@@ -131,12 +131,12 @@ class FollowedTrace(_Test):
 
     def runtest(self) -> None:
         from spec.atlas.loading import specification
-        from spec.checking.traces.followed import follow
         from spec.checking.traces.itf import RecordedTrace
+        from spec.checking.traces.validate import validate
 
         recorded = RecordedTrace.read(self.path)
         settings = [f"{name}={value}" for name, value in recorded.settings.items()]
-        followed = follow(recorded, specification(_system(recorded.system, self), settings=settings))
+        followed = validate(recorded, specification(_system(recorded.system, self), settings=settings))
         if followed.left:
             raise Contradicted(str(followed))
 
@@ -188,7 +188,7 @@ def _system(name: str, item: pytest.Item) -> type[Specification]:
     A path is looked for where pytest was begun, at its root, and beside the file.
     """
     from spec.atlas.loading import system_named
-    from spec.language.errors import UsageError, shown
+    from spec.language.errors import UsageError, safe_repr
     from spec.systems import SYSTEMS
 
     place, cls = _parted(name)
@@ -200,7 +200,7 @@ def _system(name: str, item: pytest.Item) -> type[Specification]:
         if (folder / place).resolve() in files:
             return system_named(f"{folder / place}{cls}")
     raise UsageError(
-        f"{item.path.name} names {shown(name)}, which is no system of kafkaspec, and a file runs no code: "
+        f"{item.path.name} names {safe_repr(name)}, which is no system of kafkaspec, and a file runs no code: "
         f"list it in pytest's configuration, as {OWN}"
     )
 

@@ -20,7 +20,7 @@ def test_every_public_word_has_an_entry_with_a_docstring(package: str) -> None:
     assert without == []
 
 
-def test_a_missing_docstring_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_docstring_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     import election
 
     monkeypatch.setattr(election, "NO_ELIGIBLE_LEADER", object())

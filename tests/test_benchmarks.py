@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import controller_events, kip320, rounds, spin, tables, what_if
+from benchmarks import controller_events, kip320, rounds, spin, table_sizes, what_if
 from spec.atlas.instances import PinnedInstance, instances
-from spec.what_if.cluster import KnownCluster, complete
 from spec.what_if.events import Crash
+from spec.what_if.known_cluster import KnownCluster, complete
 from spec.what_if.prediction import PartitionHealth
 from spec.what_if.prediction import what_if as predicted
 from spec.what_if.situations import situations
@@ -68,15 +68,15 @@ def test_rounds_are_compared_by_their_medians() -> None:
 def test_tables_are_told_of_the_engine_that_has_them() -> None:
     """Paths, and the numbers that they make, which are as many for each search; of the reference engine none."""
     instance, _ = pinned("2-2-2-2")
-    first, again = (tables.explore(instance, "local") for _ in range(2))
+    first, again = (table_sizes.explore(instance, "local") for _ in range(2))
     assert first.tables is not None
     assert first.is_pinned
     assert (first.tables, first.states) == (again.tables, instance.distinct_states)
     assert 0 < first.tables.paths < first.tables.numbers
-    assert len(tables.row(instance, "local", first).split()) == len(instance.name.split()) + 10
-    assert tables.explore(instance, "reference", max_states=100).tables is None
+    assert len(table_sizes.row(instance, "local", first).split()) == len(instance.name.split()) + 10
+    assert table_sizes.explore(instance, "reference", max_states=100).tables is None
     other = dataclasses.replace(instance, distinct_states=1)
-    assert not tables.explore(other, "local").is_pinned
+    assert not table_sizes.explore(other, "local").is_pinned
 
 
 def test_the_day_of_a_controller_is_whole() -> None:

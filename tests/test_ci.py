@@ -12,7 +12,7 @@ CI = Path(__file__).parents[1] / ".ci" / "run"
 
 
 @pytest.mark.parametrize("exit_code", [0, 100])
-def test_what_is_missing_is_installed_or_done_without(exit_code: int, tmp_path: Path) -> None:
+def test_missing_tools_are_installed_or_skipped(exit_code: int, tmp_path: Path) -> None:
     """A package that cannot be installed keeps neither the other nor the tests from their turn."""
     for name, ending in (("apt-get", f'test "$1" = update || exit {exit_code}'), ("make", "")):
         (tmp_path / name).write_text(f'#!/bin/sh\necho {name} "$@" >> "$0-asked"\n{ending}\n')

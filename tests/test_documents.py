@@ -108,12 +108,12 @@ def leads_nowhere(document: Path, link: str) -> bool:
 
 
 @rows("document", {str(each.relative_to(ROOT)): each for each in DOCUMENTS})
-def test_links_lead_somewhere(document: Path) -> None:
+def test_links_resolve(document: Path) -> None:
     """To a file of the repository, and to a heading that it has."""
     assert [each for each in links(document) if leads_nowhere(document, each)] == []
 
 
-def test_a_link_that_leads_nowhere_is_found() -> None:
+def test_a_dead_link_is_detected() -> None:
     """A file that is not there, a heading that is not there; of those that are, code and punctuation are left out."""
     assert links(CONCEPTS)
     for link in ("nothing.md", "findings.md#nothing", "#nothing", "../statemachines/nothing.py"):
@@ -135,7 +135,7 @@ CITED = re.compile(
 WRITTEN = {".py", ".toml", ".txt", ".java"}
 
 
-def test_what_is_cited_is_there() -> None:
+def test_cited_files_exist() -> None:
     """Neither code nor document names a page or a file that the repository does not have."""
     packages = ("election", "statemachines", "spec", "examples", "benchmarks")
     code = [each for name in packages for each in (ROOT / name).rglob("*") if each.suffix in WRITTEN]

@@ -32,7 +32,7 @@ def modules_of(package: str, path: Sequence[str]) -> list[str]:
     return [package, *(module.name for module in pkgutil.walk_packages(path, f"{package}."))]
 
 
-def test_a_heavy_import_would_be_seen() -> None:
+def test_a_heavy_import_is_detected() -> None:
     """The way in which imports are found finds one in a function, too."""
     assert HEAVY & imported(["-c", "def late():\n    import pyarrow\nlate()"])
 

@@ -24,13 +24,13 @@ from tests.rows import rows
         ("membership", "[x in y for x in z]\n", ["[x not in y for x in z]\n"]),
     ],
 )
-def test_what_is_left_out(operator: str, code: str, mutants: list[str]) -> None:
+def test_code_excluded_from_mutation(operator: str, code: str, mutants: list[str]) -> None:
     """All mutants of some code, in the order of their places."""
     made = (mutate_code(code, LEFT_OUT[operator], occurrence) for occurrence in count())
     assert list(takewhile(lambda each: each is not None, made)) == mutants
 
 
-def test_what_is_only_said_is_no_place(tmp_path: Path) -> None:
+def test_docstrings_are_not_mutated(tmp_path: Path) -> None:
     """Annotations, types, the lines of Kafka's sources, and what stands in texts."""
     module = tmp_path / "module.py"
     module.write_text('''"""1 and 2."""

@@ -24,12 +24,12 @@ TRIED = [each for each in DOCUMENTS if any(block.region.evaluator for block in b
 @pytest.mark.parametrize(
     "page", [pytest.param(each, id=each.stem, marks=[pytest.mark.long] * (each.stem in LONG)) for each in TRIED]
 )
-def test_a_document_is_true(tmp_path: Path, page: Path) -> None:
+def test_document_examples_hold(tmp_path: Path, page: Path) -> None:
     """A person who types what stands there sees what stands there."""
     Reader(tmp_path).follow(page)
 
 
-def test_what_is_shown_has_types(tmp_path: Path) -> None:
+def test_shown_code_is_typed(tmp_path: Path) -> None:
     """As a strict type checker sees it: what is typed into files, and calls with plain integers."""
     for page in TRIED:
         for number, block in enumerate(blocks(page, Reader(tmp_path))):
@@ -94,7 +94,7 @@ $ echo $?
 """
 
 
-def test_the_reader_sees_what_is_not_so(tmp_path: Path) -> None:
+def test_the_reader_detects_false_output(tmp_path: Path) -> None:
     """Code goes where the text says, an exit code lasts until the next command, and a wrong output is found."""
     page = tmp_path / "small.md"
     page.write_text(SMALL)

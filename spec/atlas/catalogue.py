@@ -98,7 +98,7 @@ def _constants(title: str, constants: Mapping[str, Constant]) -> Iterator[str]:
     if constants:
         yield f"  {title}"
     for name, each in constants.items():
-        forms = f" [{each.allowed}]" if each.among else ""
+        forms = f" [{each.allowed}]" if each.allowed_values else ""
         yield f"    {name} = {show(each.default)}{forms}"
         yield f"      {each.doc}"
 

@@ -16,8 +16,15 @@ from zlib import crc32
 
 from spec.by_release import release_named, valuation
 from spec.checking.values.settings import read
-from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, shortened, shown, told
-from spec.language.identity import same
+from spec.language.errors import (
+    AssumptionViolated,
+    SpecificationError,
+    UsageError,
+    error_text,
+    safe_repr,
+    shortened,
+)
+from spec.language.identity import is_same_value
 from spec.language.specification import Specification, title_of, unknown_constant
 from spec.language.words import Constant
 from spec.systems import SYSTEMS
@@ -66,7 +73,7 @@ def system_to_follow(named: str, own: str | None) -> str:
     """
     if own is None and named not in SYSTEMS:
         raise UsageError(
-            f"it names {shown(named)}, which is no system of kafkaspec, and a file runs no code: "
+            f"it names {safe_repr(named)}, which is no system of kafkaspec, and a file runs no code: "
             "name the specification yourself, --spec FILE:Class"
         )
     return named if own is None else own
@@ -142,7 +149,7 @@ def _place_of(failure: BaseException | None, files: Iterable[Path]) -> str:
 
 
 def _named(failure: BaseException) -> str:
-    return failure.msg if isinstance(failure, SyntaxError) else told(failure)
+    return failure.msg if isinstance(failure, SyntaxError) else error_text(failure)
 
 
 def place_in(system: type[Specification], failure: BaseException | None) -> str:
@@ -253,7 +260,7 @@ def _agreed(wishes: Iterable[_Setting], known: Mapping[str, Constant]) -> dict[s
     for wish in wishes:
         value = wish.value(known[wish.name])
         wished, earlier = values.setdefault(wish.name, (value, wish))
-        if not same(value, wished):
+        if not is_same_value(value, wished):
             raise UsageError(f"{earlier} and {wish}: {wish.name} has one value")
     return {name: value for name, (value, _) in values.items()}
 

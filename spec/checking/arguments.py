@@ -16,7 +16,7 @@ from spec.checking.machine.memory import size_of
 from spec.language.errors import UsageError
 from spec.language.specification import Specification
 
-Given = Specification | type[Specification]
+SpecificationOrClass = Specification | type[Specification]
 """A specification; a class is taken for an instance with its defaults."""
 Directory = str | os.PathLike[str]
 """The path of a directory."""
@@ -24,7 +24,7 @@ MOST_WORKERS: Final = 1_024
 """More threads or tasks than that are a mistake: each of them takes memory of its own."""
 
 
-def specification(given: object, release: object = None) -> Specification:
+def as_specification(given: object, release: object = None) -> Specification:
     """The specification that is meant; of a class the one under its defaults, or under those of a release.
 
     Raises:
@@ -48,7 +48,7 @@ def _of(system: type[Specification], release: object) -> str:
     return release
 
 
-def names(of: str, given: object) -> tuple[str, ...]:
+def as_names(of: str, given: object) -> tuple[str, ...]:
     """Names; one alone is taken for a row of one.
 
     Raises:
@@ -60,7 +60,7 @@ def names(of: str, given: object) -> tuple[str, ...]:
     return tuple(map(str, each))
 
 
-def whole(of: str, given: object, least: int = 1, most: int | None = None) -> int:
+def as_integer(of: str, given: object, least: int = 1, most: int | None = None) -> int:
     """A whole number; whatever counts as one in Python is, but no truth.
 
     Raises:
@@ -78,25 +78,25 @@ def whole(of: str, given: object, least: int = 1, most: int | None = None) -> in
     return value
 
 
-def bound(of: str, given: object) -> int | None:
+def as_bound(of: str, given: object) -> int | None:
     """A whole number from 1 on, or None for no bound.
 
     Raises:
         UsageError: it is neither.
     """
-    return None if given is None else whole(of, given)
+    return None if given is None else as_integer(of, given)
 
 
-def workers(given: object) -> int | None:
+def as_workers(given: object) -> int | None:
     """How many workers there are; None for as many as there are cores.
 
     Raises:
         UsageError: it is no such number.
     """
-    return None if given is None else whole("workers", given, most=MOST_WORKERS)
+    return None if given is None else as_integer("workers", given, most=MOST_WORKERS)
 
 
-def memory(given: object) -> int | None:
+def as_memory(given: object) -> int | None:
     """Bytes, or a size as a person writes it; None for the engine's default.
 
     Raises:
@@ -106,14 +106,14 @@ def memory(given: object) -> int | None:
     (536870912, 1048576, None)
     """
     if not isinstance(given, str):
-        return None if given is None else whole("memory", given)
+        return None if given is None else as_integer("memory", given)
     size = size_of(given)
     if not size:
         raise UsageError(f"memory = {given!r}: it must be a number of bytes, or a size like '512M' or '8G'")
     return size
 
 
-def place(of: str, given: object) -> Path | None:
+def as_path(of: str, given: object) -> Path | None:
     """A path, or None for none.
 
     Raises:

@@ -51,12 +51,12 @@ class AutoEngine:
         *,
         resume: bool = False,
     ):
-        self.workers, self.run_dir = arguments.workers(workers), arguments.place("run_dir", run_dir)
+        self.workers, self.run_dir = arguments.as_workers(workers), arguments.as_path("run_dir", run_dir)
         if resume:
             from spec.checking.runs.checkpoint import require_run
 
             require_run(self.run_dir, resume)
-        self.memory, self.resume = arguments.memory(memory), resume
+        self.memory, self.resume = arguments.as_memory(memory), resume
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Go through the states, level by level."""
@@ -121,9 +121,9 @@ class AutoEngine:
             return None, ""
         if not is_installed("pyspark"):
             return None, f"Spark would go on; {how_to_install('pyspark')}"
-        from spec.checking.spark.allotment import least
+        from spec.checking.spark.allotment import minimum
 
-        smallest = least(self.workers or 1)
+        smallest = minimum(self.workers or 1)
         if smallest > Budget(self.memory).size:
             return None, f"--memory {written(smallest)} is the least with which Spark goes on"
         if self.run_dir is not None:

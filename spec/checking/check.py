@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, SupportsIndex
 
 from spec.checking import arguments
-from spec.checking.arguments import Given
+from spec.checking.arguments import SpecificationOrClass
 from spec.checking.engines import ENGINES, engine_named
 from spec.checking.exploration import Engine, Exploration, OnProgress, Options, Statistics, is_violation
 from spec.checking.goal import Goal
@@ -17,7 +17,7 @@ from spec.checking.traces.trace import Trace
 from spec.checking.watchdog import Watchdog
 from spec.language.errors import UsageError
 
-WHERE_TO_GO_ON: Final[Mapping[str, str]] = {
+CONTINUE_HINTS: Final[Mapping[str, str]] = {
     "memory": "; --engine spark goes further, with its states on disk, and so does a larger --memory",
 }
 """By bound: another engine or option that goes further."""
@@ -28,7 +28,7 @@ def silent(statistics: Statistics) -> None:
 
 
 def check(
-    specification: Given,
+    specification: SpecificationOrClass,
     *,
     engine: Engine | type[Engine] | str = "auto",
     properties: Iterable[str] | str = (),
@@ -68,9 +68,9 @@ def check(
             made in another way.
         EnvironmentFailed: a disk is full, a Java has died, or the like.
     """
-    subject = arguments.specification(specification, release)
-    named = arguments.names("properties", properties)
-    accepted = arguments.names("accept_vacuous", accept_vacuous)
+    subject = arguments.as_specification(specification, release)
+    named = arguments.as_names("properties", properties)
+    accepted = arguments.as_names("accept_vacuous", accept_vacuous)
     if show is not None and (named or keep_going or deadlock):
         raise UsageError("show: nothing else is looked for then; no properties, keep_going or deadlock")
     if accepted and (named or show is not None):
@@ -80,8 +80,8 @@ def check(
     model = Model(subject, None if show is None else Goal.of(subject, show))
     _require_that_may_be_vacuous(model, accepted)
     _judge_the_first_state(model)
-    bounds = arguments.bound("max_states", max_states), arguments.bound("max_depth", max_depth)
-    options = Options(asked(model, named, deadlock), keep_going, *bounds, symmetry)
+    bounds = arguments.as_bound("max_states", max_states), arguments.as_bound("max_depth", max_depth)
+    options = Options(selected_numbers(model, named, deadlock), keep_going, *bounds, symmetry)
     chosen = _engine(engine)
     with traced_failures(model), Watchdog(model, on_progress, Statistics(0, 0, 0, 0, 0.0)) as watched:
         found = chosen.explore(model, options, watched)
@@ -131,7 +131,7 @@ def _engine(given: Engine | type[Engine] | str) -> Engine:
     return given() if isinstance(given, type) else given
 
 
-def asked(model: Model, named: tuple[str, ...], deadlock: bool) -> tuple[int, ...]:
+def selected_numbers(model: Model, named: tuple[str, ...], deadlock: bool) -> tuple[int, ...]:
     """The numbers of the properties to look at: those named, or all of them; or what is to be shown.
 
     Raises:
@@ -168,7 +168,7 @@ def _result(
         key=lambda number: (found.discoveries[number].length, number),
     )
     told = broken if options.keep_going else broken[:1]
-    never = _never(model, properties, actions, named)
+    never = _unreached(model, properties, actions, named)
     verdict, why = _verdict(model, found, broken, [told for name, told in never if name not in accepted])
     specification = model.specification
     return Result(
@@ -187,7 +187,7 @@ def _result(
         properties=properties,
         actions=actions,
         counterexamples=tuple(trace(model, number, found.discoveries[number].path) for number in told),
-        shown=_shown(model, found),
+        shown=_witness_traces(model, found),
         leaves_out=specification.leaves_out,
         why=why,
         documentation=documentation(model),
@@ -200,7 +200,7 @@ def _result(
         without_effect=_without_effect(model, found),
         levels=tuple(map(_level, found.levels)),
         jobs=found.jobs,
-        seen_through=tuple(sorted(model.seen_through)),
+        opaque_rules=tuple(sorted(model.opaque_rules)),
     )
 
 
@@ -222,7 +222,7 @@ def _wants_every_action(model: Model, named: bool) -> bool:
     return not named and model.goal is None
 
 
-def _shown(model: Model, found: Exploration) -> Trace | None:
+def _witness_traces(model: Model, found: Exploration) -> Trace | None:
     """The way to what was to be shown, if it was found."""
     if model.sought is None or model.sought not in found.discoveries:
         return None
@@ -257,13 +257,13 @@ def _verdict(model: Model, found: Exploration, broken: Sequence[int], never: Seq
     if model.sought in found.discoveries:
         return "witnessed", ""
     if found.ended != "complete":
-        elsewhere = WHERE_TO_GO_ON.get(found.ended, "")
+        elsewhere = CONTINUE_HINTS.get(found.ended, "")
         going_on = f"; {found.kept}" if found.kept else elsewhere
         return "bounded", f"the bound on {found.ended} was reached{going_on}"
     return ("vacuous", "; ".join(never)) if never else ("holds", "")
 
 
-def _never(
+def _unreached(
     model: Model, properties: tuple[PropertyResult, ...], actions: tuple[ActionResult, ...], named: bool
 ) -> list[tuple[str, str]]:
     """What never happened, as far as it went, and should: actions and witnesses by name, with what is said of it."""

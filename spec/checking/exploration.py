@@ -123,7 +123,7 @@ class Engine(Protocol):
         """Go through the states until every property is decided, or a bound is reached."""
 
 
-def split(model: Model, numbers: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def split_properties(model: Model, numbers: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The numbers of properties of states, and those of properties of steps, without `type_ok` and deadlock."""
     plain = [n for n in numbers if model.properties[n].name not in {TYPE_OK, DEADLOCK}]
     return (
@@ -137,14 +137,14 @@ def is_violation(model: Model, number: int) -> bool:
     return model.properties[number].kind != "sometimes"
 
 
-def ends_it(model: Model, options: Options, number: int) -> bool:
+def stops_exploration(model: Model, options: Options, number: int) -> bool:
     """Whether an exploration ends with the level in which it has a discovery of this property."""
     return number == model.sought or (is_violation(model, number) and not options.keep_going)
 
 
-def ended(model: Model, options: Options, found: Iterable[int], statistics: Statistics) -> str:
+def exploration_end(model: Model, options: Options, found: Iterable[int], statistics: Statistics) -> str:
     """Why an exploration ends with a level that is complete and judged, see `Exploration`; empty if it goes on."""
-    if any(ends_it(model, options, number) for number in found):
+    if any(stops_exploration(model, options, number) for number in found):
         return "found"
     if not statistics.queue:
         return "complete"

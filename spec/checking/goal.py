@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from spec.checking.values.expression import NotKnown, function_of
-from spec.checking.values.steps_meant import parameters_in, steps_meant
+from spec.checking.values.step_patterns import matching_steps, parameters_in
 from spec.language.errors import UsageError
 from spec.language.rules import Instance, Property
 from spec.language.specification import Specification
@@ -52,7 +52,7 @@ class Goal:
         if not named:
             return cls(written, _predicate(specification, written))
         try:
-            meant = steps_meant(specification.actions, action, parameters) if parameters else []
+            meant = matching_steps(specification.actions, action, parameters) if parameters else []
         except UsageError as wrong:
             raise UsageError(f"{written} cannot be shown: {wrong}") from None
         steps = tuple(

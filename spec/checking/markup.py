@@ -11,7 +11,7 @@ from typing import Final
 
 from spec.checking.result import BaseResult
 from spec.checking.traces.notebook import html_of
-from spec.checking.traces.trace import Trace, TraceStep, variables_told
+from spec.checking.traces.trace import Trace, TraceStep, variable_lines
 from spec.language.escapes import in_markup
 
 STYLE: Final = """\
@@ -61,10 +61,10 @@ def _trace(trace: Trace) -> str:
     named = f"<b>{in_markup(trace.broken)}</b>" + (f": {in_markup(trace.sentence)}" if trace.sentence else "")
     marks = [""] * len(trace.steps) + [trace.ending]
     initially = _row(
-        1, "", "initially", trace.initial_views, marks[0], [*variables_told(trace.initial, trace.spelling)]
+        1, "", "initially", trace.initial_views, marks[0], [*variable_lines(trace.initial, trace.spelling)]
     )
     steps = (
-        _row(number, _lanes(each), each.told, each.views, marks[number - 1], each.lines)
+        _row(number, _lanes(each), each.text, each.views, marks[number - 1], each.lines)
         for number, each in enumerate(trace.steps, start=2)
     )
     why = (f"<div>{in_markup(line.words)}</div>" for line in trace.why() if line.words)

@@ -14,13 +14,21 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
 from spec.checking import arguments
-from spec.checking.arguments import Given
+from spec.checking.arguments import SpecificationOrClass
 from spec.checking.code.hidden_state import HiddenState
 from spec.checking.goal import Goal
 from spec.checking.values.spelling import Spelling, spelling_of
 from spec.checking.values.text import encoded, jsonable, show
-from spec.language.cells import Misplaced
-from spec.language.errors import Bounded, Disabled, NothingToSay, SpecificationError, represented, shown, told
+from spec.language.cells import OutOfCell
+from spec.language.errors import (
+    Bounded,
+    Disabled,
+    NotApplicable,
+    SpecificationError,
+    error_text,
+    represented,
+    safe_repr,
+)
 from spec.language.rules import Action, Instance, Property, within
 from spec.language.state import Layout, State, Values, Window
 from spec.language.words import Step
@@ -52,10 +60,10 @@ class EvaluationFailed(Exception):
         return (type(self), (self.what, self.cause, self.state))
 
 
-class SeenThrough(Exception):
+class OpaqueRuleFound(Exception):
     """An action or property did otherwise on lazy values than on plain ones: what was explored with them is void.
 
-    It is among `Model.seen_through` when this is raised in the process of the model; then all begins again.
+    It is among `Model.opaque_rules` when this is raised in the process of the model; then all begins again.
     """
 
     def __init__(self, rule: str):
@@ -63,13 +71,13 @@ class SeenThrough(Exception):
         self.rule = rule
 
 
-def until_nothing_is_seen_through(attempt: Callable[[bool], T]) -> T:
+def retry_on_opaque_rule(attempt: Callable[[bool], T]) -> T:
     """What comes of an attempt. It is made again as often as need be, and is told whether it has been made before."""
     again = False
     while True:
         try:
             return attempt(again)
-        except SeenThrough:
+        except OpaqueRuleFound:
             again = True
 
 
@@ -84,7 +92,7 @@ class Transition(NamedTuple):
     instance: int
     after: Values | None
     """The successor; None where a value lies outside its domain."""
-    wrong: str
+    out_of_domain: str
     """Which value, where, and what is allowed; empty if there is a successor."""
     found: tuple[int, ...]
     """The properties of steps that it decides: transition invariants broken, witnesses seen."""
@@ -123,8 +131,8 @@ class CurrentEvaluation:
 class Model:
     """A specification under its constants, ready to be explored; with a goal, if something is to be shown."""
 
-    def __init__(self, specification: Given, goal: Goal | None = None):
-        self.specification = specification = arguments.specification(specification)
+    def __init__(self, specification: SpecificationOrClass, goal: Goal | None = None):
+        self.specification = specification = arguments.as_specification(specification)
         self.layout = Layout(specification.variables, specification.states)
         self.actions = specification.actions
         if not self.actions:
@@ -144,7 +152,7 @@ class Model:
         """Sentences for traces; no engine evaluates them."""
         self._here, self._there, self._before = (Window(self.layout) for _ in range(3))
         self.under_way = CurrentEvaluation()
-        self.seen_through = set[str]()
+        self.opaque_rules = set[str]()
         """Names of actions and properties in which lazy values were found not to do what plain ones do:
         engines that learn give them plain ones."""
         self._evaluated = [[0] * len(action.instances) for action in self.actions]
@@ -194,7 +202,7 @@ class Model:
                 instance(window.s)
                 window.writable(None)
                 state, wrong = window.changed(), ""
-            except Misplaced as misplaced:
+            except OutOfCell as misplaced:
                 state, wrong = None, str(misplaced)
             except Disabled:
                 continue
@@ -220,7 +228,7 @@ class Model:
 
     def expand(self, state: Values, looking_for: Sequence[int] = ()) -> Expansion:
         """Every step from a state, with which of the given properties of steps it decides."""
-        here, closed, steps, under_way, told = self._here, False, [], self.under_way, self._told_step
+        here, closed, steps, under_way, told = self._here, False, [], self.under_way, self._step_text
         here.load(state)
         dirty = here.dirty
         if looking_for:
@@ -240,7 +248,7 @@ class Model:
                     after = None
                 except Disabled:
                     after = None
-                except Misplaced as misplaced:
+                except OutOfCell as misplaced:
                     after, wrong = None, str(misplaced)
                 except BaseException as failure:
                     raise self._failed(action.step(index), failure, state) from failure
@@ -276,7 +284,7 @@ class Model:
         self._here.load(after)
         return self._found(looking_for, before, self.actions[choice[0]].step(choice[1]))
 
-    def only(self, choices: Collection[tuple[int, int]]) -> Model:
+    def replay_choices(self, choices: Collection[tuple[int, int]]) -> Model:
         """The same model with only these instances of actions. They are numbered anew, actions are not."""
         return self.with_actions(
             replace(
@@ -331,7 +339,7 @@ class Model:
                 for call in calls:
                     try:
                         answer = call(*seen)
-                    except NothingToSay:
+                    except NotApplicable:
                         continue
                     if answer is not (not sought):
                         break
@@ -364,7 +372,7 @@ class Model:
             second = window.changed()
         except Disabled:
             pass
-        except Misplaced as misplaced:
+        except OutOfCell as misplaced:
             again = str(misplaced)
         except BaseException as failure:
             raise self._failed(step, failure, state) from failure
@@ -395,21 +403,21 @@ class Model:
         if isinstance(failure, KeyboardInterrupt):
             raise failure
         if isinstance(failure, SystemExit):
-            cause = f"it calls sys.exit({'' if failure.code is None else shown(failure.code)})"
+            cause = f"it calls sys.exit({'' if failure.code is None else safe_repr(failure.code)})"
             return ExitAttempted(str(what), f"{cause}, which would end the whole program", self.show(state))
         if isinstance(failure, SpecificationError | str):
             cause = str(failure)
         elif isinstance(failure, AttributeError) and "can't set attribute" in str(failure):
             cause = f"{failure}: values of the state are replaced whole, `record._replace(...)`"
         else:
-            cause = told(failure)
+            cause = error_text(failure)
         return EvaluationFailed(str(what), cause, self.show(state))
 
     def describe(self, what: object, state: Values) -> str:
         """An evaluation, on one line."""
         return f"{what} in the state {self.show(state) or 'in which every variable has its first value'}"
 
-    def _told_step(self, step: tuple[Action, int], state: Values) -> str:
+    def _step_text(self, step: tuple[Action, int], state: Values) -> str:
         return self.describe(step[0].step(step[1]), state)
 
     def show(self, state: Values) -> str:
@@ -426,4 +434,4 @@ def _shown(answer: object) -> str:
     if isinstance(answer, Coroutine):
         answer.close()  # or Python warns that nothing awaits it
         return "a coroutine"
-    return "a generator" if isinstance(answer, Generator) else shown(answer)
+    return "a generator" if isinstance(answer, Generator) else safe_repr(answer)

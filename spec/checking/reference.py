@@ -18,8 +18,8 @@ from spec.checking.exploration import (
     OnProgress,
     Options,
     Statistics,
-    ends_it,
-    split,
+    split_properties,
+    stops_exploration,
 )
 from spec.checking.machine.memory import MB, Budget, OutOfMemory, room_to_grow
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Path
@@ -56,7 +56,7 @@ class ReferenceEngine:
     name = "reference"
 
     def __init__(self, memory: int | str | None = None):
-        self.memory = arguments.memory(memory)
+        self.memory = arguments.as_memory(memory)
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Go through the states, level by level."""
@@ -76,7 +76,7 @@ class _Search:
     def __init__(self, model: Model, options: Options, on_progress: OnProgress, budget: Budget):
         self.model, self.options, self.on_progress, self.budget = model, options, on_progress, budget
         self.pack = model.layout.pack
-        self.in_states, self.in_steps = split(model, options.properties)
+        self.in_states, self.in_steps = split_properties(model, options.properties)
         self.type_ok, self.deadlock = (model.numbers([name])[0] for name in (TYPE_OK, DEADLOCK))
         self.symmetry = Symmetry(model, options.properties, on_progress) if options.symmetry else None
         self.represent = self.symmetry.representative if self.symmetry else lambda state: state
@@ -121,7 +121,7 @@ class _Search:
         return ""
 
     def stops_here(self) -> bool:
-        return any(ends_it(self.model, self.options, number) for number in self.discoveries)
+        return any(stops_exploration(self.model, self.options, number) for number in self.discoveries)
 
     def judge_states(self, level: list[Values]) -> None:
         """The level is in order, so the first discovery of a property is the lowest."""

@@ -128,7 +128,7 @@ class BaseResult(Report):
     leaves_out: str = ""
     why: str = ""
     """Why it is no more than that, if no discovery is the reason: which bound was reached, what never happened."""
-    seen_through: tuple[str, ...] = ()
+    opaque_rules: tuple[str, ...] = ()
     """Actions and properties that did otherwise on lazy values, with which an engine learns, than on plain ones. Then
     all began again, and they were given plain values."""
     documentation: Mapping[str, str] = field(default_factory=dict)
@@ -191,27 +191,27 @@ class BaseResult(Report):
             "counterexample": None if self.counterexample is None else self.counterexample.to_json(),
             "counterexamples": [each.to_json() for each in self.counterexamples],
             "shown": None if self.shown is None else self.shown.to_json(),
-            "seen_through": list(self.seen_through),
+            "opaque_rules": list(self.opaque_rules),
             "known": [vars(each) for each in self.known],
         }
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.system}: {self.headline}>"
 
-    def lines(self, told: Callable[[Trace], Report] = in_full) -> Iterator[Line]:
+    def lines(self, form: Callable[[Trace], Report] = in_full) -> Iterator[Line]:
         """The verdict, what it rests on, each property, and the traces.
 
         Args:
-            told: how each trace is told, if not in full. See `spec.checking.traces.brief`.
+            form: how each trace is told, if not in full. See `spec.checking.traces.brief`.
         """
         yield Line(words=f"{self.system}: {self.headline}")
         yield from (*self.basis(), *self._judged())
         for each in self.traces:
-            yield from (Line(), *told(each).lines())
+            yield from (Line(), *form(each).lines())
 
     def basis(self) -> Iterator[Line]:
         """Lines with what the verdict rests on: figures, constants, what is left out; first what is known of it."""
-        yield from (*self._known(), *self._figures(), *self._compiled(), *self._began_again(), *self._held_for())
+        yield from (*self._known(), *self._figures(), *self._compiled(), *self._restarted(), *self._held_for())
 
     @abstractmethod
     def _figures(self) -> Iterator[Line]:
@@ -221,9 +221,9 @@ class BaseResult(Report):
         if self.compile_seconds:
             yield Line("  ", f"compiled before that, once on this machine, in {self.compile_seconds:.1f} s")
 
-    def _began_again(self) -> Iterator[Line]:
-        if self.seen_through:
-            names = ", ".join(self.seen_through)
+    def _restarted(self) -> Iterator[Line]:
+        if self.opaque_rules:
+            names = ", ".join(self.opaque_rules)
             yield Line("  ", f"began again: lazy values gave other results than plain ones in {names}")
 
     def _held_for(self) -> Iterator[Line]:

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, SupportsIndex
 
 from spec.checking import arguments
-from spec.checking.arguments import Given, whole
-from spec.checking.check import asked, documentation
+from spec.checking.arguments import SpecificationOrClass, as_integer
+from spec.checking.check import documentation, selected_numbers
 from spec.checking.exploration import Engine
 from spec.checking.machine.memory import require_address_space
 from spec.checking.machine.versions import versions
-from spec.checking.model import DEADLOCK, Model, Path, until_nothing_is_seen_through
+from spec.checking.model import DEADLOCK, Model, Path, retry_on_opaque_rule
 from spec.checking.random.chance import SEEDS, SWARM, Policy
 from spec.checking.random.shrinking import Shrinking
 from spec.checking.random.sketch import ERROR
@@ -91,14 +91,14 @@ class Simulation(BaseResult):
         """Steps by seconds."""
         return round(self.tally.steps / self.seconds) if self.seconds else 0
 
-    def lines(self, told: Callable[[Trace], Report] = in_full) -> Iterator[Line]:
+    def lines(self, form: Callable[[Trace], Report] = in_full) -> Iterator[Line]:
         """Those of a result, then what never happened, or what happens in the one run."""
         never = self.never_taken
-        yield from super().lines(told)
+        yield from super().lines(form)
         if never and self.counterexample is None and self.example is None:
             yield labelled("never taken", ", ".join(never))
         if self.example is not None:
-            yield from (Line(), *told(self.example).lines())
+            yield from (Line(), *form(self.example).lines())
 
     def _figures(self) -> Iterator[Line]:
         tally = self.tally
@@ -172,7 +172,7 @@ def silent(progress: SimulationStatistics) -> None:
 
 
 def simulate(
-    specification: Given,
+    specification: SpecificationOrClass,
     *,
     runs: SupportsIndex = RUNS,
     steps: SupportsIndex = STEPS,
@@ -211,16 +211,18 @@ def simulate(
         EvaluationFailed: an action or property raised, or did what it must not. A note says in which run.
         SpecificationError: the specification is not well made.
     """
-    seed = int.from_bytes(os.urandom(4), "big") if seed is None else whole("seed", seed, 0, SEEDS - 1)
-    steps, runs = whole("steps", steps, 1, LONGEST), whole("runs", runs, 1, MOST_RUNS)
+    seed = int.from_bytes(os.urandom(4), "big") if seed is None else as_integer("seed", seed, 0, SEEDS - 1)
+    steps, runs = as_integer("steps", steps, 1, LONGEST), as_integer("runs", runs, 1, MOST_RUNS)
     first, last = 1, runs + 1
     if run is not None:
-        first = whole("run", run, 1, MOST_RUNS)
+        first = as_integer("run", run, 1, MOST_RUNS)
         last = first + 1
-    threads = arguments.workers(workers) or len(os.sched_getaffinity(0))
-    model = Model(arguments.specification(specification, release))
+    threads = arguments.as_workers(workers) or len(os.sched_getaffinity(0))
+    model = Model(arguments.as_specification(specification, release))
     specification = model.specification
-    walks = Walks(model, asked(model, arguments.names("properties", properties), deadlock), steps, seed, policy)
+    walks = Walks(
+        model, selected_numbers(model, arguments.as_names("properties", properties), deadlock), steps, seed, policy
+    )
     with ExitStack() as until_done:
         pool = until_done.enter_context(ThreadPoolExecutor(threads))
         so_far = SimulationStatistics(0, last - first, 0, 0.0, 0.0)
@@ -242,7 +244,7 @@ def simulate(
                 return batches, how, batches.walker.path(end.run, end.steps)
             return batches, how, batches.walker.path(first) if run is not None and how == "bounded" else None
 
-        done, ended, path = until_nothing_is_seen_through(walked)
+        done, ended, path = retry_on_opaque_rule(walked)
         model.hidden_state.require_unchanged()
         so_far = done.so_far()
         tally, counterexample, example = done.tally, None, None
@@ -279,7 +281,7 @@ def simulate(
         leaves_out=specification.leaves_out,
         why=_why(ended, tally.runs, last - first, steps),
         documentation=documentation(model),
-        seen_through=tuple(sorted(model.seen_through)),
+        opaque_rules=tuple(sorted(model.opaque_rules)),
     )
 
 
@@ -294,7 +296,7 @@ def _walker(walks: Walks, pool: ThreadPoolExecutor, workers: int, plain: bool) -
     if plain:
         return PlainWalker(walks)
     require_address_space()
-    from spec.checking.local.walks import CompiledWalker
+    from spec.checking.local.compiled_walks import CompiledWalker
 
     return CompiledWalker(walks, pool, workers)
 
@@ -310,8 +312,8 @@ def _engine(workers: int, plain: bool) -> tuple[Engine, int]:
 
 def _compiled(model: Model, tell: Callable[[str], None]) -> float:
     """Have compiled code for walks; the seconds that compiling took."""
+    from spec.checking.local.compiled_walks import load
     from spec.checking.local.compiling import compiled
-    from spec.checking.local.walks import load
 
     return compiled(load, model.layout.words, tell)
 

@@ -8,8 +8,6 @@ import sys
 import click
 from click.core import ParameterSource
 
-from spec.cli.answering import lines_of, one_form, say_if_interrupted, tell_lines
-from spec.cli.asking import engine_named, explored
 from spec.cli.options import (
     AS_JSON,
     BRIEF,
@@ -22,7 +20,9 @@ from spec.cli.options import (
     TEXT,
     WORKERS,
 )
-from spec.cli.streams import tell
+from spec.cli.output import lines_of, note_interruption, print_lines, require_one_form
+from spec.cli.running import engine_named, run_check
+from spec.cli.streams import print_result
 
 
 @click.command(short_help="What went wrong in Kafka; with ID, explored without its fix and with it.")
@@ -63,22 +63,22 @@ def anomalies(
         for name in ("engine", "driver_level", "workers", "memory", "max_states", "max_depth", "brief"):
             if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
                 raise click.UsageError(f"--{name.replace('_', '-')}: say which anomaly is to be explored")
-        tell(json.dumps([row.to_json() for row in recorded()]) if as_json else atlas(recorded()))
+        print_result(json.dumps([row.to_json() for row in recorded()]) if as_json else atlas(recorded()))
         return
-    one_form(brief, as_json)
+    require_one_form(brief, as_json)
     row = anomaly_named(id)
     chosen = engine_named(engine, workers, memory, driver_level=driver_level)
     options = {"engine": chosen, "max_states": max_states, "max_depth": max_depth}
     if not as_json:
-        tell(atlas([row]))
+        print_result(atlas([row]))
     results = {}
-    for side, result in row.sides(explored, **options):
+    for side, result in row.sides(run_check, **options):
         results[side] = result
         if as_json:
-            say_if_interrupted(result)
+            note_interruption(result)
         else:
             head = (Line(), Line(words=f"== with {row.setting(side)}"), Line())
-            tell_lines([*head, *lines_of(result, row.specification(side), brief)])
+            print_lines([*head, *lines_of(result, row.specification(side), brief)])
     outcome = Outcome(row, results)
-    tell(json.dumps(outcome.to_json()) if as_json else f"\n{outcome.conclusion()}")
+    print_result(json.dumps(outcome.to_json()) if as_json else f"\n{outcome.conclusion()}")
     sys.exit(outcome.exit_code)

@@ -12,18 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spec.cli.answering import (
-    can_be_written,
-    lines_of,
-    one_form,
-    say_if_interrupted,
-    tell_lines,
-    with_known,
-    write_each,
-    write_traces,
-    writing,
-)
-from spec.cli.asking import asked_for, engine_named, explored, keeping
 from spec.cli.options import (
     AS_JSON,
     BRIEF,
@@ -41,10 +29,22 @@ from spec.cli.options import (
     TEXT,
     TRACE,
     WORKERS,
-    of_a_system,
-    one,
+    single_value,
+    system_options,
 )
-from spec.cli.streams import tell
+from spec.cli.output import (
+    lines_of,
+    note_interruption,
+    print_lines,
+    require_one_form,
+    require_writable_trace,
+    with_known_anomalies,
+    write_each,
+    write_traces,
+    writing,
+)
+from spec.cli.running import engine_named, reporting_kept_run, run_check, specification_for
+from spec.cli.streams import print_result
 
 if TYPE_CHECKING:
     from spec.checking import Result
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Explore SYSTEM: what holds, and how the rest breaks.")
-@of_a_system
+@system_options
 @ENGINE
 @DRIVER_LEVEL
 @WORKERS
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 @PROPERTIES
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything; show how each property breaks.")
 @DEADLOCK
-@one(
+@single_value(
     "--show",
     type=TEXT,
     metavar="NAME",
@@ -76,8 +76,8 @@ if TYPE_CHECKING:
 @MAX_STATES
 @MAX_DEPTH
 @MEMORY
-@one("--run-dir", type=PLACE, metavar="DIR", help="Keep the run here.")
-@one("--resume", type=PLACE, metavar="DIR", help="Go on with the run kept here.")
+@single_value("--run-dir", type=PLACE, metavar="DIR", help="Keep the run here.")
+@single_value("--resume", type=PLACE, metavar="DIR", help="Go on with the run kept here.")
 @TRACE
 @REPORTS
 @JUNIT
@@ -131,12 +131,12 @@ def check(
             raise click.UsageError(f"--show and {option}: what is to be shown is looked for alone")
     if properties and accept_vacuous:
         raise click.UsageError("--property and --accept-vacuous: where properties are named, nothing is vacuous")
-    _can_be_reported(reports, junit)
-    one_form(brief, as_json)
-    subject, release = asked_for(system, release, settings, switched_on, switched_off)
-    can_be_written(trace, subject)
-    with _reporting_failures(reports, junit, subject), keeping(resume or run_dir):
-        result = explored(
+    _require_writable_reports(reports, junit)
+    require_one_form(brief, as_json)
+    subject, release = specification_for(system, release, settings, switched_on, switched_off)
+    require_writable_trace(trace, subject)
+    with _reporting_failures(reports, junit, subject), reporting_kept_run(resume or run_dir):
+        result = run_check(
             subject,
             engine=engine_named(engine, workers, memory, run_dir, resume, driver_level),
             properties=properties,
@@ -149,12 +149,12 @@ def check(
             accept_vacuous=accept_vacuous,
             release=release,
         )
-    result = with_known(result)
+    result = with_known_anomalies(result)
     if as_json:
-        tell(json.dumps(result.to_json()))
-        say_if_interrupted(result)
+        print_result(json.dumps(result.to_json()))
+        note_interruption(result)
     else:
-        tell_lines(lines_of(result, subject, brief))
+        print_lines(lines_of(result, subject, brief))
     what = "counterexample" if show is None else f"way to {show}"
     write_each(
         lambda: write_traces(trace, result, subject, system, what),
@@ -164,7 +164,7 @@ def check(
     sys.exit(result.exit_code)
 
 
-def _can_be_reported(reports: tuple[Path, ...], junit: Path | None) -> None:
+def _require_writable_reports(reports: tuple[Path, ...], junit: Path | None) -> None:
     """Reports are refused, too, before hours are spent on what is to stand in them.
 
     Raises:
@@ -189,7 +189,7 @@ def _reporting_failures(reports: tuple[Path, ...], junit: Path | None, subject: 
         yield
     except (Exception, KeyboardInterrupt) as error:
         if (reports or junit is not None) and (failure := failure_of(error)) is not None:
-            from spec.reports import Unfinished, put, unfinished_to_junit, write_unfinished
+            from spec.reports import Unfinished, unfinished_to_junit, write_unfinished, write_whole
 
             unfinished = Unfinished(subject.name, failure.message, subject.valuation, failure.trace)
             for path in reports:
@@ -197,7 +197,7 @@ def _reporting_failures(reports: tuple[Path, ...], junit: Path | None, subject: 
                     write_unfinished(unfinished, path)
             if junit is not None:
                 with suppress(OSError):
-                    put(junit, unfinished_to_junit(unfinished))
+                    write_whole(junit, unfinished_to_junit(unfinished))
         raise
 
 
@@ -209,8 +209,8 @@ def _write_report(result: Result, path: Path) -> None:
 
 
 def _write_junit(result: Result, path: Path | None) -> None:
-    from spec.reports import put, to_junit
+    from spec.reports import to_junit, write_whole
 
     if path is not None:
         with writing(path):
-            put(path, to_junit(result))
+            write_whole(path, to_junit(result))

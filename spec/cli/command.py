@@ -26,8 +26,8 @@ from spec.cli import (
     simulate,
     what_if,
 )
-from spec.cli.dropped_interrupts import coming_again
-from spec.cli.streams import Unwritable, note, take_over
+from spec.cli.dropped_interrupts import reraising_dropped_interrupts
+from spec.cli.streams import Unwritable, print_note, take_over
 
 if TYPE_CHECKING:
     from spec.cli.failures import Failure
@@ -58,7 +58,7 @@ def kafkaspec(context: click.Context) -> None:
     With --json an error is one object on stdout, too: {"error": ..., "exit": ...}.
     """  # noqa: D301 - click keeps the lines behind a backspace as they are
     if context.invoked_subcommand is None:
-        note(context.get_help())
+        print_note(context.get_help())
         context.exit(2)
 
 
@@ -96,7 +96,7 @@ def run() -> NoReturn:
                 signal.signal(number, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         take_over()
-        with coming_again(signal.SIGTERM):  # of the three the one that is never ignored
+        with reraising_dropped_interrupts(signal.SIGTERM):  # of the three the one that is never ignored
             sys.exit(_invoke())
     except Exception as error:
         if (failure := failure_of(error)) is None:
@@ -119,7 +119,7 @@ def _invoke() -> int:
 
 
 def _fail(failure: Failure) -> NoReturn:
-    note(failure)
+    print_note(failure)
     _answer(failure.to_json())
     sys.exit(failure.exit)
 

@@ -7,15 +7,15 @@ import sys
 
 import click
 
-from spec.cli.asking import asked_for, watched
-from spec.cli.options import AS_JSON, COUNT, MAX_STATES, of_a_system, one
-from spec.cli.streams import tell
+from spec.cli.options import AS_JSON, COUNT, MAX_STATES, single_value, system_options
+from spec.cli.running import specification_for, with_progress
+from spec.cli.streams import print_result
 
 
 @click.command(short_help="Tell Kafka's own classes the steps of SYSTEM, and compare.")
-@of_a_system
+@system_options
 @MAX_STATES
-@one("--per-class", type=COUNT, metavar="N", help="Tell as many edges of each class, not just one.")
+@single_value("--per-class", type=COUNT, metavar="N", help="Tell as many edges of each class, not just one.")
 @click.option("--every-edge", is_flag=True, help="Tell all edges: minutes for one broker.")
 @AS_JSON
 def conform(
@@ -48,9 +48,9 @@ def conform(
     given = {each.partition("=")[0] for each in settings} | {*switched_on, *switched_off}
     unless_given = {**mapping.driven, **mapping.corrected(run)}
     ours = [f"{name}={str(value).lower()}" for name, value in unless_given.items() if name not in given]
-    subject, _ = asked_for(system, run, (*ours, *settings), switched_on, switched_off)
+    subject, _ = specification_for(system, run, (*ours, *settings), switched_on, switched_off)
     with mapping.kafka(run) as kafka:
-        result = watched(
+        result = with_progress(
             compare,
             subject,
             kafka=kafka,
@@ -58,5 +58,5 @@ def conform(
             per_class=1 if per_class is None else per_class,
             every_edge=every_edge,
         )
-    tell(json.dumps(result.to_json()) if as_json else str(result))
+    print_result(json.dumps(result.to_json()) if as_json else str(result))
     sys.exit(result.exit_code)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spec.cli.answering import give
-from spec.cli.options import OUTPUT, TEXT, one
+from spec.cli.options import OUTPUT, TEXT, single_value
+from spec.cli.output import write_output
 
 if TYPE_CHECKING:
     from spec.checking import Statistics
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Draw WHAT: partition, replica, controller, or how an anomaly happens.")
 @click.argument("what", type=TEXT)
-@one("--release", type=TEXT, metavar="R", help="Of Kafka, such as 2.0.")
-@one(
+@single_value("--release", type=TEXT, metavar="R", help="Of Kafka, such as 2.0.")
+@single_value(
     "--format",
     "form",
     type=click.Choice(["mermaid", "dot", "svg"]),
@@ -34,7 +34,7 @@ def diagram(what: str, release: str | None, form: str, output: Path | None) -> N
     newest release, an anomaly's that of its row.
     """
     from spec.cli.progress import Progress
-    from spec.diagrams import drawn
+    from spec.diagrams import draw
 
     if what.endswith(".json"):
         raise click.UsageError(f"{what}: a kept trace is drawn by `kafkaspec sequence {what}`")
@@ -44,5 +44,5 @@ def diagram(what: str, release: str | None, form: str, output: Path | None) -> N
             if statistics.doing:
                 progress(statistics)
 
-        picture = drawn(what, form, release, compiling)
-    give(picture, output)
+        picture = draw(what, form, release, compiling)
+    write_output(picture, output)

@@ -22,7 +22,7 @@ MOMENT: Final = 0.01
 
 
 @contextmanager
-def coming_again(number: int) -> Iterator[None]:
+def reraising_dropped_interrupts(number: int) -> Iterator[None]:
     """Within this block a KeyboardInterrupt that Python drops comes again, a moment later.
 
     Args:

@@ -7,24 +7,26 @@ import re
 
 import click
 
-from spec.cli.options import AS_JSON, TEXT, one
-from spec.cli.streams import tell
+from spec.cli.options import AS_JSON, TEXT, single_value
+from spec.cli.streams import print_result
 
 
 @click.command()
 @click.argument(
     "strategy", metavar="STRATEGY", type=click.Choice(["offline", "reassign", "preferred", "controlled-shutdown"])
 )
-@one("--replicas", type=TEXT, required=True, metavar="1,2,3", help="The assigned replicas (AR), in their order.")
-@one("--isr", required=True, metavar="2,3", help="The in-sync replicas, in their order; '' for none.")
-@one(
+@single_value(
+    "--replicas", type=TEXT, required=True, metavar="1,2,3", help="The assigned replicas (AR), in their order."
+)
+@single_value("--isr", required=True, metavar="2,3", help="The in-sync replicas, in their order; '' for none.")
+@single_value(
     "--live",
     required=True,
     metavar="1,2,3",
     help="The brokers that are up, those shutting down included; '' for none.",
 )
 @click.option("--unclean", is_flag=True, help="A replica outside the ISR may be elected (strategy offline).")
-@one("--shutting-down", metavar="2", help="Of the live ones, those that are shutting down.")
+@single_value("--shutting-down", metavar="2", help="Of the live ones, those that are shutting down.")
 @AS_JSON
 def elect(
     strategy: str, replicas: str, isr: str, live: str, unclean: bool, shutting_down: str | None, as_json: bool
@@ -45,11 +47,11 @@ def elect(
         unclean=unclean,
     )
     if as_json:
-        tell(json.dumps(result._asdict()))
+        print_result(json.dumps(result._asdict()))
     elif result.leader is None:
-        tell("no leader can be elected")
+        print_result("no leader can be elected")
     else:
-        tell(
+        print_result(
             f"leader {result.leader}, ISR {_listed(result.isr)}, LeaderAndIsr to {_listed(result.recipients)}"
             + (", unclean" if result.unclean else "")
         )

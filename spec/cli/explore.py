@@ -8,23 +8,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spec.cli.answering import can_be_given, give
-from spec.cli.asking import asked_for, evaluating, of_a_run
-from spec.cli.options import COUNT, OUTPUT, OWN, of_a_system, one
-from spec.cli.streams import note, tell
+from spec.cli.options import COUNT, OUTPUT, OWN, single_value, system_options
+from spec.cli.output import require_writable_output, write_output
+from spec.cli.running import blaming_author, read_run, specification_for
+from spec.cli.streams import print_note, print_result
 
 if TYPE_CHECKING:
-    from spec.checking.traces.followed import Followed
-    from spec.explorer import Territory
+    from spec.checking.traces.validate import Validation
+    from spec.explorer import ExplorerModel
 
 
 @click.command(short_help="Write a page in which one steps through SYSTEM, or through a kept trace.")
-@of_a_system
-@one("--states", type=COUNT, metavar="N", help="How many the page has: those nearest to where it begins; else 1,000.")
+@system_options
+@single_value(
+    "--states", type=COUNT, metavar="N", help="How many the page has: those nearest to where it begins; else 1,000."
+)
 @OWN
 @OUTPUT
 @click.option("--serve", is_flag=True, help="Serve the page instead, with every state, to this machine alone.")
-@one("--port", type=click.IntRange(1, 65535), metavar="N", help="With --serve: where; else where it is free.")
+@single_value(
+    "--port", type=click.IntRange(1, 65535), metavar="N", help="With --serve: where; else where it is free."
+)
 def explore(
     system: str,
     settings: tuple[str, ...],
@@ -45,48 +49,48 @@ def explore(
     A file has as many states as --states says. With --serve the page is at an address that only this machine reaches,
     until Ctrl-C, and has every state: what a state is, is found out when one goes there.
     """
-    from spec.explorer import MOST, embedded, territory_of_trace, whole_system
+    from spec.explorer import MOST, embedded, model_of_system, model_of_trace
 
     for option, given in (("--states", states), ("--output", output)):
         if serve and given is not None:
             raise click.UsageError(f"{option} is for a file; with --serve there is none, and every state is there")
     if port is not None and not serve:
         raise click.UsageError("--port is for --serve")
-    can_be_given(output)
-    followed: Followed | None = None
+    require_writable_output(output)
+    followed: Validation | None = None
     if system.endswith(".json"):
         if settings or switched_on or switched_off or release is not None:
             raise click.UsageError(f"{system}: a trace says itself under which constants it is; leave them out")
-        followed, replay, _ = of_a_run(Path(system), own)
+        followed, replay, _ = read_run(Path(system), own)
         subject = replay.model.specification
     elif own is not None:
         raise click.UsageError(f"--spec: it is for a trace in a file, whose name ends with .json, not for {system}")
     else:
-        subject, _ = asked_for(system, release, settings, switched_on, switched_off)
-    with evaluating(subject):
-        territory = whole_system(subject) if followed is None else territory_of_trace(followed)
-        page = None if serve else embedded(territory, MOST if states is None else states)
+        subject, _ = specification_for(system, release, settings, switched_on, switched_off)
+    with blaming_author(subject):
+        model = model_of_system(subject) if followed is None else model_of_trace(followed)
+        page = None if serve else embedded(model, MOST if states is None else states)
     if page is None:
-        _serve(territory, port or 0)
+        _serve(model, port or 0)
         return
-    give(page.to_html(), output)
+    write_output(page.to_html(), output)
     if not page.is_whole:
-        note(f"There are more than these {len(page.states):,} states; with --serve there are all of them.")
+        print_note(f"There are more than these {len(page.states):,} states; with --serve there are all of them.")
 
 
-def _serve(territory: Territory, port: int) -> None:
+def _serve(model: ExplorerModel, port: int) -> None:
     """Serve a page until the command is interrupted."""
     from spec.cli.failures import INTERRUPTED, Failure
     from spec.explorer import ExplorerServer
 
-    subject = territory.model.specification
+    subject = model.model.specification
     try:
-        with evaluating(subject):
-            server = ExplorerServer(territory, port)
+        with blaming_author(subject):
+            server = ExplorerServer(model, port)
         with server:
-            tell(f"{territory.title}: {server.url} until Ctrl-C")
+            print_result(f"{model.title}: {server.url} until Ctrl-C")
             sys.stdout.flush()
-            with evaluating(subject):
+            with blaming_author(subject):
                 server.serve_forever()
     except KeyboardInterrupt:
         raise Failure("interrupted; the page is no longer served", INTERRUPTED) from None

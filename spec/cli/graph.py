@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from spec.cli.answering import can_be_given, give
-from spec.cli.asking import asked_for, watched
-from spec.cli.options import COUNT, MAX_STATES, OUTPUT, TEXT, of_a_system, one
+from spec.cli.options import COUNT, MAX_STATES, OUTPUT, TEXT, single_value, system_options
+from spec.cli.output import require_writable_output, write_output
+from spec.cli.running import specification_for, with_progress
 
 
 @click.command(short_help="Write SYSTEM's state graph, or a quotient of it, for other tools.")
-@of_a_system
+@system_options
 @click.option(
     "--by",
     type=TEXT,
@@ -20,9 +20,9 @@ from spec.cli.options import COUNT, MAX_STATES, OUTPUT, TEXT, of_a_system, one
     metavar="EXPRESSION",
     help="What tells nodes apart, over the state s; it runs as Python.",
 )
-@one("--nodes", type=COUNT, metavar="N", help="How many it may have; else 200.")
+@single_value("--nodes", type=COUNT, metavar="N", help="How many it may have; else 200.")
 @MAX_STATES
-@one(
+@single_value(
     "--format",
     "form",
     type=click.Choice(["dot", "graphml", "aut"]),
@@ -51,7 +51,7 @@ def graph(
     """
     from spec.reports.state_graph import FORMATS, MOST, state_graph
 
-    can_be_given(output)
-    subject, _ = asked_for(system, release, settings, switched_on, switched_off)
-    found = watched(state_graph, subject, by=by, most=MOST if nodes is None else nodes, max_states=max_states)
-    give(FORMATS[form](found), output)
+    require_writable_output(output)
+    subject, _ = specification_for(system, release, settings, switched_on, switched_off)
+    found = with_progress(state_graph, subject, by=by, most=MOST if nodes is None else nodes, max_states=max_states)
+    write_output(FORMATS[form](found), output)

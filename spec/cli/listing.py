@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from spec.cli.options import AS_JSON, TEXT
-from spec.cli.streams import printing_to_stderr, tell
+from spec.cli.streams import print_result, printing_to_stderr
 
 
 @click.command("list", short_help="The systems: constants, switches, properties, releases.")
@@ -30,6 +30,6 @@ def list_systems(system: str | None, as_json: bool) -> None:
         with printing_to_stderr(), answering_for(each):
             told.append(described(each) if as_json else catalogue([name]))
     if as_json:
-        tell(json.dumps(told[0] if system is not None else {"systems": told}))
+        print_result(json.dumps(told[0] if system is not None else {"systems": told}))
     else:
-        tell("\n\n".join(told))
+        print_result("\n\n".join(told))

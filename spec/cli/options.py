@@ -48,7 +48,7 @@ def _refuse_empty(asked: click.Parameter | None, context: click.Context | None) 
     raise click.BadParameter(f"it is empty{written}", context, asked)
 
 
-def one(
+def single_value(
     *names: str, default: Any = None, callback: Callable[..., Any] | None = None, **said: Any
 ) -> Callable[[Command], Command]:
     """An option that has one value: it may be given again, but not with another."""
@@ -87,35 +87,37 @@ def _size(context: click.Context, option: click.Parameter, written: str | None) 
 
 
 # What commands have in common.
-ENGINE = one(
+ENGINE = single_value(
     "--engine",
     type=click.Choice(["auto", "local", "spark", "reference"]),
     default="auto",
     help="What explores: `local` on all cores of this machine, `spark` also on many, `reference` slowly, in plain "
     "Python; `auto` is `reference` for what is small, `local` as long as memory lasts, then `spark`.",
 )
-DRIVER_LEVEL = one(
+DRIVER_LEVEL = single_value(
     "--driver-level",
     type=Count(min=0),
     metavar="N",
     help="With `--engine spark`: the driver expands levels of up to N states itself; else of up to 200,000, since a "
     "job takes half a second before it expands a state. 0 makes every level a job.",
 )
-WORKERS = one("--workers", type=COUNT, metavar="N", help="Cores to use; else all of them.")
-MEMORY = one(
+WORKERS = single_value("--workers", type=COUNT, metavar="N", help="Cores to use; else all of them.")
+MEMORY = single_value(
     "--memory",
     callback=_size,
     metavar="SIZE",
     help="What all processes may take together, like 512M; else half of what there is.",
 )
-OUTPUT = one("-o", "--output", type=Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here.")
-MAX_STATES = one("--max-states", type=COUNT, metavar="N", help="Stop when this many states are reached.")
-MAX_DEPTH = one("--max-depth", type=COUNT, metavar="N", help="Go no deeper than this.")
+OUTPUT = single_value(
+    "-o", "--output", type=Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here."
+)
+MAX_STATES = single_value("--max-states", type=COUNT, metavar="N", help="Stop when this many states are reached.")
+MAX_DEPTH = single_value("--max-depth", type=COUNT, metavar="N", help="Go no deeper than this.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 PROPERTIES = click.option(
     "--property", "properties", type=TEXT, multiple=True, metavar="NAME", help="Check only this one; may be repeated."
 )
-TRACE = one(
+TRACE = single_value(
     "--trace",
     type=PLACE,
     callback=readable,
@@ -130,7 +132,9 @@ REPORTS = click.option(
     metavar="FILE",
     help="Write a report here, as FILE.html or FILE.md; may be repeated.",
 )
-JUNIT = one("--junit-xml", "junit", type=PLACE, metavar="FILE", help="Write the verdicts here, as CI reads them.")
+JUNIT = single_value(
+    "--junit-xml", "junit", type=PLACE, metavar="FILE", help="Write the verdicts here, as CI reads them."
+)
 BRIEF = click.option("--brief", is_flag=True, help="Tell traces in brief: fold what need not be followed.")
 
 
@@ -138,7 +142,7 @@ def _keep_colours(context: click.Context, option: click.Parameter, colours: Colo
     context.meta["colours"] = colours
 
 
-COLOUR = one(
+COLOUR = single_value(
     "--color",
     type=click.Choice(COLOURS),
     default="auto",
@@ -146,7 +150,7 @@ COLOUR = one(
     callback=_keep_colours,
     help="Whether the report has colours: `auto` where it goes to a terminal.",
 )
-OWN = one(
+OWN = single_value(
     "--spec",
     "own",
     type=TEXT,
@@ -156,7 +160,7 @@ OWN = one(
 DEADLOCK = click.option("--deadlock", is_flag=True, help="A state in which nothing can happen is an error.")
 
 
-def of_a_system(command: Command) -> Command:
+def system_options(command: Command) -> Command:
     """Give a command the argument and options that name a system and its constants."""
     for option in reversed(
         [
@@ -164,7 +168,7 @@ def of_a_system(command: Command) -> Command:
             click.option(
                 "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Give a constant or switch this value."
             ),
-            one(
+            single_value(
                 "--release",
                 type=TEXT,
                 metavar="R",

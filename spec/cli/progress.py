@@ -123,9 +123,9 @@ def line(statistics: Statistics | SimulationStatistics, taken: int, width: int =
         return told if len(told) <= width else f"{told[: width - 3]}..."
     phrases = [
         *(
-            _told_of_walks(statistics, taken)
+            _walk_phrases(statistics, taken)
             if isinstance(statistics, SimulationStatistics)
-            else _told(statistics, taken)
+            else _search_phrases(statistics, taken)
         )
     ]
     while len(phrases) > 1 and len(", ".join(text for _, text in phrases)) > width:
@@ -137,20 +137,20 @@ Phrase = tuple[int, str]
 """How soon a figure is left out, the highest number first; and the figure in words."""
 
 
-def _told_of_walks(statistics: SimulationStatistics, taken: int) -> Iterator[Phrase]:
-    yield 0, f"{shortly(statistics.runs)} of {shortly(statistics.asked)} runs"
-    yield 3, f"{shortly(statistics.steps)} steps"
+def _walk_phrases(statistics: SimulationStatistics, taken: int) -> Iterator[Phrase]:
+    yield 0, f"{short_number(statistics.runs)} of {short_number(statistics.asked)} runs"
+    yield 3, f"{short_number(statistics.steps)} steps"
     yield 2, f"{_rate(statistics.steps, statistics.seconds)} steps/s"
     yield 5, f"{statistics.in_python:.0%} in Python"
     yield 4, _memory(taken)
     yield 1, _time(statistics.seconds)
 
 
-def _told(statistics: Statistics, taken: int) -> Iterator[Phrase]:
+def _search_phrases(statistics: Statistics, taken: int) -> Iterator[Phrase]:
     yield 0, f"depth {statistics.depth}"
-    yield 6, f"{shortly(statistics.generated)} generated"
-    yield 1, f"{shortly(statistics.distinct)} distinct"
-    yield 5, f"{shortly(statistics.queue)} queued"
+    yield 6, f"{short_number(statistics.generated)} generated"
+    yield 1, f"{short_number(statistics.distinct)} distinct"
+    yield 5, f"{short_number(statistics.queue)} queued"
     yield 3, f"{_rate(statistics.distinct, statistics.seconds)}/s"
     if statistics.bytes_per_state is not None:
         yield 7, f"{statistics.bytes_per_state:.0f} bytes/state"
@@ -160,7 +160,7 @@ def _told(statistics: Statistics, taken: int) -> Iterator[Phrase]:
     yield 2, _time(statistics.seconds)
 
 
-def shortly(number: float) -> str:
+def short_number(number: float) -> str:
     """A large number in two or three digits, which is what changes so fast can be read as.
 
     >>> shortly(9_999), shortly(10_000), shortly(1_234_567), shortly(987_654_321_000)
@@ -176,7 +176,7 @@ def shortly(number: float) -> str:
 
 
 def _rate(number: int, seconds: float) -> str:
-    return shortly(number / seconds if seconds else 0)
+    return short_number(number / seconds if seconds else 0)
 
 
 def _time(seconds: float) -> str:
@@ -185,4 +185,4 @@ def _time(seconds: float) -> str:
 
 
 def _memory(taken: int) -> str:
-    return f"{shortly(taken / 1e6)} MB" if taken < 1e10 else f"{shortly(taken / 1e9)} GB"
+    return f"{short_number(taken / 1e6)} MB" if taken < 1e10 else f"{short_number(taken / 1e9)} GB"

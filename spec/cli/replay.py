@@ -10,28 +10,30 @@ from typing import NoReturn
 
 import click
 
-from spec.cli.answering import can_be_given, tell_lines, writing
-from spec.cli.asking import evaluating, explored, of_a_run, of_a_trace
-from spec.cli.options import AS_JSON, COLOUR, OWN, TEXT, Place, one, readable
-from spec.cli.streams import tell
+from spec.cli.options import AS_JSON, COLOUR, OWN, TEXT, Place, readable, single_value
+from spec.cli.output import print_lines, require_writable_output, writing
+from spec.cli.running import blaming_author, read_run, replay_trace, run_check
+from spec.cli.streams import print_result
 
 
 @click.command(short_help="Tell a scenario, follow a kept trace, or replay anomaly ID on real brokers.")
 @click.argument("what", required=False, type=TEXT, metavar="[SCENARIO|FILE|ID]")
-@one("--on", "release", type=TEXT, metavar="R", help="The release of Kafka, such as 3.9.1, on which ID is replayed.")
-@one(
+@single_value(
+    "--on", "release", type=TEXT, metavar="R", help="The release of Kafka, such as 3.9.1, on which ID is replayed."
+)
+@single_value(
     "--afterwards",
     type=click.FloatRange(min=0, max=3600),
     metavar="SECONDS",
     help="How long nothing may happen on the brokers after the last step; else 10.",
 )
-@one(
+@single_value(
     "--format",
     "form",
     type=click.Choice(["text", "brief", "python"]),
     help="Print the trace in FILE: in full, in brief, or as a program that takes its steps.",
 )
-@one(
+@single_value(
     "--trace",
     type=Place(dir_okay=False, path_type=Path),
     callback=readable,
@@ -89,15 +91,17 @@ def replay(
     if release is None:
         if afterwards is not None:
             raise click.UsageError("--afterwards is for an anomaly on real brokers: say --on which release")
-        _tell_scenario(what, trace, own, as_json)
-    from spec.kafka.replaying import replay as replay_on_brokers
+        _print_scenario(what, trace, own, as_json)
+    from spec.kafka.broker_replay import replay as replay_on_brokers
     from spec.kafka.script import script_of
 
-    script = script_of(what, release, explored)
+    script = script_of(what, release, run_check)
     outcome = replay_on_brokers(
-        script, tell=(lambda line: None) if as_json else tell, afterwards=10.0 if afterwards is None else afterwards
+        script,
+        tell=(lambda line: None) if as_json else print_result,
+        afterwards=10.0 if afterwards is None else afterwards,
     )
-    tell(json.dumps(outcome.to_json()) if as_json else f"\n{outcome}")
+    print_result(json.dumps(outcome.to_json()) if as_json else f"\n{outcome}")
     sys.exit(outcome.exit_code)
 
 
@@ -107,13 +111,13 @@ def _list(as_json: bool) -> None:
 
     known = scenarios()
     if as_json:
-        tell(json.dumps([{"name": each.name, "title": each.title} for each in known]))
+        print_result(json.dumps([{"name": each.name, "title": each.title} for each in known]))
         return
     width = max(len(each.name) for each in known)
-    tell("\n".join(f"{each.name:{width}}  {each.title}" for each in known))
+    print_result("\n".join(f"{each.name:{width}}  {each.title}" for each in known))
 
 
-def _tell_scenario(name: str, trace: Path | None, own: str | None, as_json: bool) -> NoReturn:
+def _print_scenario(name: str, trace: Path | None, own: str | None, as_json: bool) -> NoReturn:
     """Replay a scenario, tell what happens, keep it as a trace if that is asked for, and end."""
     from spec.atlas.anomalies import anomalies
     from spec.checking.result import EXIT_CODES
@@ -131,24 +135,24 @@ def _tell_scenario(name: str, trace: Path | None, own: str | None, as_json: bool
     if any(name == row.id for row in anomalies()):
         raise click.UsageError(f"{name} is an anomaly: say --on which release of Kafka, such as --on 3.9.1")
     scenario = scenario_at(name)
-    can_be_given(trace)
+    require_writable_output(trace)
     lines: list[TranscriptLine] = []
     try:
         lines.extend(scenario.replay(own))
     except TranscriptError as wrong:
         contradicted = isinstance(wrong, TranscriptContradicted)
         if contradicted and not as_json:
-            tell_lines([*chain.from_iterable(map(TranscriptLine.lines, lines)), Line()])
+            print_lines([*chain.from_iterable(map(TranscriptLine.lines, lines)), Line()])
         raise Failure(str(wrong), EXIT_CODES["violated"] if contradicted else USAGE) from None
     replay = lines[-1].replay
     assert replay is not None
     if as_json:
         steps = [{**line.step.to_json(), "line": at} for at, line in enumerate(lines, start=1) if line.step]
         told = {"scenario": scenario.name, "title": scenario.title, "steps": steps, "broken": replay.broken}
-        tell(json.dumps(told))
+        print_result(json.dumps(told))
     else:
         told_lines = chain.from_iterable(map(TranscriptLine.lines, lines))
-        tell_lines([*told_lines, Line(), Line(words=conclusion(lines))])
+        print_lines([*told_lines, Line(), Line(words=conclusion(lines))])
     if trace is not None:
         from spec.checking.traces.itf import RecordedTrace
 
@@ -159,27 +163,27 @@ def _tell_scenario(name: str, trace: Path | None, own: str | None, as_json: bool
 
 def _follow(path: Path, own: str | None, as_json: bool) -> NoReturn:
     """Follow the trace in a file, tell what came of it, and end."""
-    from spec.checking.traces.followed import follow
+    from spec.checking.traces.validate import validate
 
-    followed = of_a_trace(path, own, follow)
-    tell(json.dumps(followed.to_json()) if as_json else str(followed))
+    followed = replay_trace(path, own, validate)
+    print_result(json.dumps(followed.to_json()) if as_json else str(followed))
     sys.exit(followed.exit_code)
 
 
 def _print(path: Path, own: str | None, form: str) -> NoReturn:
     """Print the trace in a file in this form, and end."""
-    followed, replay, trace = of_a_run(path, own)
+    followed, replay, trace = read_run(path, own)
     subject = replay.model.specification
     if form == "python":
         from spec.checking.traces.program import program
 
-        with evaluating(subject):
+        with blaming_author(subject):
             text = program(subject, trace)
-        tell(text.rstrip("\n"))
+        print_result(text.rstrip("\n"))
     else:
         from spec.checking.traces.brief import brief
 
-        with evaluating(subject):
+        with blaming_author(subject):
             lines = [*(trace if form == "text" else brief(subject, trace)).lines()]
-        tell_lines(lines)
+        print_lines(lines)
     sys.exit(followed.exit_code)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from spec.cli.answering import give
-from spec.cli.asking import of_a_run
-from spec.cli.options import OUTPUT, OWN, PLACE, one
+from spec.cli.options import OUTPUT, OWN, PLACE, single_value
+from spec.cli.output import write_output
+from spec.cli.running import read_run
 
 
 @click.command(short_help="Draw a kept trace as a sequence diagram.")
 @click.argument("file", type=PLACE)
-@one(
+@single_value(
     "--format",
     "form",
     type=click.Choice(["mermaid", "svg"]),
@@ -31,5 +31,5 @@ def sequence(file: Path, form: str, own: str | None, output: Path | None) -> Non
     """
     from spec.reports.sequence_diagram import FORMATS
 
-    _, _, trace = of_a_run(file, own)
-    give(FORMATS[form](trace), output)
+    _, _, trace = read_run(file, own)
+    write_output(FORMATS[form](trace), output)

@@ -10,27 +10,38 @@ from pathlib import Path
 
 import click
 
-from spec.cli.answering import (
-    can_be_written,
+from spec.cli.options import (
+    AS_JSON,
+    BRIEF,
+    COLOUR,
+    COUNT,
+    DEADLOCK,
+    PROPERTIES,
+    TRACE,
+    WORKERS,
+    single_value,
+    system_options,
+)
+from spec.cli.output import (
     lines_of,
-    one_form,
-    say_if_interrupted,
-    tell_lines,
-    with_known,
+    note_interruption,
+    print_lines,
+    require_one_form,
+    require_writable_trace,
+    with_known_anomalies,
     write_each,
     write_traces,
 )
-from spec.cli.asking import asked_for, watched
-from spec.cli.options import AS_JSON, BRIEF, COLOUR, COUNT, DEADLOCK, PROPERTIES, TRACE, WORKERS, of_a_system, one
-from spec.cli.streams import tell
+from spec.cli.running import specification_for, with_progress
+from spec.cli.streams import print_result
 
 
 @click.command(short_help="Let chance walk through SYSTEM: for what is too large to be explored.")
-@of_a_system
-@one("--runs", type=COUNT, metavar="N", help="How many; else 100,000. The first that fails is the last.")
-@one("--steps", type=COUNT, default=100, show_default=True, metavar="N", help="Of each run, at most.")
-@one("--seed", type=click.IntRange(0, 2**64 - 1), metavar="S", help="The same seed, the same runs.")
-@one("--run", type=COUNT, metavar="K", help="Only this run of the seed, step by step.")
+@system_options
+@single_value("--runs", type=COUNT, metavar="N", help="How many; else 100,000. The first that fails is the last.")
+@single_value("--steps", type=COUNT, default=100, show_default=True, metavar="N", help="Of each run, at most.")
+@single_value("--seed", type=click.IntRange(0, 2**64 - 1), metavar="S", help="The same seed, the same runs.")
+@single_value("--run", type=COUNT, metavar="K", help="Only this run of the seed, step by step.")
 @WORKERS
 @PROPERTIES
 @DEADLOCK
@@ -63,14 +74,14 @@ def simulate(
     from spec.checking.simulation import RUNS
     from spec.checking.simulation import simulate as walk
 
-    one_form(brief, as_json)
+    require_one_form(brief, as_json)
     if run is not None and runs is not None:
         raise click.UsageError("--runs and --run: the one run is named, or they are counted")
     if run is not None and seed is None:
         raise click.UsageError("--run: say of which --seed")
-    subject, full_release = asked_for(system, release, settings, switched_on, switched_off)
-    can_be_written(trace, subject)
-    found = watched(
+    subject, full_release = specification_for(system, release, settings, switched_on, switched_off)
+    require_writable_trace(trace, subject)
+    found = with_progress(
         walk,
         subject,
         runs=RUNS if runs is None else runs,
@@ -95,11 +106,11 @@ def simulate(
         words += ["--deadlock"] * deadlock
         words += ["--steps", str(steps), "--seed", str(found.seed), "--run", str(found.failing_run)]
         found = replace(found, repeat=shlex.join(words))
-    found = with_known(found)
+    found = with_known_anomalies(found)
     if as_json:
-        tell(json.dumps(found.to_json()))
-        say_if_interrupted(found)
+        print_result(json.dumps(found.to_json()))
+        note_interruption(found)
     else:
-        tell_lines(lines_of(found, subject, brief))
+        print_lines(lines_of(found, subject, brief))
     write_each(lambda: write_traces(trace, found, subject, system))
     sys.exit(found.exit_code)

@@ -89,14 +89,14 @@ def _shown(
 ) -> None:
     """Warnings of the environment take one line; other warnings come with their line of source."""
     if issubclass(category, EnvironmentWarning):
-        note(escaped(f"Warning: {message}"))
+        print_note(escaped(f"Warning: {message}"))
     else:
-        note(warnings.formatwarning(escaped(str(message)), category, filename, lineno, line).rstrip("\n"))
+        print_note(warnings.formatwarning(escaped(str(message)), category, filename, lineno, line).rstrip("\n"))
 
 
 def _fault(_: type[BaseException], fault: BaseException, __: TracebackType | None) -> None:
     """A fault of this program comes with its traceback."""
-    note("".join(traceback.format_exception(fault)).rstrip("\n"))
+    print_note("".join(traceback.format_exception(fault)).rstrip("\n"))
 
 
 def _stand_in(descriptor: int) -> None:
@@ -118,7 +118,7 @@ def _text(raw: io.FileIO, like: TextIO | None) -> TextIO:
     )
 
 
-def tell(result: str, *, styled: bool = False) -> None:
+def print_result(result: str, *, styled: bool = False) -> None:
     """Write a result to stdout, or at least to stderr.
 
     Args:
@@ -136,7 +136,7 @@ def tell(result: str, *, styled: bool = False) -> None:
         raise
 
 
-def note(words: object) -> None:
+def print_note(words: object) -> None:
     """Write to stderr what is no result: an error, a warning, a hint."""
     click.echo(escaped_lines(str(words)), err=True)
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from spec.cli.asking import explored
-from spec.cli.options import AS_JSON, MAX_STATES, TEXT, Command, one
-from spec.cli.streams import tell
+from spec.cli.options import AS_JSON, MAX_STATES, TEXT, Command, single_value
+from spec.cli.running import run_check
+from spec.cli.streams import print_result
 
 
 class _InOrder(click.Command):
@@ -42,7 +42,7 @@ EVENTS: dict[str, dict[str, Any]] = {
 }
 
 
-def _of_events(command: Command) -> Command:
+def _event_options(command: Command) -> Command:
     """Give a command an option for each kind of event."""
     for name, said in reversed(EVENTS.items()):
         kind = said if "count" in said else said | {"multiple": True}
@@ -50,7 +50,7 @@ def _of_events(command: Command) -> Command:
     return command
 
 
-def _happening(given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _event_of(given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The events that were given, in their order."""
     values = {name: iter(each) for name, each in given.items() if isinstance(each, tuple)}
     for name in click.get_current_context().meta[IN_ORDER]:
@@ -72,9 +72,9 @@ def _no_garbage_collection() -> Iterator[None]:
 
 @click.command("what-if", cls=_InOrder, short_help="What a controller makes of your own CLUSTER's failures.")
 @click.argument("cluster", type=TEXT)
-@_of_events
-@one("--release", type=TEXT, metavar="R", help="The controller's, like 2.8; else the newest with ZooKeeper.")
-@one("--live", type=TEXT, metavar="BROKERS", help="The brokers that are alive at first.")
+@_event_options
+@single_value("--release", type=TEXT, metavar="R", help="The controller's, like 2.8; else the newest with ZooKeeper.")
+@single_value("--live", type=TEXT, metavar="BROKERS", help="The brokers that are alive at first.")
 @click.option("--isr", "isrs", type=TEXT, multiple=True, metavar="T-P=BROKERS", help="The ISR of a partition.")
 @click.option("--min-isr", "min_isrs", type=TEXT, multiple=True, metavar="[T=]N", help="min.insync.replicas.")
 @click.option("--unclean-default", is_flag=True, help="Brokers permit unclean elections from the beginning.")
@@ -115,8 +115,8 @@ def what_if(
     """
     from spec.by_release import ByRelease, release_named
     from spec.what_if.any_order import in_any_order
-    from spec.what_if.arguments import brokers_of, events_of, isrs_of, min_isrs_of
-    from spec.what_if.cluster import complete
+    from spec.what_if.known_cluster import complete
+    from spec.what_if.option_values import brokers_of, events_of, isrs_of, min_isrs_of
     from spec.what_if.prediction import what_if as predicted
     from spec.what_if.reading import read_cluster
     from statemachines.controller.control_design import control_design_of
@@ -130,7 +130,7 @@ def what_if(
     if max_states is not None and not any_order:
         raise click.UsageError("--max-states without --any-order: nothing is explored")
     line = RELEASES[-1] if release is None else release_named(release, ByRelease(control_design_of))
-    happening = events_of(_happening(events))
+    happening = events_of(_event_of(events))
     min_isr, min_isr_of = min_isrs_of(min_isrs)
     asked_about = complete(
         read_cluster(cluster, line),
@@ -141,13 +141,13 @@ def what_if(
         unclean=True if unclean_default else False if no_unclean else None,
     ).of_topics(topics)
     if any_order:
-        worst = in_any_order(asked_about, *happening, release=line, max_states=max_states, explore=explored)
-        tell(json.dumps(worst.to_json()) if as_json else str(worst))
+        worst = in_any_order(asked_about, *happening, release=line, max_states=max_states, explore=run_check)
+        print_result(json.dumps(worst.to_json()) if as_json else str(worst))
         sys.exit(worst.exit_code)
     with _no_garbage_collection():
         prediction = predicted(asked_about, *happening, release=line)
     if as_json:
-        tell(json.dumps(prediction.to_json(with_steps=steps)))
+        print_result(json.dumps(prediction.to_json(with_steps=steps)))
     else:
-        tell(prediction.told(every=verbose, with_steps=steps))
+        print_result(prediction.text(every=verbose, with_steps=steps))
     sys.exit(prediction.exit_code)

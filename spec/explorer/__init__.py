@@ -5,18 +5,18 @@ each state (`ExplorerServer`), where there are more than a file has room for. Th
 """
 
 from spec.explorer.embedded import MOST, Explorer, embedded, of_system, of_trace
-from spec.explorer.places import Exit, Territory, territory_of_trace, whole_system
-from spec.explorer.serving import ExplorerServer
+from spec.explorer.explorer_model import EnabledStep, ExplorerModel, model_of_system, model_of_trace
+from spec.explorer.http_server import ExplorerServer
 
 __all__ = [
     "MOST",
-    "Exit",
+    "EnabledStep",
     "Explorer",
     "ExplorerServer",
-    "Territory",
+    "ExplorerModel",
     "embedded",
     "of_system",
     "of_trace",
-    "territory_of_trace",
-    "whole_system",
+    "model_of_trace",
+    "model_of_system",
 ]

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from spec.checking.model import Transition
-from spec.checking.traces.followed import Followed
+from spec.checking.traces.validate import Validation
+from spec.explorer.explorer_model import EnabledStep, ExplorerModel, model_of_system, model_of_trace
 from spec.explorer.page import page
-from spec.explorer.places import Exit, Territory, territory_of_trace, whole_system
 from spec.language.specification import Specification
 from spec.language.state import Values
 
@@ -30,14 +30,14 @@ class Explorer:
     """What is in the file. States are known by their numbers."""
 
     head: Mapping[str, Any]
-    """What is the same in all states, see `Territory.head`."""
+    """What is the same in all states, see `ExplorerModel.head`."""
     states: Sequence[Mapping[str, Any]]
     """By variable, as the page draws them, see `pictured`."""
     views: Sequence[Sequence[str]]
     """What the views say of each state."""
     drawings: Sequence[Sequence[Any]]
     """What the pictures draw of it."""
-    exits: Sequence[Sequence[Exit[int]]]
+    exits: Sequence[Sequence[EnabledStep[int]]]
     """What can be done in each state."""
     begins: Sequence[int]
     """Where one begins: the initial states, or that of a trace."""
@@ -87,39 +87,39 @@ class _Pool:
         return number
 
 
-def embedded(territory: Territory, most: int = MOST) -> Explorer:
+def embedded(model: ExplorerModel, most: int = MOST) -> Explorer:
     """Where one begins, the trace, and the states nearest to them, breadth first.
 
     Args:
-        territory: what is explored.
+        model: what is explored.
         most: how many states; those where one begins and those of the trace are there, however many they are.
 
     Raises:
         EvaluationFailed: an action raised.
     """
-    numbers = {state: number for number, state in enumerate(dict.fromkeys((*territory.begins, *territory.states)))}
+    numbers = {state: number for number, state in enumerate(dict.fromkeys((*model.begins, *model.states)))}
     left, expansions = deque(numbers), dict[Values, list[Transition]]()
     while left:
         state = left.popleft()
-        expansions[state] = steps = territory.steps_of(state)
+        expansions[state] = steps = model.steps_of(state)
         for step in steps:
             if step.after is not None and step.after not in numbers and len(numbers) < most:
                 numbers[step.after] = len(numbers)
                 left.append(step.after)
     return Explorer(
-        head=territory.head,
-        states=[territory.values_of(state) for state in numbers],
-        views=[territory.sentences_of(state) for state in numbers],
-        drawings=[territory.drawings_of(state) for state in numbers],
+        head=model.head,
+        states=[model.values_of(state) for state in numbers],
+        views=[model.sentences_of(state) for state in numbers],
+        drawings=[model.drawings_of(state) for state in numbers],
         exits=[
             [
-                territory.exit(state, step, None if step.after is None else numbers.get(step.after))
+                model.enabled_step(state, step, None if step.after is None else numbers.get(step.after))
                 for step in expansions[state]
             ]
             for state in numbers
         ],
-        begins=range(len(territory.begins)),
-        trace=territory.taken,
+        begins=range(len(model.begins)),
+        trace=model.taken,
     )
 
 
@@ -129,10 +129,10 @@ def of_system(specification: Specification, most: int = MOST) -> Explorer:
     Raises:
         EvaluationFailed: an action raised.
     """
-    return embedded(whole_system(specification), most)
+    return embedded(model_of_system(specification), most)
 
 
-def of_trace(followed: Followed, most: int = MOST) -> Explorer:
+def of_trace(followed: Validation, most: int = MOST) -> Explorer:
     """The states of a trace, and those nearest to them that a search would come to. The trace may go beyond bounds.
 
     Args:
@@ -142,4 +142,4 @@ def of_trace(followed: Followed, most: int = MOST) -> Explorer:
     Raises:
         EvaluationFailed: an action raised.
     """
-    return embedded(territory_of_trace(followed), most)
+    return embedded(model_of_trace(followed), most)

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from spec.language.escapes import escaped, in_markup
-from spec.reports.webpage import filled
+from spec.reports.webpage import fill_template
 
 
 def page(title: str, data: Mapping[str, Any]) -> str:
@@ -20,7 +20,7 @@ def page(title: str, data: Mapping[str, Any]) -> str:
         "script": here.joinpath("page.js").read_text(encoding="utf-8"),
         "data": as_json(data).replace("<", "\\u003c"),
     }
-    return filled(here.joinpath("page.html"), parts)
+    return fill_template(here.joinpath("page.html"), parts)
 
 
 def as_json(data: Any) -> str:

@@ -17,26 +17,26 @@ from spec.checking.check import silent
 from spec.checking.exploration import OnProgress
 from spec.checking.graph.edge_coverage import EdgeCoverage, EdgePath, EdgeTours
 from spec.checking.model import Model, Path
-from spec.checking.traces.notebook import Shown
+from spec.checking.traces.notebook import NotebookDisplay
 from spec.checking.traces.paths import trace_along
 from spec.checking.traces.trace import Trace
 from spec.checking.values.text import jsonable, show
 from spec.kafka.divergences import DIVERGENCES, Divergence
-from spec.kafka.following import Deviation, deviation_in
 from spec.kafka.mapping import KafkaRun, PathTask, Response
 from spec.kafka.mappings import mapping_of
+from spec.kafka.path_follower import Deviation, deviation_in
 from spec.language import Specification
 
 __all__ = ["Conformance", "conform"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Conformance(Shown):
+class Conformance(NotebookDisplay):
     """What came of it."""
 
     system: str
     release: str
-    about: Mapping[str, str]
+    description: Mapping[str, str]
     """The versions of Kafka, ZooKeeper and Java."""
     constants: Mapping[str, Any]
     switches: Mapping[str, Any]
@@ -72,7 +72,7 @@ class Conformance(Shown):
         return {
             "system": self.system,
             "release": self.release,
-            "versions": dict(self.about),
+            "versions": dict(self.description),
             "constants": jsonable(self.constants),
             "switches": jsonable(self.switches),
             "verdict": "conforms" if self.conforms else "differs",
@@ -100,8 +100,8 @@ class Conformance(Shown):
 
     def _lines(self) -> Iterator[str]:
         yield (
-            f"{'Conforms' if self.conforms else 'Differs'}: {self.system} beside Kafka {self.about['ready']} "
-            f"(ZooKeeper {self.about['zookeeper']}, Java {self.about['java']})"
+            f"{'Conforms' if self.conforms else 'Differs'}: {self.system} beside Kafka {self.description['ready']} "
+            f"(ZooKeeper {self.description['zookeeper']}, Java {self.description['java']})"
         )
         yield f"  with {', '.join(f'{name} = {show(value)}' for name, value in self.constants.items())}"
         yield (
@@ -142,11 +142,11 @@ def conform(
         EnvironmentFailed: Java died.
     """
     max_states = mapping_of(type(system)).states if max_states is None else max_states
-    return _Conforming(system, kafka, max_states, per_class, every_edge, on_progress).result()
+    return _ConformanceRun(system, kafka, max_states, per_class, every_edge, on_progress).result()
 
 
 @dataclass
-class _Conforming:
+class _ConformanceRun:
     """A comparison under way."""
 
     system: Specification
@@ -174,14 +174,14 @@ class _Conforming:
     def result(self) -> Conformance:
         """Compare everything."""
         began = monotonic()
-        for task, answer in self.kafka.runs(map(self._told, self.coverage)):
+        for task, answer in self.kafka.runs(map(self._as_task, self.coverage)):
             self._judge(task, answer)
             self.on_progress(self.coverage.statistics())
         known = {of.id: edges for of, edges in self.coverage.edges.items() if isinstance(of, Divergence)}
         return Conformance(
             system=self.system.name,
             release=self.kafka.release,
-            about=self.kafka.about,
+            description=self.kafka.about,
             constants=self.system.values_of(switches=False),
             switches=self.system.values_of(switches=True),
             states=self.coverage.states,
@@ -200,7 +200,7 @@ class _Conforming:
             ],
         )
 
-    def _told(self, path: EdgePath) -> PathTask:
+    def _as_task(self, path: EdgePath) -> PathTask:
         task: PathTask = self.mapping.task(path.states, path.choices, path.of)
         return task
 

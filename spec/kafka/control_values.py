@@ -127,7 +127,7 @@ def _stops_by_partition(requests: Iterable[ControlRequest]) -> list[ControlReque
     return ordered
 
 
-def decoded_left(left: Mapping[str, Any]) -> tuple[Any, ...]:
+def decoded_unsent(left: Mapping[str, Any]) -> tuple[Any, ...]:
     """What stayed in the batch of requests."""
     return (
         {
@@ -302,13 +302,13 @@ DECODED: Final[Mapping[str, Callable[[Any], Any]]] = {
     "topics_with_deletion_started": frozenset,
     "topics_ineligible_for_deletion": frozenset,
     "znodes": lambda told: {path: (version, decoded_znode(path, data)) for path, (version, data) in told.items()},
-    "left": decoded_left,
+    "left": decoded_unsent,
 }
 """What is to be seen of Kafka's state machines, as values of ours."""
 
 WHOLE: Final[Mapping[str, Callable[[Any], Any]]] = {
     **{name: decoded for name, decoded in DECODED.items() if name != "left"},
-    "left_in_batches": lambda told: [decoded_left(told[number]) for number in sorted(told)],
+    "left_in_batches": lambda told: [decoded_unsent(told[number]) for number in sorted(told)],
     "being_reassigned": lambda told: frozenset(map(parsed, told)),
     "queue": lambda told: list(map(decoded_event, told)),
     "active": tuple,

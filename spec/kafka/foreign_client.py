@@ -26,13 +26,13 @@ from statemachines.znodes.codec import encode
 from statemachines.znodes.values import BrokerInfo, ControllerRegistration
 from statemachines.zookeeper.tree import ZkPath, ZkVersion
 
-__all__ = ["LifeBesideForeignClient", "node_text"]
+__all__ = ["ControllerWithForeignClient", "node_text"]
 
 MEANINGLESS: Final = "?"
 """What is written where it means nothing to Kafka."""
 
 
-class LifeBesideForeignClient(ControllerLife):
+class ControllerWithForeignClient(ControllerLife):
     """The system `controller`, and beside its brokers a client that is none.
 
     Left out: that the client's nodes are ephemeral, since to a broker they are then another session's, as those of

@@ -4,8 +4,8 @@
         answer = harness.run(Task(brokers=1, steps=[{"action": "start", "broker": 0}]))
         answer.seen[0]["brokers"][0]["doing"]     # "Connect"
 
-The Java ends with this process, whatever happens (`process.py`). Its sources are in `java/`, a folder for what is
-common and one for each family of releases; they are compiled when they are first needed, and kept in the user's
+The Java ends with this process, whatever happens (`java_process.py`). Its sources are in `java/`, a folder for what
+is common and one for each family of releases; they are compiled when they are first needed, and kept in the user's
 cache.
 """
 
@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from spec.kafka.jars import releases
+from spec.kafka.java_process import JavaProcess
+from spec.kafka.java_sources import SOURCES, sources_for
 from spec.kafka.mapping import Observation, Response, release_among
-from spec.kafka.process import AskedJava
-from spec.kafka.sources import SOURCES, sources_for
 from spec.language.errors import UsageError
 from statemachines.releases import line_of
 
-__all__ = ["FAMILIES", "Harness", "Observation", "Response", "Task", "driven_releases", "release_run"]
+__all__ = ["FAMILIES", "Harness", "Observation", "Response", "Task", "harness_releases", "release_run"]
 
 FAMILIES: Final[Mapping[str, Sequence[str]]] = {
     "until-1.0": ("0.11", "1.0"),
@@ -56,7 +56,7 @@ class Task:
 T = TypeVar("T", bound=Task)
 
 
-def driven_releases() -> tuple[str, ...]:
+def harness_releases() -> tuple[str, ...]:
     """The releases that are run, oldest first: of each line the newest whose jars are written down."""
     return tuple({line_of(release): release for release in releases() if _family(release)}.values())
 
@@ -67,10 +67,10 @@ def release_run(name: str) -> str:
     Raises:
         UsageError: there is none, for its line is in none of `FAMILIES`.
     """
-    return release_among(name, driven_releases())
+    return release_among(name, harness_releases())
 
 
-class Harness(AskedJava):
+class Harness(JavaProcess):
     """KafkaControllers of a release, from `__enter__` to `__exit__`, whatever happens in between.
 
     Args:

@@ -1,7 +1,7 @@
 """What a system brings to be run beside Kafka's own classes: what its steps and its states are there.
 
-`conform` and `Following` know no system. They take paths of a specification, have its mapping say what is to be told
-of each and what is then to be seen, and compare that with what was seen.
+`conform` and `PathFollower` know no system. They take paths of a specification, have its mapping say what is to be
+told of each and what is then to be seen, and compare that with what was seen.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from spec.kafka.process import AskedJava
-from spec.kafka.sources import SOURCES, sources_for
+from spec.kafka.java_process import JavaProcess
+from spec.kafka.java_sources import SOURCES, sources_for
 
 __all__ = ["SHARED", "PureCalls", "protocol"]
 
@@ -32,7 +32,7 @@ def protocol(release: str) -> list[Path]:
     return [each for each in sources_for(release, SOURCES / "pure") if each.stem in {"Main", "Call"}]
 
 
-class PureCalls(AskedJava):
+class PureCalls(JavaProcess):
     """Functions of a release of Kafka, from `__enter__` to `__exit__`.
 
     Args:

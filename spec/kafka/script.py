@@ -33,7 +33,7 @@ from spec.systems.controller import ControllerLife
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, PARTITION_STATE, Threads
 from statemachines.releases import Release, line_of
 
-__all__ = ["REPLAYED", "SILENT", "Script", "actions_of", "is_half_a_step", "own_steps", "script_of"]
+__all__ = ["REPLAYED", "SILENT", "Script", "actions_of", "is_partial_step", "steps_of_broker", "script_of"]
 
 
 ON_BROKERS: Final = Release("0.11.0.0")
@@ -126,12 +126,12 @@ def actions_of(request: RequestFrame) -> tuple[str, ...]:
     return ACTIONS.get((request.operation, path), ())
 
 
-def is_half_a_step(request: RequestFrame, threads: Threads) -> bool:
+def is_partial_step(request: RequestFrame, threads: Threads) -> bool:
     """Whether ZkEventThread, until 1.0, arms a watch before it reads: the specification has both as `listen`."""
     return threads is not Threads.barrier and (request.operation, request.path) == ("exists", CONTROLLER)
 
 
-def own_steps(replay: Replay, broker: BrokerId, actions: tuple[str, ...]) -> list[Step]:
+def steps_of_broker(replay: Replay, broker: BrokerId, actions: tuple[str, ...]) -> list[Step]:
     """What a broker can do here of some actions, in the order in which these are named."""
     enabled = [step for step in replay.enabled if step.parameters.get("broker") == broker]
     return [step for action in actions for step in enabled if step.action == action]

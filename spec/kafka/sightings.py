@@ -18,13 +18,13 @@ from spec.language.errors import UsageError
 from spec.systems.controller import ControllerLife
 from statemachines.releases import Release
 
-__all__ = ["way_into"]
+__all__ = ["replay_of"]
 
 UNTIL_1_0: Final[Mapping[str, Any]] = {"brokers": 1}
 """Where ZkEventThread has events of its own, two brokers have too many states; what is looked for takes only one."""
 
 
-def way_into(anomaly: Anomaly, release: str) -> tuple[Model, Path] | None:
+def replay_of(anomaly: Anomaly, release: str) -> tuple[Model, Path] | None:
     """The shortest path that breaks an anomaly's property in a release; None if it holds there, or has what mends it.
 
     Args:

@@ -57,7 +57,7 @@ from spec.language.sizes import Partial, Size, Total, at_most
 from spec.language.specification import Specification
 from spec.language.state import State
 from spec.language.switches import switches
-from spec.language.symmetry import either, every, interchangeable, part_of
+from spec.language.symmetry import either, every_combination, interchangeable, part_of
 from spec.language.words import (
     Step,
     action,
@@ -113,7 +113,7 @@ __all__ = [
     "constant",
     "each",
     "either",
-    "every",
+    "every_combination",
     "initial",
     "integers",
     "interchangeable",

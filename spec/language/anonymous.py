@@ -1,9 +1,9 @@
 """Anonymous values: in place of interchangeable ones they find the action or property that tells these apart.
 
 They are equal or not, can be put into sets, stand as keys, and that is all. Code that orders them, counts with them,
-looks into them or compares one with a constant gets `ToldApart`, unless the answer is the same for all of them; and
-what it does with that is no matter: it is remembered. So an evaluation that passes does the same whatever the values
-are called.
+looks into them or compares one with a constant gets `ValuesDistinguished`, unless the answer is the same for all of
+them; and what it does with that is no matter: it is remembered. So an evaluation that passes does the same whatever
+the values are called.
 
 Two things are beyond that. Real code writes ids into paths and reads them with `int`, so conversions are free, and
 noticed: `str` gives the name, and `int` a number that is equal to this value and no other. What is done with the text
@@ -27,29 +27,29 @@ NUMBERS: Final = 10**9
 """From here on, integers stand for anonymous values."""
 
 
-class ToldApart(SpecificationError):
+class ValuesDistinguished(SpecificationError):
     """Interchangeable values were told apart otherwise than by equality."""
 
     def __init__(self, why: str):
         super().__init__(why)
-        _noticed.told_apart = _noticed.told_apart or self
+        _noticed.distinguished = _noticed.distinguished or self
 
 
-class Noticed:
+class AccessRecord:
     """What anonymous values notice of the code that meets them."""
 
     def __init__(self) -> None:
-        self.told_apart: ToldApart | None = None
+        self.distinguished: ValuesDistinguished | None = None
         """The first that was raised, caught or not."""
         self.converted = False
         """Whether a value was made text, or a number."""
 
     def forget(self) -> None:
         """Begin anew."""
-        self.told_apart, self.converted = None, False
+        self.distinguished, self.converted = None, False
 
 
-_noticed = Noticed()
+_noticed = AccessRecord()
 
 
 class Anonymous:
@@ -66,12 +66,12 @@ class Anonymous:
             if self.sort == other.sort:
                 return bool(self.value == other.value)
             if other.value in self._values:
-                raise ToldApart(f"it compares {with_article(self.sort)} with {with_article(other.sort)}")
+                raise ValuesDistinguished(f"it compares {with_article(self.sort)} with {with_article(other.sort)}")
             return False
         if type(other) is int and other >= NUMBERS:
             return other == NUMBERS + self._values.index(self.value)
         if other in self._values:
-            raise ToldApart(f"it singles out {self.sort} {other!r}")
+            raise ValuesDistinguished(f"it singles out {self.sort} {other!r}")
         return False
 
     def __int__(self) -> int:
@@ -95,7 +95,7 @@ class Anonymous:
 
     def __getattr__(self, name: str) -> NoReturn:
         if hasattr(self.value, name):
-            raise ToldApart(f"it looks into {with_article(self.sort)}: .{name}")
+            raise ValuesDistinguished(f"it looks into {with_article(self.sort)}: .{name}")
         raise AttributeError(name)
 
     def __bool__(self) -> bool:
@@ -105,17 +105,17 @@ class Anonymous:
         """What holds of all values of the sort alike.
 
         Raises:
-            ToldApart: it does not.
+            ValuesDistinguished: it does not.
         """
         one, *more = map(ask, self._values)
         if any(each is not one for each in more):
-            raise ToldApart(otherwise)
+            raise ValuesDistinguished(otherwise)
         return one
 
     def _ordered(self, other: object, is_so: Callable[[Any, Any], Any]) -> Any:
         """How it compares with something else, as all values of the sort do."""
         if type(other) is Anonymous or (type(other) is int and other >= NUMBERS):
-            raise ToldApart(f"it orders {self.sort}s")
+            raise ValuesDistinguished(f"it orders {self.sort}s")
         return self._of_all(lambda value: is_so(value, other), f"it orders {self.sort}s")
 
     def __lt__(self, other: object) -> Any:
@@ -131,10 +131,10 @@ class Anonymous:
         return self._ordered(other, ge)
 
     def _count(self, *_: object) -> NoReturn:
-        raise ToldApart(f"it counts with {with_article(self.sort)}")
+        raise ValuesDistinguished(f"it counts with {with_article(self.sort)}")
 
     def _look_into(self, *_: object) -> NoReturn:
-        raise ToldApart(f"it looks into {with_article(self.sort)}")
+        raise ValuesDistinguished(f"it looks into {with_article(self.sort)}")
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -163,7 +163,7 @@ def values_are_anonymous() -> bool:
 
 
 @contextmanager
-def anonymity(hashed_as: int = 0) -> Iterator[Noticed]:
+def anonymity(hashed_as: int = 0) -> Iterator[AccessRecord]:
     """While it is open, `interchangeable` gives anonymous values. What they notice is given, from the beginning.
 
     Args:

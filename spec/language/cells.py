@@ -11,15 +11,15 @@ from reprlib import recursive_repr
 from typing import Any, Final, NamedTuple
 
 from spec.language.domains import ABSENT, Domain, Slot
-from spec.language.errors import OutOfDomain, SpecificationError, shown
+from spec.language.errors import OutOfDomain, SpecificationError, safe_repr
 from spec.language.escapes import escaped
-from spec.language.identity import same
+from spec.language.identity import is_same_value
 
 WORD: Final = 64
 """Bits of a word of a packed state."""
 
 
-class Misplaced(OutOfDomain):
+class OutOfCell(OutOfDomain):
     """A value that the domain of its cell does not hold."""
 
     def __init__(self, cell: str, wrong: OutOfDomain):
@@ -77,30 +77,30 @@ class Cell:
             met = of_its_type.get(value)
         except TypeError:
             raise SpecificationError(
-                f"{self.name} = {shown(value)}: it can be changed in place, and a value of the state must not"
+                f"{self.name} = {safe_repr(value)}: it can be changed in place, and a value of the state must not"
             ) from None
-        if met is not None and (met[2] is value or same(value, met[2])):
+        if met is not None and (met[2] is value or is_same_value(value, met[2])):
             return met
         try:
             codes = self.domain.codes(value)
         except OutOfDomain as wrong:
-            raise Misplaced(self.name, wrong) from None
+            raise OutOfCell(self.name, wrong) from None
         bits = sum(code << shift for code, (shift, _) in zip(codes, self._slots, strict=True))
         canonical = self.unpack(bits)
-        met = of_its_type[value] = canonical, bits, canonical if same(value, canonical) else value
+        met = of_its_type[value] = canonical, bits, canonical if is_same_value(value, canonical) else value
         return met
 
     def admit(self, value: Any) -> Any:
         """The canonical form of a value.
 
         Raises:
-            Misplaced: the domain does not hold it.
+            OutOfCell: the domain does not hold it.
         """
         try:
             canonical, _, met = self._met[type(value)][value]
         except (KeyError, TypeError):
             return self._meet(value)[0]
-        if met is value or same(value, met):  # mostly so, hence without a further call
+        if met is value or is_same_value(value, met):  # mostly so, hence without a further call
             return canonical
         return self._meet(value)[0]
 
@@ -183,7 +183,7 @@ class TotalMapping(MutableMapping[Any, Any]):
         try:
             return self._at[key]
         except (KeyError, TypeError):
-            raise Misplaced(self._name, OutOfDomain(key, "a key of it")) from None
+            raise OutOfCell(self._name, OutOfDomain(key, "a key of it")) from None
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The value at a key, or the default where there is no such key."""
@@ -226,8 +226,8 @@ class TotalMapping(MutableMapping[Any, Any]):
 
     def _own(self, key: Any) -> None:
         """Require that this becomes a key: in Python a key that is there already stays as it is."""
-        if not same(key, self._keys.get(key, self)):
-            raise Misplaced(self._name, OutOfDomain(key, "a key of it"))
+        if not is_same_value(key, self._keys.get(key, self)):
+            raise OutOfCell(self._name, OutOfDomain(key, "a key of it"))
 
     @recursive_repr("{...}")
     def __repr__(self) -> str:

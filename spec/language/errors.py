@@ -18,7 +18,7 @@ LONGEST_INTEGER: Final = 14_000
 """Bits of an integer that Python writes in decimal digits, of which it takes 4,300."""
 
 
-def shown(value: object) -> str:
+def safe_repr(value: object) -> str:
     """A value in a message: its `repr` on one line, of bounded length, the same in every run.
 
     >>> shown([1, "a"]), shown(shown)
@@ -35,7 +35,7 @@ def printed(value: object) -> str:
     try:
         return str(value)
     except Exception:
-        return shown(value)
+        return safe_repr(value)
 
 
 def represented(value: object) -> str:
@@ -43,10 +43,10 @@ def represented(value: object) -> str:
     try:
         return escaped(repr(value))
     except Exception:
-        return f"{value:#x}" if isinstance(value, int) else shown(value)
+        return f"{value:#x}" if isinstance(value, int) else safe_repr(value)
 
 
-def told(failure: BaseException) -> str:
+def error_text(failure: BaseException) -> str:
     """An exception in a message: its class, and what it says.
 
     >>> told(KeyError("x")), told(AssertionError())
@@ -72,7 +72,7 @@ def _on_one_line(text: str) -> str:
     return escaped(LINE_END.sub(" ", shortened(text).strip()))
 
 
-def namesake(value: object, meant: Iterable[type]) -> str:
+def equal_looking(value: object, meant: Iterable[type]) -> str:
     """What is said of a value that is refused, whose class has the name of one that is meant; of others nothing."""
     cls, name = type(value), type(value).__qualname__
     for each in meant:
@@ -125,7 +125,7 @@ class OutOfDomain(Exception):
         self.value, self.allowed = value, allowed
 
     def __str__(self) -> str:
-        return f"{shown(self.value)} is not {self.allowed}"
+        return f"{safe_repr(self.value)} is not {self.allowed}"
 
 
 class Disabled(BaseException):
@@ -136,7 +136,7 @@ class Bounded(Disabled):
     """The action could happen, but a bound that keeps the search finite forbids it."""
 
 
-class NotThere(Disabled):
+class DoesNotExist(Disabled):
     """A parameter ranges over what there is in the state, and that has not this value."""
 
     def __init__(self, parameter: str, ranges_over: Callable[..., Any]):
@@ -144,5 +144,5 @@ class NotThere(Disabled):
         self.parameter, self.ranges_over = parameter, ranges_over
 
 
-class NothingToSay(BaseException):
+class NotApplicable(BaseException):
     """The property, or the view, is not about this state or this step."""

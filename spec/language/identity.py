@@ -9,10 +9,10 @@ from collections.abc import Hashable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-__all__ = ["identity", "same"]
+__all__ = ["identity", "is_same_value"]
 
 
-def same(one: Any, other: Any) -> bool:
+def is_same_value(one: Any, other: Any) -> bool:
     """Whether two values are the same: equal, and of the same classes part by part. A frozenset is one of any class.
 
     >>> same((1, 2), (True, 2)), same(1, 1.0), same((1, frozenset({2})), (1, frozenset({2})))
@@ -24,8 +24,8 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, tuple):
         if cls is not other.__class__ or len(one) != len(other):
             return False
-        for mine, its in zip(one, other, strict=True):  # noqa: SIM110 - much of what is assigned is looked at here
-            if mine is not its and not same(mine, its):
+        for mine, its in zip(one, other, strict=True):
+            if mine is not its and not is_same_value(mine, its):
                 return False
         return True
     if isinstance(one, frozenset) and isinstance(other, frozenset):

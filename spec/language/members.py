@@ -37,7 +37,7 @@ class Members:
         raise SpecificationError(no_variable(name, own))
 
 
-class _NotAsked:
+class _Unavailable:
     """What code may hand on as it is. Code that asks anything of it chooses among several."""
 
     def _refuse(self, *_: object) -> bool:
@@ -46,32 +46,32 @@ class _NotAsked:
     __bool__ = __contains__ = __iter__ = __len__ = _refuse
 
 
-class MembersOfSome(_NotAsked):
+class MembersOfDomain(_Unavailable):
     """A set or a tuple of a state, of which only is known what may be in it."""
 
     def __init__(self, domain: Domain[Any]):
         self.domain = domain
 
 
-class MembersOfMapping(_NotAsked):
+class MembersOfMapping(_Unavailable):
     """A mapping of a state in which what it holds is the domain of that."""
 
     def __init__(self, mapping: MappingDomain):
         self._mapping = mapping
 
-    def keys(self) -> MembersOfSome:
+    def keys(self) -> MembersOfDomain:
         """Its keys."""
-        return MembersOfSome(self._mapping.keys)
+        return MembersOfDomain(self._mapping.keys)
 
-    def values(self) -> MembersOfSome:
+    def values(self) -> MembersOfDomain:
         """What it holds, if that is the same for all of its keys."""
-        first, *others = map(there, self._mapping.cells.values())
+        first, *others = map(existing, self._mapping.cells.values())
         if any(other is not first for other in others):
             raise AttributeError("values")
-        return MembersOfSome(first)
+        return MembersOfDomain(first)
 
     def __getitem__(self, key: Any) -> Any:
-        return _members_of(there(self._mapping.cells[key]))
+        return _members_of(existing(self._mapping.cells[key]))
 
 
 def _members_of(domain: Domain[Any] | MappingDomain) -> Any:
@@ -79,10 +79,10 @@ def _members_of(domain: Domain[Any] | MappingDomain) -> Any:
         case MappingDomain():
             return MembersOfMapping(domain)
         case SubsetDomain(elements=elements) | SequenceDomain(elements=elements):
-            return MembersOfSome(elements)
+            return MembersOfDomain(elements)
     raise AttributeError(str(domain))
 
 
-def there(cell: Domain[Any]) -> Domain[Any]:
+def existing(cell: Domain[Any]) -> Domain[Any]:
     """What a cell of a mapping holds if its key is there."""
     return cell.domain if isinstance(cell, PossiblyDomain) else cell

@@ -36,8 +36,8 @@ from spec.language.domains import (
     choices_of,
     not_too_deep,
 )
-from spec.language.errors import NotThere, OutOfDomain, SpecificationError, shown
-from spec.language.members import Members, MembersOfMapping, MembersOfSome
+from spec.language.errors import DoesNotExist, OutOfDomain, SpecificationError, safe_repr
+from spec.language.members import Members, MembersOfDomain, MembersOfMapping
 from spec.language.rules import Action, Instance, Property, View, sort_of
 from spec.language.signatures import check_parameters, parameters_of, type_of
 from spec.language.sizes import AtMost, Size, Sizes, name_of, types_of_fields
@@ -59,7 +59,7 @@ class part(Declaration, Generic[P]):  # noqa: N801 - it is a word
     def __init__(self, make: Callable[[Any], P]):
         if not inspect.isfunction(make) or len(inspect.signature(make).parameters) != 1:
             raise SpecificationError(
-                f"@part: it stands before a method that makes the part, def left(self), not {shown(make)}"
+                f"@part: it stands before a method that makes the part, def left(self), not {safe_repr(make)}"
             )
         self.make, self.name, self.__doc__ = make, make.__name__, make.__doc__
 
@@ -203,7 +203,7 @@ class Part(Generic[S], metaclass=Body):
         except Exception:
             return None
         found = found.keys() if isinstance(found, MembersOfMapping) else found
-        return found.domain if isinstance(found, MembersOfSome) else None
+        return found.domain if isinstance(found, MembersOfDomain) else None
 
     def _instances(self, name: str, mark: Mark, domains: Mapping[str, Domain[Any]]) -> tuple[Instance, ...]:
         method = getattr(self, name)
@@ -232,7 +232,7 @@ class Part(Generic[S], metaclass=Body):
             for each, given in there.items():
                 if not _is_in(parameters[each], given(self, s), each):
                     if kind == "action":
-                        raise NotThere(each, given)
+                        raise DoesNotExist(each, given)
                     return SILENT[kind]
             return method(s, **parameters)
 
@@ -332,7 +332,7 @@ class Part(Generic[S], metaclass=Body):
             if not isinstance(one, Part) or not issubclass(its_states, one.states):
                 has = f", whose states are {one.states.__name__}" if isinstance(one, Part) else ""
                 raise SpecificationError(
-                    f"part {cls}.{name}: it gives {shown(one)}{has}; {states} has {name}: {its_states.__name__}"
+                    f"part {cls}.{name}: it gives {safe_repr(one)}{has}; {states} has {name}: {its_states.__name__}"
                 )
             found[name] = one
         return found
@@ -385,11 +385,11 @@ class Part(Generic[S], metaclass=Body):
         own: list[Instance] = []
         for name, _, mark in self._of_kind("initial"):
             own += self._instances(name, mark, self._domains(name, mark))
-        whole = own or [Instance({}, begin)]
+        whole = own or [Instance({}, initialize)]
         if not self.parts:
             return tuple(whole)
         ways = product(*(one.initials for one in self.parts.values()), whole)
-        return tuple(_one_after_the_other(dict(zip(self.parts, way[:-1], strict=True)), way[-1]) for way in ways)
+        return tuple(_sequentially(dict(zip(self.parts, way[:-1], strict=True)), way[-1]) for way in ways)
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
@@ -487,7 +487,7 @@ class Part(Generic[S], metaclass=Body):
 # What is of a part, in the whole.
 
 
-def begin(s: State) -> None:
+def initialize(s: State) -> None:
     """How a part begins that says nothing of it: nothing is assigned."""
 
 
@@ -501,7 +501,7 @@ def _named(part: str, one: Action | Property | View) -> dict[str, Any]:
     return {"name": f"{part}.{one.name}", "instances": tuple(its.named(part) for its in one.instances)}
 
 
-def _one_after_the_other(of_parts: Mapping[str, Instance], whole: Instance) -> Instance:
+def _sequentially(of_parts: Mapping[str, Instance], whole: Instance) -> Instance:
     """A way to begin that is made of one for each part, and then one for the whole."""
     parameters = {f"{part}.{name}": each for part, one in of_parts.items() for name, each in one.parameters.items()}
 
@@ -531,7 +531,7 @@ def _is_in(value: Any, held: Any, parameter: str) -> bool:
     try:
         return value in held
     except TypeError:
-        raise SpecificationError(f"{parameter}= gives {shown(held)}, in which nothing can be") from None
+        raise SpecificationError(f"{parameter}= gives {safe_repr(held)}, in which nothing can be") from None
 
 
 def _states_of(cls: type[Part[Any]]) -> type[State]:

@@ -45,7 +45,7 @@ class Route(NamedTuple):
     """It is in use if the guard's code is greater."""
 
 
-def routes_behind(first: int, inner: Iterable[Route], guard: int | None = None, above: int = 0) -> Iterator[Route]:
+def routes_after(first: int, inner: Iterable[Route], guard: int | None = None, above: int = 0) -> Iterator[Route]:
     """The routes of a part whose slots begin there; a part has the innermost of the guards around it.
 
     One that is not in use holds 0 all through, the inner guard too.
@@ -59,7 +59,7 @@ def routes_behind(first: int, inner: Iterable[Route], guard: int | None = None, 
             yield Route(first + route.slot, route.codes, guard, above)
 
 
-def united(every: Iterable[Sorts]) -> Sorts:
+def disjoint_union(every: Iterable[Sorts]) -> Sorts:
     """All these sorts.
 
     Raises:

@@ -50,7 +50,7 @@ class Lanes(NamedTuple):
     """The lane that it is done to; empty: no other."""
     parameters: tuple[str, ...] = ()
     """The parameters that these lanes stand for."""
-    unsaid: tuple[str, str] = ("", "")
+    unnamed: tuple[str, str] = ("", "")
     """Of the two, what neither the name of the action nor a parameter says; where they do, empty."""
 
 
@@ -79,13 +79,13 @@ class Action:
     def lanes(self, number: int) -> Lanes:
         """Who takes the step of its instance of this number."""
         actor, receiver = (self._lane(lane, number) for lane in (self.actor, self.receiver))
-        return Lanes(actor, receiver, *self._said_by_lanes)
+        return Lanes(actor, receiver, *self._lane_parameters)
 
     @cached_property
-    def _said_by_lanes(self) -> tuple[tuple[str, ...], tuple[str, str]]:
+    def _lane_parameters(self) -> tuple[tuple[str, ...], tuple[str, str]]:
         """The parameters that its lanes stand for; and of the lanes, what nothing else says."""
         named = dict.fromkeys(name for lane in (self.actor, self.receiver) for name in self.parameters_in(lane))
-        return tuple(named), ("" if self.is_of_its_part else self._unsaid(self.actor), self._unsaid(self.receiver))
+        return tuple(named), ("" if self.is_of_its_part else self._unnamed(self.actor), self._unnamed(self.receiver))
 
     def _lane(self, lane: str, number: int) -> str:
         values = self.instances[number].parameters
@@ -111,7 +111,7 @@ class Action:
                 )
         return named
 
-    def _unsaid(self, lane: str) -> str:
+    def _unnamed(self, lane: str) -> str:
         """A lane in words that neither a parameter says nor the name of the action."""
         said = {*lane.lower().split()} <= {*re.split(r"[._]", self.name.lower())}
         return "" if said or self.parameters_in(lane) else lane

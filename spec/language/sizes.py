@@ -27,6 +27,7 @@ from typing import (
     is_typeddict,
 )
 
+from spec.language.allowed_values import LISTED
 from spec.language.domains import (
     Domain,
     LeftOutDomain,
@@ -42,8 +43,7 @@ from spec.language.domains import (
     subset_of,
     tuple_of,
 )
-from spec.language.errors import SpecificationError, shown
-from spec.language.listing import LISTED
+from spec.language.errors import SpecificationError, safe_repr
 from spec.language.symmetry import either
 from spec.language.words import Declared
 
@@ -94,7 +94,7 @@ class Sizes:
 
     def __init__(self, given: Mapping[Any, Size]):
         if not isinstance(given, Mapping):
-            raise SpecificationError(f"{shown(given)} is no mapping of types to their sizes")
+            raise SpecificationError(f"{safe_repr(given)} is no mapping of types to their sizes")
         for each in given:
             if isinstance(each, str):
                 raise SpecificationError(f"{each!r} is no type, but the name of one: without quotes")
@@ -146,7 +146,7 @@ class Sizes:
             whole = self.domain(type_)
             for value in () if whole.sorts or whole.includes(domain) else domain:
                 if value not in whole:
-                    raise SpecificationError(f"{shown(value)} is not {whole}, which is all of {name_of(type_)}")
+                    raise SpecificationError(f"{safe_repr(value)} is not {whole}, which is all of {name_of(type_)}")
         return domain
 
     def _domain(self, type_: Any) -> Domain[Any]:
@@ -257,7 +257,7 @@ def name_of(type_: Any) -> str:
         return f"{name_of(plain)}, {said}"
     if isinstance(get_origin(type_), type) and get_args(type_):
         return f"{get_origin(type_).__name__}[{', '.join(map(_shortly, get_args(type_)))}]"
-    return type_.__name__ if isinstance(type_, type) else shown(type_)
+    return type_.__name__ if isinstance(type_, type) else safe_repr(type_)
 
 
 def _shortly(type_: Any) -> str:

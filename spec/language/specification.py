@@ -15,8 +15,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn, Self
 
-from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, namesake, shown
-from spec.language.identity import same
+from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, equal_looking, safe_repr
+from spec.language.identity import is_same_value
 from spec.language.part import Part, S, sentence_of
 from spec.language.switches import Switches
 from spec.language.words import Constant, kind_of, plain
@@ -68,9 +68,9 @@ class Specification(Part[S]):
             if name not in known:
                 raise unknown_constant(type(self), name)
             if not known[name].admits(value):
-                other = namesake(value, [known[name].type, *map(type, known[name].among or ())])
+                other = equal_looking(value, [known[name].type, *map(type, known[name].allowed_values or ())])
                 raise UsageError(f"{name} = {value!r}: it must be {known[name].allowed}{other}")
-            if not same(self._fixed.get(name, value), value):
+            if not is_same_value(self._fixed.get(name, value), value):
                 raise UsageError(f"{type(self).__name__} is the variant with {name} = {self._fixed[name]!r}")
         self.__dict__.update(self._default() | constants)
         self._check_assumptions()
@@ -169,9 +169,9 @@ class Specification(Part[S]):
         for name, constant in self.constants().items():
             value = self.__dict__[name]
             if constant.at_least is not None and value < constant.at_least:
-                raise AssumptionViolated(f"{name} = {shown(value)}: it must be at least {constant.at_least}")
+                raise AssumptionViolated(f"{name} = {safe_repr(value)}: it must be at least {constant.at_least}")
             if constant.at_most is not None and value > constant.at_most:
-                raise AssumptionViolated(f"{name} = {shown(value)}: it must be at most {constant.at_most}")
+                raise AssumptionViolated(f"{name} = {safe_repr(value)}: it must be at most {constant.at_most}")
         for name, function, _ in self._of_kind("assumption"):
             if not getattr(self, name)():
                 raise AssumptionViolated(f"{name}: {sentence_of(function) or 'it does not hold of these constants'}")

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, get_origin
 
+from spec.language.allowed_values import counted, within
 from spec.language.cells import (
     WORD,
     Cell,
@@ -27,8 +28,7 @@ from spec.language.cells import (
     mapping_of,
 )
 from spec.language.domains import Domain, MappingDomain
-from spec.language.errors import SpecificationError, shown
-from spec.language.listing import counted, within
+from spec.language.errors import SpecificationError, safe_repr
 from spec.language.sizes import name_of, types_in
 from spec.language.words import Body, Declared
 
@@ -56,7 +56,7 @@ class Layout:
             at: int | dict[Any, int]
             if isinstance(domain, MappingDomain):
                 at = {key: number for number, key in enumerate(domain.cells, len(cells))}
-                names = dict(zip(at, told_apart([*at], key_in_brackets, repr), strict=True))
+                names = dict(zip(at, distinct_names([*at], key_in_brackets, repr), strict=True))
                 cells += [(f"{name}[{names[key]}]", cell) for key, cell in domain.cells.items()]
                 self.variables[name] = Variable(name, doc, at, domain.partial, {key: key for key in at}, names)
             else:
@@ -112,10 +112,10 @@ def _placed(cells: Collection[tuple[str, Domain[Any]]]) -> Iterator[SlotPlace]:
             yield SlotPlace(at, slot, word, free, name)
 
 
-def told_apart(values: Sequence[Any], plainly: Callable[[Any], str], in_full: Callable[[Any], str]) -> list[str]:
+def distinct_names(values: Sequence[Any], plainly: Callable[[Any], str], in_full: Callable[[Any], str]) -> list[str]:
     """These values as texts: plainly, or in full where another would be the same text.
 
-    >>> told_apart([1, "1", "a"], str, repr)
+    >>> distinct_names([1, "1", "a"], str, repr)
     ['1', "'1'", 'a']
     """
     texts, full = [plainly(value) for value in values], set[int]()
@@ -200,7 +200,7 @@ class State(metaclass=Body):
         if isinstance(variable.at, int):
             self._row.write(variable.at, value, variable.name)
         elif not isinstance(value, Mapping):
-            raise SpecificationError(f"{name} = {shown(value)}: it is a mapping, and is assigned a mapping")
+            raise SpecificationError(f"{name} = {safe_repr(value)}: it is a mapping, and is assigned a mapping")
         elif value is not self.__dict__[name]:
             # Who has the mapping that it was goes on seeing that one: `s.a, s.b = s.b, s.a`.
             values, row = dict(value), self._row
@@ -286,7 +286,7 @@ class Window:
         """The state with what was assigned since it was loaded, every value in its canonical form.
 
         Raises:
-            Misplaced: a value that its domain does not hold.
+            OutOfCell: a value that its domain does not hold.
         """
         row = self._row
         if not row.dirty:

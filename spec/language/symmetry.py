@@ -20,7 +20,7 @@ from spec.language.domains import (
     as_domain,
     choices_of,
 )
-from spec.language.permutations import Moving, Permutation, united
+from spec.language.permutations import Moving, Permutation, disjoint_union
 
 # The words. Each makes a domain.
 
@@ -42,7 +42,7 @@ def interchangeable(sort: str, values: Domain[Any] | Iterable[Any]) -> Domain[An
     return domain
 
 
-def every(make: Callable[..., Any], /, **parts: Domain[Any] | Iterable[Any]) -> Domain[Any]:
+def every_combination(make: Callable[..., Any], /, **parts: Domain[Any] | Iterable[Any]) -> Domain[Any]:
     """What is made from each choice of the parts, in their order: a record of them, a path, a name.
 
     A permutation moves what is made by moving what it is made from.
@@ -55,7 +55,7 @@ def every(make: Callable[..., Any], /, **parts: Domain[Any] | Iterable[Any]) -> 
     def move(value: Any, permutation: Permutation) -> Any:
         return make(**{name: domains[name].moved(part, permutation) for name, part in made_from[value].items()})
 
-    made.moving = Moving(united(domain.sorts for domain in domains.values()), move)
+    made.moving = Moving(disjoint_union(domain.sorts for domain in domains.values()), move)
     return made
 
 
@@ -63,7 +63,7 @@ def either(*choices: Domain[Any] | Iterable[Any]) -> Domain[Any]:
     """The values of the first domain, then those of the next; none may stand in two."""
     domains = [as_domain(choice) for choice in choices]
     both = EnumerationDomain(chain.from_iterable(domains))
-    if sorts := united(domain.sorts for domain in domains):
+    if sorts := disjoint_union(domain.sorts for domain in domains):
         homes = chain.from_iterable(repeat(domain, domain.size) for domain in domains)
         home = dict(zip(both.values, homes, strict=True))
         both.moving = Moving(sorts, lambda value, permutation: home[value].moved(value, permutation))

@@ -13,10 +13,10 @@ from enum import Enum
 from operator import index
 from typing import Any, NamedTuple, TypeVar, cast, overload
 
+from spec.language.allowed_values import listed
 from spec.language.domains import Domain, MappingDomain
-from spec.language.errors import Bounded, Disabled, NothingToSay, SpecificationError, represented, shown
-from spec.language.identity import same
-from spec.language.listing import listed
+from spec.language.errors import Bounded, Disabled, NotApplicable, SpecificationError, represented, safe_repr
+from spec.language.identity import is_same_value
 
 F = TypeVar("F", bound=Callable[..., Any])
 Range = Domain[Any] | Iterable[Any] | Callable[..., Any]
@@ -46,7 +46,7 @@ def where(condition: object) -> None:
     Any other is no violation and no witness, and a view says nothing of it.
     """
     if not condition:
-        raise NothingToSay("`where` belongs into properties and views")
+        raise NotApplicable("`where` belongs into properties and views")
 
 
 _narrators: list[Callable[[str], None]] = []
@@ -61,7 +61,7 @@ def say(sentence: str) -> None:
         _narrators[-1](sentence)
 
 
-class listening:  # noqa: N801 - reads as the word it is: `with listening(to.append):`
+class narrated_to:  # noqa: N801 - reads as the word it is: `with listening(to.append):`
     """While it is open, what actions `say` goes to the given function."""
 
     def __init__(self, narrator: Callable[[str], None]):
@@ -184,7 +184,7 @@ class _Word:
 
         def put(function: Callable[..., Any]) -> Callable[..., Any]:
             if not callable(function):
-                raise SpecificationError(f"@{self.kind}: it stands before a method, not {shown(function)}")
+                raise SpecificationError(f"@{self.kind}: it stands before a method, not {safe_repr(function)}")
             setattr(function, MARK, mark)
             return function
 
@@ -307,7 +307,7 @@ class _PropertyWord(_Word):
     ) -> Any:
         actions = (of,) if isinstance(of, str) else tuple(of) if isinstance(of, Iterable) else ()
         if of != () and not (actions and all(isinstance(action, str) for action in actions)):
-            raise SpecificationError(f"@{self.kind}: of= is the name of an action, or several, not {shown(of)}")
+            raise SpecificationError(f"@{self.kind}: of= is the name of an action, or several, not {safe_repr(of)}")
         if where is not None and not _takes(where, 2):
             raise SpecificationError(f"@{self.kind}: where= is a method, or a function, lambda self, s: ...")
         if where is not None and (of or self.kind == "transition_invariant"):
@@ -369,7 +369,7 @@ def variable(doc: str, *, of: Callable[..., Any] | None = None, when: Callable[[
             f"variable({doc}): in its brackets stands what it means, name: Type = variable('What it means.'); "
             "its domain is that of its type, or given by of="
         )
-    what = f"variable({shown(doc)})"
+    what = f"variable({safe_repr(doc)})"
     if not isinstance(doc, str):
         raise SpecificationError(
             f"{what}: it is a line in a class of states, name: Type = variable('What it means.', of=lambda self: ...)"
@@ -442,7 +442,7 @@ class Constant(Declaration):
     default: Any
     doc: str
     switch: bool
-    among: tuple[Any, ...] | None
+    allowed_values: tuple[Any, ...] | None
     at_least: int | None
     at_most: int | None
 
@@ -460,7 +460,7 @@ class Constant(Declaration):
     def allowed(self) -> str:
         """Which values it takes, in words."""
         members = tuple(self.type) if issubclass(self.type, Enum) else None
-        forms = members if self.among is None else self.among
+        forms = members if self.allowed_values is None else self.allowed_values
         if forms is not None:
             return "one of " + ", ".join(each.name if isinstance(each, Enum) else str(each) for each in forms)
         if self.type is bool:
@@ -469,8 +469,8 @@ class Constant(Declaration):
 
     def admits(self, value: object) -> bool:
         """Whether the value is of the right type, and within the enumeration if there is one."""
-        if self.among is not None:
-            return any(same(value, form) for form in self.among)
+        if self.allowed_values is not None:
+            return any(is_same_value(value, form) for form in self.allowed_values)
         return type(value) is self.type and _is_immutable(value)
 
 
@@ -522,14 +522,14 @@ def switch(default: Any, doc: str, *, among: Iterable[Any] | None = None) -> Any
     """A constant that turns a fix on or off, or picks one of its historical forms."""
     forms = None if among is None else tuple(map(plain, listed(among)))
     if forms is None and type(default) is not bool:
-        raise SpecificationError(f"switch({shown(default)}): without among= it is True or False")
+        raise SpecificationError(f"switch({safe_repr(default)}): without among= it is True or False")
     return _constant(default, doc, True, forms, None, None)
 
 
 def _constant(
     default: Any, doc: str, switch: bool, among: tuple[Any, ...] | None, at_least: Any, at_most: Any
 ) -> Constant:
-    what = f"{'switch' if switch else 'constant'}({shown(default)})"
+    what = f"{'switch' if switch else 'constant'}({safe_repr(default)})"
     if not _is_immutable(default):
         raise SpecificationError(f"{what}: its default must be immutable")
     if not isinstance(doc, str):

@@ -30,7 +30,7 @@ from spec.language import (
     action,
     at_most,
     either,
-    every,
+    every_combination,
     initial,
     integers,
     invariant,
@@ -213,7 +213,9 @@ class ZooKeeperPart(Part[Ensemble]):
         owner = optional(owner) if owners and its.made_by_others else owner
         czxid = integers(0, its.creations) if its.creations else left_out()
         below = part_of(paths, *(other for other in paths if parent_of(other) == path != other))
-        children = subset_of(every(name_of, path=below)) if its.child_watched or not below.size else left_out()
+        children = (
+            subset_of(every_combination(name_of, path=below)) if its.child_watched or not below.size else left_out()
+        )
         return self.domain_of(
             Node, data=its.data, version=its.version, owner=owner, children=its.children or children, czxid=czxid
         )

@@ -26,7 +26,7 @@ from spec.reports.unfinished import Unfinished
 __all__ = [
     "FORMATS",
     "Unfinished",
-    "put",
+    "write_whole",
     "require_format",
     "require_writable",
     "to_html",
@@ -53,7 +53,7 @@ def write(result: Result, path: Path) -> None:
         OSError: the file cannot be written; then there is no half of it.
     """
     require_format(path)
-    put(path, FORMATS[path.suffix](result))
+    write_whole(path, FORMATS[path.suffix](result))
 
 
 def write_unfinished(unfinished: Unfinished, path: Path) -> None:
@@ -64,7 +64,7 @@ def write_unfinished(unfinished: Unfinished, path: Path) -> None:
         OSError: it cannot be written; then there is no half of it.
     """
     require_format(path)
-    put(path, _UNFINISHED[path.suffix](unfinished))
+    write_whole(path, _UNFINISHED[path.suffix](unfinished))
 
 
 def require_format(path: Path) -> None:
@@ -94,7 +94,7 @@ def require_writable(path: Path) -> None:
         raise UsageError(f"{path} cannot be written: {failure.strerror}") from None
 
 
-def put(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """Write a text to a file, all of it or nothing: half a report would be taken for a whole one.
 
     Raises:

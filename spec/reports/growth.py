@@ -34,7 +34,7 @@ def sentence(levels: Sequence[LevelResult]) -> str:
 
 def svg(levels: Sequence[LevelResult]) -> str:
     """Bars, as high as a level has states. They are as wide as there is room, so no words stand in it."""
-    bars = thinned(levels)
+    bars = bucket_levels(levels)
     highest = max((each.states for each in bars), default=1)
     drawn = [_bar(place, each, HEIGHT * each.states / highest) for place, each in enumerate(bars)]
     return "\n".join(
@@ -59,7 +59,7 @@ def _bar(place: int, level: LevelResult, height: float) -> str:
 
 def mermaid(levels: Sequence[LevelResult]) -> str:
     """An `xychart-beta`."""
-    bars = thinned(levels)
+    bars = bucket_levels(levels)
     return "\n".join(
         [
             *COLOURED,
@@ -72,10 +72,10 @@ def mermaid(levels: Sequence[LevelResult]) -> str:
     )
 
 
-def thinned(levels: Sequence[LevelResult], most: int = MOST) -> list[LevelResult]:
+def bucket_levels(levels: Sequence[LevelResult], most: int = MOST) -> list[LevelResult]:
     """So many at most: of several in a row the largest.
 
-    >>> [each.level for each in thinned([LevelResult(n, n % 3, 0, 0, 0.0) for n in range(1, 8)], most=4)]
+    >>> [each.level for each in bucket_levels([LevelResult(n, n % 3, 0, 0, 0.0) for n in range(1, 8)], most=4)]
     [2, 4, 5, 7]
     """
     step = -(-len(levels) // most) or 1

@@ -49,14 +49,14 @@ def to_junit(result: Result) -> str:
         "generated_states": str(result.generated_states),
         "depth": str(result.depth),
     }
-    return _written(result.system, [*_properties(result), _actions(result)], result.seconds, about)
+    return _suite(result.system, [*_properties(result), _actions(result)], result.seconds, about)
 
 
 def unfinished_to_junit(unfinished: Unfinished) -> str:
     """The file of a check without a result."""
     way = [] if unfinished.trace is None else ["", f"{unfinished.heading}:", "", str(unfinished.trace)]
     text = "\n".join([f"Error: {unfinished.message}", *way])
-    return _written(unfinished.system, [JUnitCase("check", "error", unfinished.message, text, "error")], 0.0, {})
+    return _suite(unfinished.system, [JUnitCase("check", "error", unfinished.message, text, "error")], 0.0, {})
 
 
 def _properties(result: Result) -> Iterator[JUnitCase]:
@@ -90,7 +90,7 @@ def _undecided(result: Result) -> Literal["error", "skipped"]:
     return "error" if result.verdict in {"bounded", "interrupted"} else "skipped"
 
 
-def _written(system: str, cases: list[JUnitCase], seconds: float, about: dict[str, str]) -> str:
+def _suite(system: str, cases: list[JUnitCase], seconds: float, about: dict[str, str]) -> str:
     of_all = {"tests": str(len(cases)), "failures": _count(cases, "failure"), "errors": _count(cases, "error")}
     took = {"time": f"{seconds:.3f}"}
     root = ElementTree.Element("testsuites", {"name": "kafkaspec", **of_all, **took})

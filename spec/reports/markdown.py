@@ -19,15 +19,15 @@ LARGEST: Final = 50_000
 
 def to_markdown(result: Result) -> str:
     """The report."""
-    return "\n".join(_told(result)) + "\n"
+    return "\n".join(_result_sections(result)) + "\n"
 
 
 def unfinished_to_markdown(unfinished: Unfinished) -> str:
     """The report on a check without a result."""
-    return "\n".join(_told_of(unfinished)) + "\n"
+    return "\n".join(_unfinished_sections(unfinished)) + "\n"
 
 
-def _told_of(unfinished: Unfinished) -> Iterator[str]:
+def _unfinished_sections(unfinished: Unfinished) -> Iterator[str]:
     yield f"# {_plain(unfinished.system)}: {HEADLINE}"
     for line in unfinished.message.split("\n"):
         yield from ("", _plain(line.strip()))
@@ -38,7 +38,7 @@ def _told_of(unfinished: Unfinished) -> Iterator[str]:
         yield from _table(("constant", "value"), unfinished.settings)
 
 
-def _told(result: Result) -> Iterator[str]:
+def _result_sections(result: Result) -> Iterator[str]:
     yield f"# {_plain(result.system)}: {_plain(result.headline)}"
     if result.verdict == "holds":
         yield from ("", _plain(content.summary(result)))
@@ -82,7 +82,7 @@ def _growth(result: Result) -> Iterator[str]:
     yield from ("", "<details><summary>Level by level</summary>", "")
     rows = [
         (f"{each.level:,}", f"{each.states:,}", f"{each.distinct_states:,}", f"{each.generated_states:,}")
-        for each in growth.thinned(result.levels)
+        for each in growth.bucket_levels(result.levels)
     ]
     yield from _table(("level", "states", "with all before", "generated"), rows, "rrrr")
     yield from ("", "</details>")

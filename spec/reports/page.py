@@ -17,7 +17,7 @@ from spec.language.escapes import in_markup
 from spec.reports import content, growth
 from spec.reports.sequence_diagram import svg
 from spec.reports.unfinished import HEADLINE, Unfinished
-from spec.reports.webpage import filled
+from spec.reports.webpage import fill_template
 
 NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 LOOKS: Final = {"violated": "bad", "unwitnessed": "bad", "undecided": "open", "holds": "good", "witnessed": "good"}
@@ -26,20 +26,20 @@ LOOKS: Final = {"violated": "bad", "unwitnessed": "bad", "undecided": "open", "h
 
 def to_html(result: Result) -> str:
     """The file."""
-    return _page(f"{result.system}: {result.headline}", _told(result))
+    return _page(f"{result.system}: {result.headline}", _result_sections(result))
 
 
 def unfinished_to_html(unfinished: Unfinished) -> str:
     """The file of a check without a result."""
-    return _page(f"{unfinished.system}: {HEADLINE}", _told_of(unfinished))
+    return _page(f"{unfinished.system}: {HEADLINE}", _unfinished_sections(unfinished))
 
 
 def _page(title: str, lines: Iterable[str]) -> str:
     frame = files("spec.reports").joinpath("page.html")
-    return filled(frame, {"title": in_markup(title), "report": "\n".join(lines)})
+    return fill_template(frame, {"title": in_markup(title), "report": "\n".join(lines)})
 
 
-def _told_of(unfinished: Unfinished) -> Iterator[str]:
+def _unfinished_sections(unfinished: Unfinished) -> Iterator[str]:
     yield "<header>"
     yield '<p class="verdict bad">no result</p>'
     yield f"<h1>{in_markup(unfinished.system)}</h1>"
@@ -58,7 +58,7 @@ def _told_of(unfinished: Unfinished) -> Iterator[str]:
     yield "</main>"
 
 
-def _told(result: Result) -> Iterator[str]:
+def _result_sections(result: Result) -> Iterator[str]:
     sections = [
         *((f"trace-{number}", content.heading(each)) for number, each in enumerate(result.traces, 1)),
         ("checked", "What was checked"),
@@ -148,7 +148,7 @@ def _growth(result: Result) -> Iterator[str]:
     yield "</figure>"
     yield "<details><summary>Level by level</summary><table>"
     yield _head(("level", "states", "with all before", "generated"), numbers=4)
-    for each in growth.thinned(levels):
+    for each in growth.bucket_levels(levels):
         figures = (each.level, each.states, each.distinct_states, each.generated_states)
         cells = (f'<td class="number">{figure:,}</td>' for figure in figures)
         yield f"<tr>{''.join(cells)}</tr>"

@@ -33,7 +33,7 @@ class Message(NamedTuple):
     """The same as the actor if it is done to no other lane."""
     label: str
     """The action, with the parameters that are no lanes."""
-    said: str
+    sentences: str
     """What the action said."""
     notes: tuple[str, ...]
     """What the views say from here on."""
@@ -67,7 +67,7 @@ def _message(trace: Trace, number: int, step: TraceStep) -> Message:
         actor,
         step.lanes.receiver or actor,
         escaped(label),
-        escaped("; ".join(step.said)),
+        escaped("; ".join(step.sentences)),
         _escaped(step.views),
         escaped(mark),
     )
@@ -94,7 +94,7 @@ def _mermaid(trace: Trace) -> Iterator[str]:
     if trace.initial_views:
         yield f"Note over {everywhere}: {_lines(_escaped(trace.initial_views))}"
     for each in messages_of(trace):
-        words = _plain(f"{each.number}  {each.label}") + (f"<br/>{_plain(each.said)}" if each.said else "")
+        words = _plain(f"{each.number}  {each.label}") + (f"<br/>{_plain(each.sentences)}" if each.sentences else "")
         yield f"{names[each.actor]}->>{names[each.receiver]}: {words}"
         notes = (*each.notes, f"! {each.mark}") if each.mark else each.notes
         if notes:
@@ -139,7 +139,7 @@ def svg(trace: Trace) -> str:
     left = 2 * MARGIN + _width(str(trace.length)) + half
     at = dict(zip(lanes, accumulate(_distances(lanes, messages, half), initial=left), strict=True))
     alone = [each for each in messages if each.actor == each.receiver == lanes[-1]]
-    beside = [max(_room_for(each.label), min(WIDEST, _room_for(each.said))) for each in alone]
+    beside = [max(_room_for(each.label), min(WIDEST, _room_for(each.sentences))) for each in alone]
     notes_at = at[lanes[-1]] + max([half + MARGIN, *beside])
     width = notes_at + _width("m" * NOTES) + MARGIN
     title = wrap(_title(trace), (width - 2 * MARGIN) // 7)
@@ -227,7 +227,7 @@ def _dot(message: Message, at: Mapping[str, int], notes_at: int, top: int) -> li
     until = min((x for x in at.values() if x > here), default=notes_at)
     room = _letters(until - here)
     lines = [(each, "black") for each in wrap(message.label, room, **_WHOLE)] + [
-        (each, QUIET) for each in wrap(message.said, room, **_WHOLE)
+        (each, QUIET) for each in wrap(message.sentences, room, **_WHOLE)
     ]
     words = [_text(here + 10, top + n * LINE_HEIGHT, line, colour) for n, (line, colour) in enumerate(lines)]
     return [f'<circle cx="{here}" cy="{top - 4}" r="4" fill="{LINE}"/>', *words]
@@ -237,7 +237,7 @@ def _arrow(message: Message, at: Mapping[str, int], notes_at: int, top: int) -> 
     """A step from lane to lane: the action above it, what it said below."""
     here, there = at[message.actor], at[message.receiver]
     middle, room = (here + there) // 2, _letters(abs(there - here))
-    above, below = wrap(message.label, room, **_WHOLE), wrap(message.said, room, **_WHOLE)
+    above, below = wrap(message.label, room, **_WHOLE), wrap(message.sentences, room, **_WHOLE)
     y = top + len(above) * LINE_HEIGHT - 10
     return [
         f'<path d="M{here},{y} L{there},{y}" fill="none" stroke="{LINE}" marker-end="url(#tip)"/>',

@@ -20,7 +20,7 @@ from spec.checking.model import EvaluationFailed, Model
 from spec.checking.values.expression import function_of
 from spec.checking.values.spelling import Spelling
 from spec.checking.values.text import show
-from spec.language.errors import UsageError, told
+from spec.language.errors import UsageError, error_text
 from spec.language.escapes import escaped
 from spec.language.identity import identity
 from spec.language.specification import Specification
@@ -98,7 +98,7 @@ def state_graph(
         # What is different may be written alike, so nodes are known by their values.
         number = numbers.setdefault(tuple(identity(plain(value)) for value in values), len(numbers))
         if number >= most:
-            raise _TooMany
+            raise _TooManyNodes
         if number == len(nodes):
             nodes.append(texts)
         return number
@@ -110,10 +110,10 @@ def state_graph(
         # Where each state is a node there is nothing to be learned from one state about another.
         engine = engine_class("local")(workers=1) if by else engine_class("reference")()
         found = quotient(specification, seen, max_states=max_states, engine=engine, on_progress=on_progress)
-    except _TooMany:
+    except _TooManyNodes:
         _refuse(specification, by, most)
     except EvaluationFailed as failure:
-        if isinstance(failure.__cause__, _TooMany):
+        if isinstance(failure.__cause__, _TooManyNodes):
             _refuse(specification, by, most)
         raise
     order = {action.name: number for number, action in enumerate(model.actions)}
@@ -138,7 +138,7 @@ def _shown(written: str, value: Any, spelling: Spelling) -> str:
     return show(value, spelling)
 
 
-class _TooMany(Exception):
+class _TooManyNodes(Exception):
     """There are more nodes than there may be."""
 
 
@@ -155,7 +155,7 @@ def _function(specification: Specification, written: str, first: State) -> Calla
     except UsageError as wrong:
         raise UsageError(f"--by {written}: {str(wrong).removeprefix(f'{written}: ')}") from None
     except Exception as failure:
-        raise UsageError(f"--by {written}: in the first state: {told(failure)}") from None
+        raise UsageError(f"--by {written}: in the first state: {error_text(failure)}") from None
     return function
 
 

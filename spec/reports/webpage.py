@@ -15,7 +15,7 @@ from typing import Final
 PLACE: Final = re.compile(r"<!--(\w+)-->|/\*(\w+)\*/")
 
 
-def filled(template: Traversable, parts: Mapping[str, str]) -> str:
+def fill_template(template: Traversable, parts: Mapping[str, str]) -> str:
     """The page: in each place the part of that name. What looks like a place within a part stays as it is.
 
     Raises:

@@ -29,7 +29,7 @@ from spec.checking import EvaluationFailed, NotEnabled, Replay
 from spec.checking.model import Model
 from spec.checking.traces.lines import Line
 from spec.checking.traces.trace import TraceStep, step_lines
-from spec.checking.values.steps_meant import parameters_in
+from spec.checking.values.step_patterns import parameters_in
 from spec.checking.values.text import show
 from spec.language import AssumptionViolated, SpecificationError, Step, UsageError
 
@@ -196,8 +196,8 @@ class _Story:
         self.require_all_claimed(replay)
         taken = replay.do(written(text, replay.model))
         self.last, self.unsaid = number, {name for name, first in replay.broken.items() if first == replay.number}
-        if said not in (None, "; ".join(taken.said)):
-            raise TranscriptContradicted(f"the step says {'; '.join(taken.said) or 'nothing'}, and not {said}")
+        if said not in (None, "; ".join(taken.sentences)):
+            raise TranscriptContradicted(f"the step says {'; '.join(taken.sentences) or 'nothing'}, and not {said}")
         return taken
 
     def claim(self, replay: Replay, word: str, names: list[str]) -> None:

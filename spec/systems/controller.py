@@ -15,7 +15,7 @@ from spec.language import (
     action,
     bound,
     constant,
-    every,
+    every_combination,
     integers,
     invariant,
     part,
@@ -137,8 +137,8 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def sizes(self) -> Mapping[Any, Size]:
         """Of what a controller knows, all that there is in this release."""
         given, posted = super().sizes(), record(Queued, event=LISTENERS, controller=(None,))
-        names = every(name_of, path=every(registration, broker=given[BrokerId]))
-        epochs = every(LiveBroker, name=names, epoch=range(1, self.registrations + 1))
+        names = every_combination(name_of, path=every_combination(registration, broker=given[BrokerId]))
+        epochs = every_combination(LiveBroker, name=names, epoch=range(1, self.registrations + 1))
         return {
             BrokerEpoch: integers(0, self.registrations),
             ControllerProcess.posted: sequence_of(posted, longest=self.max_queued_events),

@@ -21,7 +21,7 @@ from spec.language import (
     at_most,
     bound,
     constant,
-    every,
+    every_combination,
     initial,
     integers,
     interchangeable,
@@ -173,7 +173,7 @@ class ControllerElection(Specification[C]):
         brokers = interchangeable("broker", range(self.brokers))
         return {
             BrokerId: brokers,
-            SessionId: every(Session, client=brokers, number=range(self.sessions_per_broker)),
+            SessionId: every_combination(Session, client=brokers, number=range(self.sessions_per_broker)),
             ControllerEpoch: integers(0, self.elections),
             ZkVersion: integers(0, max(self.elections, self.state_writes)),
             OnePartitionContext.epoch_zk_version: integers(0, self.elections),
@@ -185,7 +185,10 @@ class ControllerElection(Specification[C]):
     @part
     def zk(self) -> ZooKeeperPart:
         """Its clients are the brokers, whose connections are never lost. /controller is never set."""
-        own, epochs = every(registration, broker=self.domain_of(BrokerId)), self.domain_of(ControllerEpoch)
+        own, epochs = (
+            every_combination(registration, broker=self.domain_of(BrokerId)),
+            self.domain_of(ControllerEpoch),
+        )
         znodes = (
             Znodes(BROKER_IDS, child_watched=ControllerStep.ReadBrokers in self.design.failover),
             Znodes(CONTROLLER, data=self.domain_of(BrokerId), owned=lambda session, path: True, data_watched=True),

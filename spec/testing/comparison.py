@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from spec.checking.arguments import Given
+from spec.checking.arguments import SpecificationOrClass
 from spec.language.cells import key_in_brackets
 from spec.language.domains import ABSENT
 from spec.language.state import State, Values
@@ -32,7 +32,7 @@ def method_of_that_name(system: Any, step: Step) -> object:
     return getattr(system, step.action)(**step.parameters)
 
 
-class Mapped(NamedTuple, Generic[S]):
+class ComparedSystem(NamedTuple, Generic[S]):
     """The author's part: a system, and how it is mapped to its specification."""
 
     make: Callable[..., S]
@@ -43,7 +43,7 @@ class Mapped(NamedTuple, Generic[S]):
 
 
 def against(
-    specification: Given,
+    specification: SpecificationOrClass,
     make: Callable[..., S],
     *,
     see: Callable[[S, Any], object],
@@ -103,14 +103,14 @@ def against(
     named: dict[str, object] = {"see": see, "expected": expected}
     named |= {} if do is method_of_that_name else {"do": do}
     recipe = Recipe(against, graph, make, **named)
-    mapped = Mapped(make, do, see, expected, close)
+    mapped = ComparedSystem(make, do, see, expected, close)
     return machine_class(ComparingMachine, graph, recipe, {"_mapped": mapped})
 
 
 class ComparingMachine(SpecificationMachine):
     """A walk that takes a system with it."""
 
-    _mapped: ClassVar[Mapped[Any]]
+    _mapped: ClassVar[ComparedSystem[Any]]
 
     def __init__(self) -> None:
         self._systems: list[Any] = []

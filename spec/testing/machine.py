@@ -31,7 +31,7 @@ from hypothesis import currently_in_test_context, event, note, settings, target
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from spec.checking.arguments import Given
+from spec.checking.arguments import SpecificationOrClass
 from spec.checking.model import Path
 from spec.language.errors import UsageError
 from spec.language.state import Values
@@ -81,7 +81,7 @@ def enabled_steps(draw: st.DrawFn) -> CalledStep | None:
 def _enabled_step(draw: st.DrawFn, walk: Walk) -> Step | None:
     """A step that is enabled where a walk stands; None if there is none."""
     way = draw(_WAY)
-    offers = (walk.harmless() if way == AWAY else walk.breaking()) or walk.offers()
+    offers = (walk.harmless() if way == AWAY else walk.violating_steps()) or walk.offers()
     if not offers:
         return None
     route = _route(walk.graph, way)
@@ -205,7 +205,7 @@ class SpecificationMachine(RuleBasedStateMachine):
             note(lines)
 
 
-def as_state_machine(specification: Given, *, bounds: bool = True) -> type[SpecificationMachine]:
+def as_state_machine(specification: SpecificationOrClass, *, bounds: bool = True) -> type[SpecificationMachine]:
     """A Hypothesis state machine that takes random walks through a specification.
 
     Its rule `take` takes a step; `actions` are the functions that make steps. The initial state and each later one

@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from spec.checking.arguments import Given
-from spec.checking.exploration import Options, is_violation, split
+from spec.checking.arguments import SpecificationOrClass
+from spec.checking.exploration import Options, is_violation, split_properties
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Path, Transition
 from spec.checking.reference import ReferenceEngine
 from spec.checking.traces.paths import trace
@@ -83,7 +83,7 @@ class ExpandedState:
         }
 
     @cached_property
-    def breaking(self) -> Offers:
+    def violating_steps(self) -> Offers:
         """The enabled steps that break a property, or lead where one is broken; mostly none."""
         found: dict[str, dict[int, Step]] = {}
         for name, steps in self.steps.items():
@@ -99,11 +99,11 @@ class WalkedGraph:
     at: Callable[[Values], ExpandedState]
     """A state of the graph, expanded."""
 
-    def __init__(self, specification: Given, *, bounds: bool = True):
+    def __init__(self, specification: SpecificationOrClass, *, bounds: bool = True):
         self.model, self.bounds = Model(specification), bounds
         self.specification = specification = self.model.specification
         judged = [n for n, each in enumerate(self.model.properties) if each.name != DEADLOCK]
-        self.of_states, self.of_steps = split(self.model, judged)
+        self.of_states, self.of_steps = split_properties(self.model, judged)
         self.initial_steps = _initial_steps(self.model)
         if not self.initial_steps:
             raise SpecificationError(f"{specification.name}: it has no initial state")
@@ -197,14 +197,16 @@ class Walk:
         """The steps that are enabled here; before the walk has begun, the ways to begin."""
         return self.graph.beginnings if self.here is None else self.here.offers
 
-    def breaking(self) -> Offers:
+    def violating_steps(self) -> Offers:
         """The steps among them that break a property, or lead where one is broken; mostly none."""
-        return {} if self.here is None else self.here.breaking
+        return {} if self.here is None else self.here.violating_steps
 
     def harmless(self) -> Offers:
         """The steps among them that break nothing."""
         left = {
-            name: {number: step for number, step in steps.items() if number not in self.breaking().get(name, {})}
+            name: {
+                number: step for number, step in steps.items() if number not in self.violating_steps().get(name, {})
+            }
             for name, steps in self.offers().items()
         }
         return {name: steps for name, steps in left.items() if steps}
@@ -235,7 +237,7 @@ class Walk:
             path: Path = (self._from, tuple(self._path))
             with self.graph.bounded():
                 told = trace(self.graph.model, min(broken), path)
-            raise Violation(in_words(told), told)
+            raise Violation(violation_text(told), told)
         self.witnessed = tuple(self.graph.model.properties[number].name for number in found)
         assert self.here is not None
         _ = (
@@ -279,7 +281,7 @@ class Walk:
         return f"{step} is not enabled {where}; enabled: {', '.join(offered) or 'nothing'}"
 
 
-def in_words(told: Trace) -> str:
+def violation_text(told: Trace) -> str:
     """A violation for people: which property, what it states, where it fails, and what the last step changed.
 
     What the views say of where it led stands with it.
@@ -296,7 +298,7 @@ def in_words(told: Trace) -> str:
         lines.append("    It looked at")
         lines += [f"        {place} = {represented(value)}" for place, value in told.looked_at.items()]
     if last is not None:
-        lines += [f"    {sentence}" for sentence in (*last.said, *last.views)]
+        lines += [f"    {sentence}" for sentence in (*last.sentences, *last.views)]
         lines.append(f"    {last.step} changed" if last.changes else f"    {last.step} changed nothing")
         lines += [
             f"        {place} from {represented(old)} to {represented(new)}"

@@ -26,9 +26,9 @@ from spec.checking import Result, Trace, check
 from spec.language.errors import SpecificationError, UsageError
 from spec.language.escapes import escaped
 from spec.systems.cluster import ClusterSpec
-from spec.what_if.cluster import KnownCluster
 from spec.what_if.events import AnotherController, ClusterEvent, Crash, ElectPreferred, Reassign, Return, Shutdown
 from spec.what_if.events_in_any_order import EventsInAnyOrder
+from spec.what_if.known_cluster import KnownCluster
 from spec.what_if.plan import EventPlan
 from spec.what_if.planned_move import PlannedMove
 from spec.what_if.prediction import PartitionHealth
@@ -84,7 +84,7 @@ class WorstCase(NamedTuple):
     """Whether it gets where it was to move, in every order that was explored; None: it was not to move."""
 
     @property
-    def told(self) -> str:
+    def lines(self) -> str:
         """In words."""
         health = (
             f"{self.health} in every order" if self.health is PartitionHealth.Online else f"at worst {self.health}"
@@ -148,7 +148,7 @@ class AnyOrder:
             yield ""
             number, few = len(each.partitions), ", ".join(map(str, each.partitions[:3]))
             named = few if number <= 3 else f"{few} and {number - 3:,} alike"
-            ends = each.told
+            ends = each.lines
             if not each.explored:
                 ends += ", of the orders that were explored"
             yield f"{number:,} partition{'' if number == 1 else 's'}: {ends} ({each.states:,} states): {named}"

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Final, Protocol, Self
 
 from election.ids import BrokerId
 from spec.language.errors import UsageError
-from spec.what_if.cluster import KnownCluster, listed
+from spec.what_if.known_cluster import KnownCluster, listed
 from statemachines.cluster import UNCLEAN_AT_ONCE, UNCLEAN_AT_ONCE_OF_TOPIC
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.releases import Release
@@ -44,14 +44,14 @@ __all__ = [
     "Rebalance",
     "Return",
     "Shutdown",
-    "Subject",
+    "EventTarget",
 ]
 
 DYNAMIC: Final = Release("1.1.0")
 """Since then defaults can be changed while brokers run [KIP-226]."""
 
 
-class Subject(Protocol):
+class EventTarget(Protocol):
     """What events apply themselves to: a `statemachines.Cluster`, or what stands for one."""
 
     def crash(self, *brokers: BrokerId) -> None:
@@ -91,7 +91,7 @@ class ClusterEvent:
     unexplored: ClassVar[str] = ""
     """Why `any_order` does not explore it, with what it explores; empty if it does."""
 
-    def apply(self, cluster: Subject) -> None:
+    def apply(self, cluster: EventTarget) -> None:
         """Let it happen."""
         raise NotImplementedError
 
@@ -171,7 +171,7 @@ class Crash(EventOfBrokers):
 
     does = "dies", "die"
 
-    def apply(self, cluster: Subject) -> None:
+    def apply(self, cluster: EventTarget) -> None:
         """They do."""
         cluster.crash(*self.brokers)
 
@@ -181,7 +181,7 @@ class Shutdown(EventOfBrokers):
 
     does = "asks to be shut down", "ask to be shut down"
 
-    def apply(self, cluster: Subject) -> None:
+    def apply(self, cluster: EventTarget) -> None:
         """They are."""
         for broker in self.brokers:
             cluster.shut_down(broker, attempts=1)
@@ -192,7 +192,7 @@ class Return(EventOfBrokers):
 
     does = "starts", "start"
 
-    def apply(self, cluster: Subject) -> None:
+    def apply(self, cluster: EventTarget) -> None:
         """They do."""
         cluster.restart(*self.brokers)
 
@@ -212,7 +212,7 @@ class AllowUnclean(ClusterEvent):
         """As it is called."""
         return str(self)
 
-    def apply(self, cluster: Subject) -> None:
+    def apply(self, cluster: EventTarget) -> None:
         """It may."""
         cluster.allow_unclean(self.topic)
 
@@ -264,7 +264,7 @@ class Reassign(ClusterEvent):
             return f"an administrator asks for the {self}"
         return f"an administrator asks for the move to {', '.join(map(str, *targets))}"
 
-    def apply(self, cluster: Subject) -> None:
+    def apply(self, cluster: EventTarget) -> None:
         """They are to be."""
         cluster.reassign(self.targets)
 
@@ -295,7 +295,7 @@ class ElectPreferred(ClusterEvent):
         """By whom it is asked for."""
         return "an administrator asks for the preferred leader"
 
-    def apply(self, cluster: Subject) -> None:
+    def apply(self, cluster: EventTarget) -> None:
         """The controller is asked."""
         cluster.elect(cluster.partitions())
 
@@ -320,7 +320,7 @@ class Rebalance(ClusterEvent):
         """Whose doing it is."""
         return "the controller looks whether preferred replicas lead"
 
-    def apply(self, cluster: Subject) -> None:
+    def apply(self, cluster: EventTarget) -> None:
         """The time has come."""
         cluster.rebalance()
 
@@ -348,7 +348,7 @@ class CreateTopic(ClusterEvent):
         """By whom."""
         return f"an administrator creates topic {self.name}"
 
-    def apply(self, cluster: Subject) -> None:
+    def apply(self, cluster: EventTarget) -> None:
         """It is."""
         cluster.create_topic(self.name, partitions=self.partitions, replication_factor=self.replication_factor)
 
@@ -365,6 +365,6 @@ class AnotherController(ClusterEvent):
         """As it comes about."""
         return "another broker is elected controller"
 
-    def apply(self, cluster: Subject) -> None:
+    def apply(self, cluster: EventTarget) -> None:
         """Another broker is."""
         cluster.fail_over()

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from election.ids import BrokerId
 from spec.language.errors import UsageError
-from spec.what_if.cluster import DescribedPartition, Description
+from spec.what_if.known_cluster import DescribedPartition, Description
 from spec.what_if.topic_description import partition_of, require_count, whole_number
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from election.brokers import InvalidBrokers, in_order
 from election.ids import BrokerId, ControllerEpoch
-from spec.language.errors import EnvironmentFailed, UsageError, shown
+from spec.language.errors import EnvironmentFailed, UsageError, safe_repr
 from spec.language.extras import require
-from spec.what_if.cluster import DescribedPartition, Description
+from spec.what_if.known_cluster import DescribedPartition, Description
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -90,7 +90,7 @@ def _require_hosts(hosts: str) -> None:
         found = _HOST.fullmatch(each.strip())
         if found is None or not 0 < int(found[1] or 2181) < 2**16:
             takes = "zookeeper:// takes HOST:PORT,HOST:PORT/CHROOT"
-            raise UsageError(f"zookeeper://{hosts}: {shown(each)} is no host; {takes}")
+            raise UsageError(f"zookeeper://{hosts}: {safe_repr(each)} is no host; {takes}")
 
 
 def _require_listener(hosts: str) -> None:

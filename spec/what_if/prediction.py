@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 from election.ids import BrokerId
 from spec.by_release import ByRelease, release_named
 from spec.language.escapes import escaped
-from spec.what_if.cluster import MIN_ISR, KnownCluster, PartitionStatus, listed, named
 from spec.what_if.events import ClusterEvent
+from spec.what_if.known_cluster import MIN_ISR, KnownCluster, PartitionStatus, listed, named
 from spec.what_if.running_cluster import RunningCluster
 from statemachines.cluster_history import Effect, Elected, Failed, unclean_elections
 from statemachines.controller.control_design import control_design_of
@@ -138,9 +138,9 @@ class Prediction:
         return 12 if self.offline else 0
 
     def __str__(self) -> str:
-        return self.told()
+        return self.text()
 
-    def told(self, every: bool = False, with_steps: bool = False) -> str:
+    def text(self, every: bool = False, with_steps: bool = False) -> str:
         """As text.
 
         Args:
@@ -157,7 +157,7 @@ class Prediction:
             "controller": self.cluster.controller,
             "assumed": list(self.cluster.assumed_of(self.release)),
             "events": [
-                {"event": str(event), **({"steps": list(map(_told, steps))} if with_steps else {})}
+                {"event": str(event), **({"steps": list(map(_step_text, steps))} if with_steps else {})}
                 for event, steps in zip(self.events, self.steps, strict=True)
             ],
             "at_first": [list(partition) for partition in self.at_first],
@@ -180,11 +180,11 @@ class Prediction:
         yield from self.cluster.deletion_notes
         if self.at_first:
             yield f"0. before anything happens the controller changes {named(self.at_first)}"
-            yield from (f"   {_told(step)}" for step in (self.steps_at_first if with_steps else ()))
+            yield from (f"   {_step_text(step)}" for step in (self.steps_at_first if with_steps else ()))
         for number, (event, steps) in enumerate(zip(self.events, self.steps, strict=True), 1):
             yield f"{number}. {event}"
             told = steps if with_steps else [step for step in steps if isinstance(step, Elected | Failed)]
-            yield from (f"   {_told(step)}" for step in told)
+            yield from (f"   {_step_text(step)}" for step in told)
         shown = [each for each in self.changes if every or not each.is_none]
         if shown:
             yield ""
@@ -368,7 +368,7 @@ def _states(change: Change) -> str:
     return _arrow(str(change.health_before), after) + (f" ({in_sync} of {change.min_isr})" if few else "")
 
 
-def _told(step: Effect) -> str:
+def _step_text(step: Effect) -> str:
     """A step as a line."""
     return f"error: {step}" if isinstance(step, FailedStateChange) else str(step)
 

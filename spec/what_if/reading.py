@@ -17,8 +17,8 @@ from typing import Final
 
 from election.ids import BrokerId
 from spec.language.errors import UsageError
-from spec.what_if.cluster import Description
 from spec.what_if.kcat_metadata import is_metadata, read_metadata
+from spec.what_if.known_cluster import Description
 from spec.what_if.live_zookeeper import read_zookeeper
 from spec.what_if.reassignment_json import is_reassignment, read_assignment, read_reassignment
 from spec.what_if.topic_description import is_description, read_description

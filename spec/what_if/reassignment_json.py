@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from election.ids import BrokerId
 from spec.language.errors import UsageError
-from spec.what_if.cluster import DescribedPartition, Description
+from spec.what_if.known_cluster import DescribedPartition, Description
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 

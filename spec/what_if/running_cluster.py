@@ -13,8 +13,8 @@ from typing import Any
 
 from election.ids import BrokerId
 from spec.language.errors import UsageError
-from spec.what_if.cluster import KnownCluster, PartitionStatus
 from spec.what_if.events import ClusterEvent
+from spec.what_if.known_cluster import KnownCluster, PartitionStatus
 from statemachines.cluster import Cluster, NotSettled
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr

@@ -18,7 +18,6 @@ from typing import Final, NamedTuple
 from election.ids import BrokerId
 from spec.language.errors import UsageError
 from spec.systems.cluster import TOPIC
-from spec.what_if.cluster import KnownCluster, PartitionStatus, listed
 from spec.what_if.events import (
     AllowUnclean,
     AnotherController,
@@ -28,6 +27,7 @@ from spec.what_if.events import (
     Reassign,
     Shutdown,
 )
+from spec.what_if.known_cluster import KnownCluster, PartitionStatus, listed
 from statemachines.controller.control_design import control_design_of
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition

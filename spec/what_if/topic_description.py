@@ -36,8 +36,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from election.ids import BrokerId
-from spec.language.errors import UsageError, shown
-from spec.what_if.cluster import DescribedPartition, Description, listed
+from spec.language.errors import UsageError, safe_repr
+from spec.what_if.known_cluster import DescribedPartition, Description, listed
 from statemachines.messages.leader_and_isr import NO_EPOCH
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicName, TopicPartition
@@ -281,7 +281,7 @@ def whole_number(at: str, label: str, written: str) -> int:
         UsageError: it is something else.
     """
     if not re.fullmatch(r"[0-9]{1,9}", written):
-        raise UsageError(f"{at}: {label} is a whole number from 0 on, not {shown(written)}")
+        raise UsageError(f"{at}: {label} is a whole number from 0 on, not {safe_repr(written)}")
     return int(written)
 
 

@@ -16,7 +16,7 @@ from statemachines.messages.zk_data import topic_partition_state_path, topic_pat
 
 __all__ = ["sentences_of"]
 
-HAPPEN: Final = "happen"
+PLANNED_ACTION: Final = "happen"
 """The action that an event happens, its parameter."""
 STEP_TEXT: Final[Mapping[str, str]] = {
     "become_controller": "the new controller reads what there is",
@@ -49,11 +49,11 @@ def sentences_of(trace: Trace, brokers: Sequence[BrokerId], *, moving: bool = Fa
     begun = False
     for step, (before, after) in zip(trace.steps, pairwise(trace.states), strict=True):
         action, parameters = step.step.action, step.step.parameters
-        begun = begun or action == HAPPEN or (moving and action != "become_controller")
+        begun = begun or action == PLANNED_ACTION or (moving and action != "become_controller")
         outcome = "; ".join(_outcome(step, before, after, brokers))
         if not begun or (action in SILENT_ACTIONS and not outcome):
             continue
-        if action == HAPPEN:
+        if action == PLANNED_ACTION:
             happened = parameters["event"].seen_by(PARTITION, dict(enumerate(brokers)))
             text = happened.sentence
         elif action in STEP_TEXT:
@@ -75,7 +75,7 @@ def _outcome(
     if (replicas := _replicas(after)) != _replicas(before):
         yield f"replicas: {_named(replicas, brokers)}"
     for place, broker in enumerate(brokers):
-        if log_deleted(place) in step.said:
+        if log_deleted(place) in step.sentences:
             yield f"broker {broker} deletes its log"
 
 

@@ -53,11 +53,11 @@ T = TypeVar("T")
 class Compared(Enum):
     """Beside which of Kafka's classes. The value is the file that runs them."""
 
-    StateMachines = "spec/kafka/control_plane.py"
+    StateMachines = "spec/kafka/state_machines_beside.py"
     """PartitionStateMachine, ReplicaStateMachine and ControllerBrokerRequestBatch."""
-    WholeController = "spec/kafka/event_plane.py"
+    WholeController = "spec/kafka/controller_beside.py"
     """KafkaController, with all that is its own."""
-    SettledController = "spec/kafka/settled_plane.py"
+    SettledController = "spec/kafka/idle_controller_beside.py"
     """KafkaController of 0.10.2.2, 0.11.0.3 and 1.0.2, whenever it has nothing left to do."""
     Receiver = "tests/kafka/receiver_comparison.py"
     """KafkaApis, ReplicaManager and MetadataCache, of eight releases since 1.0.2."""

@@ -27,7 +27,7 @@ MALFORMED: list[tuple[str, Any, str]] = [
 
 
 @rows("strategy, argument, value, message", [(strategy, *row) for strategy in STRATEGIES for row in MALFORMED])
-def test_strategies_refuse(strategy: str, argument: str, value: object, message: str) -> None:
+def test_strategies_refuse_invalid_brokers(strategy: str, argument: str, value: object, message: str) -> None:
     """Every strategy names the argument, the value and what is allowed, on one line."""
     with pytest.raises(InvalidBrokers) as refusal:
         STRATEGIES[strategy](**WELL_FORMED | {argument: value})
@@ -35,7 +35,7 @@ def test_strategies_refuse(strategy: str, argument: str, value: object, message:
 
 
 @rows("argument, value, message", [row for row in MALFORMED if row[0] != "isr"])
-def test_initialisation_refuses(argument: str, value: object, message: str) -> None:
+def test_initialization_refuses_invalid_brokers(argument: str, value: object, message: str) -> None:
     """The first election of a partition refuses the same."""
     arguments = {name: brokers for name, brokers in WELL_FORMED.items() if name != "isr"}
     with pytest.raises(InvalidBrokers) as refusal:
@@ -51,7 +51,7 @@ class Replica:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_an_id_may_be_what_stands_for_one(strategy: str) -> None:
+def test_integer_likes_are_ids(strategy: str) -> None:
     """Brokers need only be told from each other, as those of a specification that are interchangeable."""
     leader, other = Replica(), Replica()
     elected = STRATEGIES[strategy]((leader, other), (other, leader), {leader, other}, shutting_down=())

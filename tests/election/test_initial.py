@@ -14,19 +14,19 @@ def test_dead_head_is_passed_over() -> None:
     assert initialize_leader_and_isr((3, 1, 2), {1, 2}) == ElectionResult(1, (1, 2), (1, 2), False)
 
 
-def test_who_is_shutting_down_does_not_count() -> None:
+def test_brokers_shutting_down_do_not_count() -> None:
     """A broker that is shutting down is not online."""
     assert initialize_leader_and_isr((1, 2), {1, 2}, shutting_down={1}) == ElectionResult(2, (2,), (2,), False)
 
 
-def test_nobody_online() -> None:
+def test_without_online_replicas_there_is_no_leader() -> None:
     """Without an online replica the partition stays new."""
     assert initialize_leader_and_isr((1, 2), {3}) == NO_ELIGIBLE_LEADER
     assert initialize_leader_and_isr((1, 2), {1, 2}, shutting_down={1, 2}) == NO_ELIGIBLE_LEADER
     assert initialize_leader_and_isr((), {1}) == NO_ELIGIBLE_LEADER
 
 
-def test_is_an_offline_election_with_all_in_sync() -> None:
+def test_it_equals_an_offline_election_with_all_in_sync() -> None:
     """It equals the offline election of a partition whose ISR is its assignment."""
     for case in cases(brokers=4):
         if case.isr == case.replicas and not case.unclean:

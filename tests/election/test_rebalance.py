@@ -83,7 +83,7 @@ def test_candidates_are_those_the_broker_is_fit_to_lead() -> None:
     assert rebalance_candidates(1, named(AT_HOME, OUT_OF_SYNC, NEW, ELSEWHERE, BARE, ASTRAY), {1, 2, 3}) == (5,)
 
 
-def test_those_that_cannot_move_still_count() -> None:
+def test_immovable_partitions_count_in_the_ratio() -> None:
     """A partition out of sync does not move and yet helps to exceed the threshold for others."""
     partitions = named(*[AT_HOME] * 8, OUT_OF_SYNC, ASTRAY)
     assert rebalance_candidates(1, partitions, {1, 2, 3}) == (9,)

@@ -41,7 +41,7 @@ def test_the_order_is_that_of_the_brokers() -> None:
     assert assigned((7, 3, 5), 2, 2) == {0: (7, 3), 1: (3, 5)}
 
 
-def test_what_kafka_draws_is_given() -> None:
+def test_random_choices_are_arguments() -> None:
     assert assigned(range(5), 2, 3, start_index=3, shift=1) == {0: (3, 0, 1), 1: (4, 1, 2)}
 
 
@@ -84,7 +84,7 @@ def test_with_racks_added_partitions_begin_elsewhere() -> None:
     assert added({0: (0,)}, 2, range(3), racks=racks, mode=disabled) == {1: (1,)}
 
 
-def test_what_cannot_be_placed_is_refused() -> None:
+def test_impossible_placements_are_refused() -> None:
     bounds = "allowed are 1 and more, up to the number of brokers, 3"
     for partitions, factor, said in (
         (0, 1, "InvalidPartitions: partitions: 0, allowed are the integers from 1 on"),
@@ -106,7 +106,7 @@ def test_brokers_that_contradict_each_other_are_refused() -> None:
         assert added({0: existing}, 2, brokers) == f"InvalidBrokers: {what}: {twice}"
 
 
-def test_partitions_that_are_no_more_are_refused() -> None:
+def test_a_smaller_partition_count_is_refused() -> None:
     said = "InvalidPartitions: partitions: 2, allowed are the integers from 3 on"
     assert added({0: (1,), 1: (2,)}, 2, (1, 2)) == said
     assert added({0: (1,), 1: (2,)}, 3, (1, 2)) == {2: (1,)}
@@ -144,7 +144,7 @@ SAME = {
 
 
 @pytest.mark.long
-def test_a_change_of_one_line_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mutants_are_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each that Cosmic Ray makes."""
     from tests.random_mutants import mutants_of
 

@@ -45,7 +45,7 @@ def test_properties_hold_for_every_assignment(strategy: str) -> None:
 
 
 @every_strategy
-def test_numbers_do_not_matter(strategy: str) -> None:
+def test_broker_ids_do_not_matter(strategy: str) -> None:
     """With the brokers renamed the election is the same, with the new names."""
     elect = STRATEGIES[strategy]
     for names in permutations((0, 7, 1000)):
@@ -123,7 +123,7 @@ def test_electing_twice_elects_the_same(strategy: str) -> None:
 
 
 @every_strategy
-def test_strangers_do_not_matter(strategy: str) -> None:
+def test_unassigned_brokers_do_not_matter(strategy: str) -> None:
     """Brokers that are neither assigned nor in sync may be up or not."""
     elect = STRATEGIES[strategy]
     for case in cases(brokers=3):
@@ -176,7 +176,7 @@ def test_offline_is_not_unclean_beside_a_live_outsider() -> None:
     assert leader_for_offline((1, 2), (2, 3), {1}, unclean=True) == ElectionResult(1, (1,), (1,), True)
 
 
-def test_offline_passes_over_who_is_shutting_down() -> None:
+def test_offline_skips_brokers_shutting_down() -> None:
     """A broker that is shutting down is neither elected nor kept nor told, though it is up."""
     result = leader_for_offline((1, 2, 3), (1, 2), {1, 2, 3}, shutting_down={1})
     assert result == ElectionResult(2, (2,), (2, 3), False)
@@ -215,7 +215,7 @@ def test_preferred_elects_the_head() -> None:
     [((1, 2), {2}, set()), ((2,), {1, 2}, set()), ((1, 2), {1, 2}, {1})],
     ids=["dead", "out of sync", "shutting down"],
 )
-def test_preferred_elects_the_head_or_nobody(isr: tuple[int, ...], live: set[int], shutting_down: set[int]) -> None:
+def test_preferred_elects_only_the_head(isr: tuple[int, ...], live: set[int], shutting_down: set[int]) -> None:
     """If the head does not qualify none is elected, though the next replica would qualify."""
     assert leader_for_preferred_replica((1, 2), isr, live, shutting_down=shutting_down) == NO_ELIGIBLE_LEADER
 
@@ -245,7 +245,7 @@ def test_no_replicas_no_leader(strategy: str) -> None:
 
 
 @every_strategy
-def test_nobody_up_no_leader(strategy: str) -> None:
+def test_without_live_brokers_there_is_no_leader(strategy: str) -> None:
     """With all brokers down none is elected."""
     assert STRATEGIES[strategy]((1, 2), (1, 2), (), unclean=True) == NO_ELIGIBLE_LEADER
 
@@ -266,7 +266,7 @@ def test_strategies_go_by_their_names() -> None:
 
 
 @every_strategy
-def test_containers_do_not_matter(strategy: str) -> None:
+def test_container_types_do_not_matter(strategy: str) -> None:
     """Lists do as well as tuples and sets, in any order where there is none, and the result has tuples only."""
     elect = STRATEGIES[strategy]
     result = elect((2, 3, 1), (1, 3, 2), frozenset({1, 2, 3, 4}), shutting_down=frozenset({2, 4}))

@@ -50,7 +50,7 @@ def test_a_specification_is_tested_in_ten_lines() -> None:
     assert lines_of_code((EXAMPLES / "tested_queue.py").read_text(encoding="utf-8")) <= 10
 
 
-def test_every_specification_among_the_examples_is_shown() -> None:
+def test_every_example_specification_is_in_the_gallery() -> None:
     """None is there that no page and no test knows."""
     found = [path.stem for path in sorted(Path(EXAMPLES).glob("*.py")) if "(Specification[" in path.read_text()]
     assert found == sorted(GALLERY)

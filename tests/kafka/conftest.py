@@ -13,8 +13,8 @@ from hypothesis import settings
 
 from spec.kafka.harness import Harness
 from spec.kafka.jars import releases
+from spec.kafka.path_runner import PathRunner
 from spec.kafka.pure import PureCalls
-from spec.kafka.step_plane import KafkaSteps
 from spec.language.errors import UsageError
 from statemachines.releases import Release
 from tests.kafka.receiver_comparison import KafkaReceivers
@@ -25,7 +25,7 @@ WITH_FUNCTIONS = [each for each in releases() if Release(each) >= Release("0.11.
 
 T = TypeVar("T")
 
-ControlPlanes: TypeAlias = Callable[[str], KafkaSteps]
+RealControllers: TypeAlias = Callable[[str], PathRunner]
 """What there is of each release."""
 Receivers: TypeAlias = Callable[[str], KafkaReceivers]
 """Receiving brokers of each release."""
@@ -74,16 +74,16 @@ def pure() -> Iterator[PureCalls]:
 
 
 @pytest.fixture(scope="session")
-def control_planes() -> Iterator[ControlPlanes]:
+def real_controllers() -> Iterator[RealControllers]:
     """A controller of each release, or its state machines."""
-    with of_each_release(KafkaSteps) as control_plane_of:
-        yield control_plane_of
+    with of_each_release(PathRunner) as real_controller_of:
+        yield real_controller_of
 
 
 @pytest.fixture(scope="session")
-def control_plane(control_planes: ControlPlanes) -> KafkaSteps:
+def real_controller(real_controllers: RealControllers) -> PathRunner:
     """Those of the newest release."""
-    return control_planes(RELEASE)
+    return real_controllers(RELEASE)
 
 
 @pytest.fixture(scope="session")

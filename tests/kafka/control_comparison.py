@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Any, Final
 
-from spec.kafka.control_plane import ControlCommand, ControlPlane, Disagreement, Kinds
 from spec.kafka.control_values import parsed
+from spec.kafka.state_machines_beside import ControlCommand, Disagreement, StateMachineClasses, StateMachinesBeside
 from statemachines.controller.state_change import StateChangeFailure
 from statemachines.messages.topic_partition import PartitionAndReplica
 from statemachines.tables.partition import PARTITION, PartitionState
@@ -24,7 +24,7 @@ Row = tuple[TableState, TableState]
 """A state, and one that is to follow."""
 
 UNCLEANLY: Final = "a leader was elected uncleanly"
-HAPPENS: Final = {
+OUTCOMES: Final = {
     UNCLEANLY,
     "another wrote in between",
     "the connection was lost",
@@ -48,11 +48,11 @@ def compare(
     sequence: Sequence[ControlCommand],
     seen: Sequence[Seen],
     release: str = RELEASE,
-    kinds: Kinds | None = None,
+    kinds: StateMachineClasses | None = None,
     tally: Tally | None = None,
-) -> ControlPlane:
+) -> StateMachinesBeside:
     """Our side does what Kafka has done; AssertionError says where it comes to something else."""
-    ours = ControlPlane(release, kinds)
+    ours = StateMachinesBeside(release, kinds)
     for number, (command, now) in enumerate(zip(sequence, seen, strict=True)):
         before = {} if tally is None else states(ours)
         disagreements = ours.disagreements(command, now)
@@ -76,7 +76,9 @@ class Tally:
         """Those that were asked for and refused, with the state unchanged."""
         self.happened: Counter[str] = Counter()
 
-    def add(self, command: ControlCommand, before: Mapping[Any, TableState], ours: ControlPlane, seen: Seen) -> None:
+    def add(
+        self, command: ControlCommand, before: Mapping[Any, TableState], ours: StateMachinesBeside, seen: Seen
+    ) -> None:
         """A command was carried out."""
         causes = {failed.subject: failed.cause for failed in ours.log}
         self.happened.update(cause.name for cause in causes.values())
@@ -124,7 +126,7 @@ def _cells(table: Table[Any], row: TableRow[Any], tallies: Mapping[str, Tally]) 
         yield f"{tally.taken[row.source, row.dest]:,}" if is_in_force else "no row"
 
 
-def states(ours: ControlPlane) -> dict[Any, TableState]:
+def states(ours: StateMachinesBeside) -> dict[Any, TableState]:
     """The states of all partitions and replicas."""
     return {**ours.context.state.partition_states, **ours.context.state.replica_states}
 
@@ -141,7 +143,7 @@ def _asked(command: ControlCommand) -> Iterator[tuple[Any, TableState]]:
         yield PartitionAndReplica(parsed(name), broker), ReplicaState[command["target"]]
 
 
-def _happened(command: ControlCommand, ours: ControlPlane, seen: Seen) -> Iterator[str]:
+def _happened(command: ControlCommand, ours: StateMachinesBeside, seen: Seen) -> Iterator[str]:
     """What is to be told of a command, beside what failed."""
     batches = seen["asked"]
     if any(again and set(again) <= set(written) for written, again in pairwise(batches[1:])):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from spec.kafka.control_plane import ControlCommand, is_sequential
 from spec.kafka.mappings.partitions import OLD_BROKERS
-from spec.kafka.world import AGAIN
+from spec.kafka.scripted_cluster import AGAIN
+from spec.kafka.state_machines_beside import ControlCommand, is_sequential
 from statemachines.releases import Release
 from statemachines.tables.partition import (
     PARTITION,

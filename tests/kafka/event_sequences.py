@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from spec.kafka.control_plane import CONTROLLER
 from spec.kafka.mappings.partitions import OLD_BROKERS
-from spec.kafka.world import OTHER_CONTROLLER, ControlCommand
+from spec.kafka.scripted_cluster import OTHER_CONTROLLER, ControlCommand
+from spec.kafka.state_machines_beside import CONTROLLER
 from statemachines.releases import Release
 from tests.kafka.conftest import RELEASE
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from election.ids import BrokerEpoch
+from spec.kafka.java_sources import SOURCES, sources_for
 from spec.kafka.pure import SHARED, PureCalls, protocol
-from spec.kafka.sources import SOURCES, sources_for
 from statemachines.broker.hosted_partition import CommittedPartitionState, HostedPartition
 from statemachines.broker.metadata_cache import InMemoryMetadata
 from statemachines.broker.replica_manager import Fetching, LeadershipChange, LogFailure, ReplicaManager

@@ -13,9 +13,9 @@ import argparse
 import sys
 from itertools import chain
 
-from spec.kafka.control_plane import RELEASES, KafkaControlPlane
+from spec.kafka.state_machines_beside import RELEASES, RealController
 from tests.kafka.control_comparison import Tally, compare, missing, report
-from tests.kafka.test_state_machines import drawn, pairs
+from tests.kafka.test_state_machines_beside import drawn, pairs
 
 
 def tally_of(release: str, seed: int, sequences: int) -> Tally:
@@ -26,7 +26,7 @@ def tally_of(release: str, seed: int, sequences: int) -> Tally:
         UsageError: there is no Java, no compiler, or a jar cannot be had.
     """
     tally = Tally()
-    with KafkaControlPlane(release) as kafka:
+    with RealController(release) as kafka:
         for sequence, seen in kafka.of("StateMachines", chain(pairs(release), drawn(seed, sequences, release))):
             compare(sequence, seen, release, tally=tally)
     return tally

@@ -45,7 +45,7 @@ OLDER = "2.8.2"
 LENGTH = 25
 LONG = int(os.environ.get("CHANNEL_SEQUENCES", 2_000))
 """How many sequences the long test has."""
-HAPPENS = {"read", "read again", "answered NONE", "refused", "not_sent", "waits", "nothing waits"}
+OUTCOMES = {"read", "read again", "answered NONE", "refused", "not_sent", "waits", "nothing waits"}
 """What many sequences come to: that it is met shows that they go everywhere."""
 
 Told: TypeAlias = Sequence[tuple[Sequence[Command], Sequence[Seen]]]
@@ -60,13 +60,13 @@ def drawn(seed: int, count: int) -> Iterable[list[Command]]:
 # Generated.
 
 
-def test_sequences(receiver: KafkaReceivers, first_seed: int) -> None:
+def test_channels_equal_kafkas(receiver: KafkaReceivers, first_seed: int) -> None:
     """A handful."""
     print(f"seed {first_seed}")
     agreed(receiver, first_seed, 50)
 
 
-def test_sequences_of_an_older_release(receivers: Receivers, first_seed: int) -> None:
+def test_channels_equal_kafkas_in_an_older_release(receivers: Receivers, first_seed: int) -> None:
     """The same."""
     print(f"seed {first_seed}")
     agreed(receivers(OLDER), first_seed, 25)
@@ -74,10 +74,10 @@ def test_sequences_of_an_older_release(receivers: Receivers, first_seed: int) ->
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", [RELEASE, OLDER])
-def test_many_sequences(receivers: Receivers, release: str, first_seed: int) -> None:
+def test_channels_equal_kafkas_in_many_sequences(receivers: Receivers, release: str, first_seed: int) -> None:
     """They meet whatever can happen."""
     print(f"seed {first_seed}")
-    assert agreed(receivers(release), first_seed, LONG) >= HAPPENS
+    assert agreed(receivers(release), first_seed, LONG) >= OUTCOMES
 
 
 def agreed(kafka: KafkaReceivers, seed: int, count: int) -> set[str]:
@@ -140,7 +140,7 @@ def ruled(receiver: KafkaReceivers) -> Told:
     return list(all_asked(receiver, (sequence for _, sequence in RULES.values())))
 
 
-def test_each_rule(ruled: Told) -> None:
+def test_channel_rules_equal_kafkas(ruled: Told) -> None:
     """Kafka's broker reads so, and both come to the same."""
     for (name, (reads, _)), (sequence, seen) in zip(RULES.items(), ruled, strict=True):
         compare(sequence, seen)
@@ -148,6 +148,6 @@ def test_each_rule(ruled: Told) -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind, _ in MUTANTS], ids=lambda kind: kind.__name__)
-def test_kafka_contradicts_each_mutant(ruled: Told, kind: Kind) -> None:
+def test_kafka_refutes_each_mutant(ruled: Told, kind: Kind) -> None:
     """Of those that the scenarios of the core catch."""
     assert any(is_contradicted(sequence, seen, kind) for sequence, seen in ruled)

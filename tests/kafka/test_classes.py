@@ -29,7 +29,7 @@ def kept(tmp_path: Path) -> list[str]:
     return sorted(each.relative_to(place).name for each in place.rglob("*") if each.name != ".lock")
 
 
-def test_compiled_once(tmp_path: Path, with_java: Java) -> None:
+def test_classes_are_compiled_once(tmp_path: Path, with_java: Java) -> None:
     """The second time from the cache; anew when a source is another one."""
     source = tmp_path / "A.java"
     source.write_text("class A { }")
@@ -40,7 +40,7 @@ def test_compiled_once(tmp_path: Path, with_java: Java) -> None:
     assert compiled("small", [source], "9.9", [], with_java) != first
 
 
-def test_what_does_not_compile(tmp_path: Path, with_java: Java) -> None:
+def test_a_compile_error_is_reported(tmp_path: Path, with_java: Java) -> None:
     """One line with the first mistake, and nothing of it is kept: mended, it compiles."""
     good, bad = tmp_path / "A.java", tmp_path / "B.java"
     good.write_text("import sun.misc.Unsafe; class A { Unsafe it; }")  # of which javac warns first

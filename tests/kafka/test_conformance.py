@@ -16,10 +16,10 @@ from spec.checking.model import Model, Path
 from spec.kafka import divergences
 from spec.kafka.conformance import Conformance, conform
 from spec.kafka.divergences import Divergence
-from spec.kafka.following import Following
-from spec.kafka.foreign_client import LifeBesideForeignClient
+from spec.kafka.foreign_client import ControllerWithForeignClient
 from spec.kafka.harness import Harness, Observation
 from spec.kafka.mappings.controller import DRIVEN, ControllerMapping, edge_class
+from spec.kafka.path_follower import PathFollower
 from spec.language import sometimes
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller.controller_process import Answer, ControllerProcess
@@ -42,7 +42,7 @@ def compared(
     return conform(system(**{**DRIVEN, **constants}), kafka, max_states=states)
 
 
-def test_it_conforms(kafka: Harness) -> None:
+def test_controllers_conform(kafka: Harness) -> None:
     """Every kind of step, as far as the first states go; and what is known to diverge diverges."""
     result = compared(kafka)
     assert result.conforms, result
@@ -137,7 +137,7 @@ class LateHandlers(ControllerLife):
         pytest.param(LateHandlers, marks=pytest.mark.long),
     ],
 )
-def test_a_specification_that_is_wrong(kafka: Harness, mutant: type[ControllerLife]) -> None:
+def test_a_wrong_specification_is_refuted(kafka: Harness, mutant: type[ControllerLife]) -> None:
     """Kafka contradicts it."""
     result = compared(kafka, mutant, WRONG, brokers=1)
     assert result.exit_code == 12, result
@@ -181,7 +181,7 @@ def test_the_shortest_way_to_each_divergence_is_as_long_as_it_says() -> None:
         (ControllerLife, "2.1", 1_500, {**DEPOSED, "brokers": 2}),
         (ControllerLife, "1.0", 800, {}),
         (ControllerLife, "3.9", 600, ISR_CHANGES),
-        (LifeBesideForeignClient, "3.9", 6_000, NAMED_AGAIN),
+        (ControllerWithForeignClient, "3.9", 6_000, NAMED_AGAIN),
     ):
         known = divergences.divergences_of(release)
         switches = ControllerLife.releases[release]
@@ -198,7 +198,7 @@ def test_the_shortest_way_to_each_divergence_is_as_long_as_it_says() -> None:
     assert lengths == {each.id: each.shortest for each in divergences.DIVERGENCES if each.id != "D11"}
 
 
-def test_a_comparison_that_is_wrong(kafka: Harness) -> None:
+def test_a_wrong_comparison_is_detected(kafka: Harness) -> None:
     """What is told of a state is compared: an epoch that is one too high is seen."""
 
     class OneTooHigh(ControllerMapping):
@@ -209,10 +209,10 @@ def test_a_comparison_that_is_wrong(kafka: Harness) -> None:
     model = Model(ControllerLife(**DRIVEN))
     [first] = model.first_states()
     step = model.expand(first).steps[0]
-    deviation = Following(model, OneTooHigh).follow(kafka, (first, [step[:2]]))
+    deviation = PathFollower(model, OneTooHigh).follow(kafka, (first, [step[:2]]))
     assert deviation is not None
     assert str(deviation) == "controller_epoch.epoch is 0, and by the specification 1"
-    assert Following(model).follow(kafka, (first, [step[:2]])) is None
+    assert PathFollower(model).follow(kafka, (first, [step[:2]])) is None
 
 
 def shortest(model: Model, name: str) -> Path:
@@ -222,12 +222,12 @@ def shortest(model: Model, name: str) -> Path:
     return LocalEngine(1).explore(model, options, silent).discoveries[number].path
 
 
-def test_k1_happens(kafka: Harness) -> None:
+def test_k1_is_reproduced(kafka: Harness) -> None:
     """No broker is controller, and none will ask: the shortest trace, on the real KafkaController."""
     row = anomaly_named("K1")
     model = Model(row.specification("off"))
     path = shortest(model, row.property)
-    following = Following(model)
+    following = PathFollower(model)
     assert following.follow(kafka, path) is None
     assert len(path[1]) == row.length - 1
     end = kafka.run(following.task_along(path)).seen[-1]
@@ -253,17 +253,17 @@ def test_ephemerals_that_outlive_their_session(kafka: Harness) -> None:
     assert not result.known
 
 
-def outliving(name: str, **switches: Any) -> tuple[Following, Path]:
+def outliving(name: str, **switches: Any) -> tuple[PathFollower, Path]:
     """The shortest trace of an anomaly of these servers, with one broker, and who follows it."""
     row = anomaly_named(name)
     constants = {**row.constants, **OUTLIVING, **switches, row.switch: row.off}
     model = Model(ControllerLife(**constants))
     path = shortest(model, row.property)
     assert len(path[1]) == row.length - 1
-    return Following(model), path
+    return PathFollower(model), path
 
 
-def test_b22_happens(kafka: Harness) -> None:
+def test_b22_is_reproduced(kafka: Harness) -> None:
     """A broker finds /controller naming itself, left by an older session, and runs no failover."""
     following, path = outliving("B22")
     assert following.follow(kafka, path) is None
@@ -281,7 +281,7 @@ def test_b23_does_not_happen(kafka: Harness) -> None:
     assert str(deviation) == "brokers.0.doing is DeleteRegistration, and by the specification Idle"
 
 
-def test_b23a_happens(kafka: Harness) -> None:
+def test_b23a_is_reproduced(kafka: Harness) -> None:
     """But if that is gone by the time it looks, it fails to register all the same."""
     following, path = outliving("B23a")
     assert following.follow(kafka, path) is None
@@ -292,7 +292,7 @@ def test_b23a_happens(kafka: Harness) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", ["1.1.1", "2.1.1"])
-def test_b23_happens(release: str) -> None:
+def test_b23_is_reproduced(release: str) -> None:
     """Before, it fails to register, and is not registered from then on."""
     following, path = outliving("B23", **ControllerLife.releases[line_of(release)])
     with running(release) as kafka:
@@ -333,7 +333,7 @@ class SilentControllers(ControllerLife):
     one_partition_controller = Silent
 
 
-def test_a_controller_that_sends_too_little(kafka: Harness) -> None:
+def test_a_missing_request_is_detected(kafka: Harness) -> None:
     """Kafka contradicts it, if what was sent before has arrived."""
     result = compared(kafka, SilentControllers, 200, **{**REQUESTS, "brokers": 1})
     assert result.exit_code == 12
@@ -436,7 +436,7 @@ def test_a_bounced_broker_leaves_first(kafka: Harness, end: str, length: int, ha
     model = Model(Bouncing(**{**DRIVEN, **rarely, **happens}))
     path = shortest(model, end)
     assert len(path[1]) == length
-    assert Following(model).follow(kafka, path) is None
+    assert PathFollower(model).follow(kafka, path) is None
 
 
 @pytest.mark.long
@@ -450,7 +450,7 @@ def test_a_controller_deposed_in_its_failover(release: str, known: set[str]) -> 
 
 
 @pytest.mark.long
-def test_two_brokers_are_told_of_isr_changes(kafka: Harness) -> None:
+def test_two_brokers_receive_isr_changes(kafka: Harness) -> None:
     """A deposed controller learns of it by the fence (D11)."""
     constants = {
         **ISR_CHANGES,

@@ -3,7 +3,7 @@
 A rule that no sequence comes to could be either way, and both sides would agree all the same. So each of them is
 turned round, release by release, until some sequence goes another way than Kafka has gone. The sequences are the same
 each time, for some rules show in one of a hundred only. Those of a receiving broker are turned round in
-`test_receiver`.
+`test_receiving_broker`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from spec.kafka import control_plane, event_plane, settled_plane
-from spec.kafka.world import ControlCommand
+from spec.kafka import controller_beside, idle_controller_beside, state_machines_beside
+from spec.kafka.scripted_cluster import ControlCommand
 from statemachines.changes.change import Compared, changes_of
 from statemachines.controller.control_design import ControlDesign, control_design_of
-from tests.kafka.conftest import ControlPlanes
+from tests.kafka.conftest import RealControllers
 from tests.kafka.control_sequences import Drawing
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing, SettledDrawing
-from tests.kafka.test_settled_controller import (
+from tests.kafka.test_controller_beside import MOVED_AND_GONE, WITHOUT_CHANNELS
+from tests.kafka.test_idle_controller_beside import (
     ADDED,
     AS_ASKED,
     ELECTED_THOUGH_DELETED,
@@ -31,8 +32,7 @@ from tests.kafka.test_settled_controller import (
     LEFT_BEHIND,
     TO_BE_DELETED,
 )
-from tests.kafka.test_state_machines import TRIGGERED_AGAIN
-from tests.kafka.test_whole_controller import MOVED_AND_GONE, WITHOUT_CHANNELS
+from tests.kafka.test_state_machines_beside import TRIGGERED_AGAIN
 
 LENGTH, SEQUENCES, SEED = 20, 100, 7
 """How long sequences are, how many there are of each release, and what they follow from."""
@@ -51,11 +51,21 @@ class Side(NamedTuple):
 
 SIDES = {
     Compared.StateMachines: Side(
-        control_plane, control_plane.RELEASES, control_plane.ControlPlane, Drawing, "StateMachines"
+        state_machines_beside,
+        state_machines_beside.RELEASES,
+        state_machines_beside.StateMachinesBeside,
+        Drawing,
+        "StateMachines",
     ),
-    Compared.WholeController: Side(event_plane, event_plane.RELEASES, event_plane.EventPlane, EventDrawing, "Events"),
+    Compared.WholeController: Side(
+        controller_beside, controller_beside.RELEASES, controller_beside.ControllerBeside, EventDrawing, "Events"
+    ),
     Compared.SettledController: Side(
-        event_plane, settled_plane.RELEASES, settled_plane.SettledPlane, SettledDrawing, "Events"
+        controller_beside,
+        idle_controller_beside.RELEASES,
+        idle_controller_beside.IdleControllerBeside,
+        SettledDrawing,
+        "Events",
     ),
 }
 REBALANCED: list[ControlCommand] = [
@@ -122,7 +132,7 @@ def goes_another_way(ours: Any, sequence: Iterable[ControlCommand], seen: Iterab
 @pytest.mark.long
 @pytest.mark.parametrize("classes", SIDES, ids=str)
 def test_each_rule_that_is_compared_is_contradicted_when_turned_round(
-    classes: Compared, control_planes: ControlPlanes, monkeypatch: pytest.MonkeyPatch
+    classes: Compared, real_controllers: RealControllers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By some release that is run; as it is, by none."""
     side = SIDES[classes]
@@ -132,7 +142,7 @@ def test_each_rule_that_is_compared_is_contradicted_when_turned_round(
             side.drawing(Random(f"{SEED} {number}").randrange, release).sequence(LENGTH)
             for number in range(SEQUENCES)
         )
-        told = list(control_planes(release).of(side.call, [*CASES[classes], *drawn]))
+        told = list(real_controllers(release).of(side.call, [*CASES[classes], *drawn]))
         assert not contradicted(side, release, told)
         for rule in sorted(left):
             with monkeypatch.context() as changing:

@@ -10,9 +10,9 @@ from typing import Final
 import pytest
 
 from election.ids import BrokerId
-from spec.kafka.brokers import Processes
-from spec.kafka.operator import ZooKeeperOperator
+from spec.kafka.broker_processes import Processes
 from spec.kafka.wire import RequestFrame
+from spec.kafka.zookeeper_operator import ZooKeeperOperator
 from spec.language.errors import UsageError
 from statemachines.messages.zk_data import DELETE_TOPICS, PREFERRED_REPLICA_ELECTION, delete_topics_topic_path
 from statemachines.zookeeper.frames import Opcode

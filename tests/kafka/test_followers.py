@@ -53,7 +53,7 @@ def last_seen(kafka: KafkaReceivers, cases: Sequence[Sequence[Command]]) -> list
 
 
 @pytest.mark.parametrize("release", [RELEASE, pytest.param("2.8.0", marks=pytest.mark.long)])
-def test_every_answer(receivers: Receivers, release: str) -> None:
+def test_every_answer_equals_kafkas(receivers: Receivers, release: str) -> None:
     """It truncates its log as the rule has it, in the first round."""
     answers = product(range(4), range(3))
     asked = [(log, EpochEndOffset(*answer)) for log, answer in product([(0, 0), (0, 1), (1, 3)], answers)]

@@ -13,8 +13,8 @@ from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.kafka.conformance import Conformance, conform
-from spec.kafka.foreign_client import LifeBesideForeignClient
-from spec.kafka.harness import Harness, driven_releases
+from spec.kafka.foreign_client import ControllerWithForeignClient
+from spec.kafka.harness import Harness, harness_releases
 from spec.kafka.mappings.controller import DRIVEN
 from statemachines.controller.agenda import ControllerStep
 from statemachines.controller.controller_process import Answer, ControllerProcess
@@ -32,7 +32,7 @@ TWICE_REGISTERED: Mapping[str, Any] = {**ONCE, "registrations": 2}
 
 
 NODES = ("controller", "epoch", "registrations")
-OLDER = [release for release in driven_releases() if release != RELEASE]
+OLDER = [release for release in harness_releases() if release != RELEASE]
 
 
 def alone(node: str) -> Mapping[str, Any]:
@@ -48,10 +48,10 @@ def compared(
 ) -> Conformance:
     """A specification beside Kafka, under these constants, by the switches of its release."""
 
-    class Beside(LifeBesideForeignClient):
+    class Beside(ControllerWithForeignClient):
         one_partition_controller = controller
 
-    switches = LifeBesideForeignClient.releases[kafka.release]
+    switches = ControllerWithForeignClient.releases[kafka.release]
     return conform(Beside(**{**DRIVEN, **switches, **constants}), kafka, max_states=states)
 
 
@@ -68,7 +68,7 @@ class TakesItForItsOwn(OnePartitionController):
         return OnePartitionController.check_registration(self, me)
 
 
-def test_it_conforms(kafka: Harness) -> None:
+def test_controllers_conform_beside_a_foreign_client(kafka: Harness) -> None:
     """As far as the first states go: every kind of write, wherever a broker stands."""
     result = compared(kafka, 300, **NOTHING_FAILS)
     assert result.conforms, result
@@ -86,7 +86,7 @@ def test_a_registration_made_by_hand_is_not_taken_for_its_own(kafka: Harness) ->
 
 def test_engines_agree() -> None:
     """It is a specification as any other: the compiled engine finds the states that the plain one does."""
-    model = Model(LifeBesideForeignClient(**{**DRIVEN, **NOTHING_FAILS, **ONCE, **alone("epoch")}))
+    model = Model(ControllerWithForeignClient(**{**DRIVEN, **NOTHING_FAILS, **ONCE, **alone("epoch")}))
     options = Options(model.numbers(["type_ok"]))
     plain, compiled = (engine.explore(model, options, silent) for engine in (ReferenceEngine(), LocalEngine(1)))
     assert plain.statistics.distinct == compiled.statistics.distinct > 1_000
@@ -163,7 +163,7 @@ class ReadsNone(OnePartitionController):
         (ReadsNone, "1.0.2", {**NOTHING_FAILS, **ONCE, **alone("controller")}),
     ],
 )
-def test_a_mistake_is_contradicted(
+def test_a_mutant_is_refuted(
     mutant: type[OnePartitionController], release: str, constants: Mapping[str, Any]
 ) -> None:
     """By Kafka, of the release that has the rule."""
@@ -200,7 +200,7 @@ def test_every_release(release: str) -> None:
 @pytest.mark.long
 def test_every_edge(kafka: Harness) -> None:
     """All nodes together: the edges of the first states, each of them."""
-    system = LifeBesideForeignClient(**{**DRIVEN, **NOTHING_FAILS})
+    system = ControllerWithForeignClient(**{**DRIVEN, **NOTHING_FAILS})
     result = conform(system, kafka, max_states=1_500, every_edge=True)
     assert result.conforms, result
     assert result.edges >= 10_000

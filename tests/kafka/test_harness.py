@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from spec.kafka.harness import FAMILIES, Harness, Task, release_run
-from spec.kafka.process import PATIENCE
+from spec.kafka.java_process import PATIENCE
 from spec.language.errors import EnvironmentFailed, UsageError
 from statemachines.releases import line_of
 from tests.kafka.conftest import RELEASE
@@ -28,13 +28,13 @@ UP: list[dict[str, Any]] = [
 ]
 
 
-def test_it_says_what_runs(kafka: Harness) -> None:
+def test_the_release_is_reported(kafka: Harness) -> None:
     """Kafka, ZooKeeper, and Java."""
     assert kafka.about["ready"] == RELEASE
     assert set(kafka.about) == {"ready", "zookeeper", "java"}
 
 
-def test_what_is_to_be_seen(kafka: Harness) -> None:
+def test_observations_are_decoded(kafka: Harness) -> None:
     """After each step, of ZooKeeper and of each broker."""
     answer = kafka.run(Task(2, UP))
     assert not answer.error
@@ -43,7 +43,7 @@ def test_what_is_to_be_seen(kafka: Harness) -> None:
     assert answer.seen[-1]["brokers"][1] == {"doing": "Start"}
 
 
-def test_the_same_again(kafka: Harness) -> None:
+def test_runs_are_reproducible(kafka: Harness) -> None:
     """Each task begins with a cluster of its own."""
     assert kafka.run(Task(2, UP)) == kafka.run(Task(2, UP))
 
@@ -77,7 +77,7 @@ def test_many_tasks_keep_their_order(kafka: Harness) -> None:
 
 
 @pytest.mark.long
-def test_a_java_that_is_killed(kafka: Harness) -> None:
+def test_a_killed_java_is_reported(kafka: Harness) -> None:
     """In the middle of a run: one line, and no waiting."""
     with Harness(RELEASE) as doomed:
 
@@ -91,7 +91,7 @@ def test_a_java_that_is_killed(kafka: Harness) -> None:
             list(doomed.runs(tasks()))
 
 
-def test_a_java_that_has_ended(kafka: Harness) -> None:
+def test_an_ended_java_is_reported(kafka: Harness) -> None:
     """It is asked in vain, and what could not be written does not fail once more when it is closed."""
     with Harness(RELEASE) as doomed:
         os.kill(doomed.pid, signal.SIGKILL)
@@ -115,11 +115,11 @@ def test_a_java_that_is_killed_with_much_to_do(kafka: Harness) -> None:
         assert monotonic() - began < PATIENCE / 2
 
 
-def test_a_java_that_is_late(kafka: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_java_times_out(kafka: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not asked again, though it would answer: that might be the answer to what it was asked before."""
     with Harness(RELEASE) as doomed:
         os.kill(doomed.pid, signal.SIGSTOP)
-        monkeypatch.setattr("spec.kafka.process.PATIENCE", 0.1)
+        monkeypatch.setattr("spec.kafka.java_process.PATIENCE", 0.1)
         with pytest.raises(EnvironmentFailed, match=r"has not answered for 0 s; nothing was kept$"):
             doomed.run(Task(1, UP))
         monkeypatch.undo()
@@ -129,7 +129,7 @@ def test_a_java_that_is_late(kafka: Harness, monkeypatch: pytest.MonkeyPatch) ->
                 doomed.run(Task(1, UP[:1]))
 
 
-def test_a_java_that_is_told_nonsense(kafka: Harness) -> None:
+def test_malformed_input_is_reported(kafka: Harness) -> None:
     """It ends, and its last words are told."""
     with Harness(RELEASE) as doomed, pytest.raises(EnvironmentFailed, match=r"has ended with 2 \(malformed: "):
         doomed.run(Task(1, [{"action": "start", "broker": 7}]))
@@ -137,17 +137,17 @@ def test_a_java_that_is_told_nonsense(kafka: Harness) -> None:
 
 KEEPER = """
 import sys
-from spec.kafka.control_plane import KafkaControlPlane
+from spec.kafka.state_machines_beside import RealController
 from spec.kafka.harness import Harness
 
-with {"Harness": Harness, "KafkaControlPlane": KafkaControlPlane}[sys.argv[1]](sys.argv[2]) as java:
+with {"Harness": Harness, "RealController": RealController}[sys.argv[1]](sys.argv[2]) as java:
     print(java.pid, flush=True)
     sys.stdin.read()
 """
 
 
-@pytest.mark.parametrize("of", [pytest.param("Harness", marks=pytest.mark.long), "KafkaControlPlane"])
-def test_java_does_not_outlive_us(kafka: Harness, of: str) -> None:
+@pytest.mark.parametrize("of", [pytest.param("Harness", marks=pytest.mark.long), "RealController"])
+def test_java_ends_with_its_parent(kafka: Harness, of: str) -> None:
     """Even if we are killed, and cannot tell it."""
     with subprocess.Popen(
         [sys.executable, "-c", KEEPER, of, RELEASE], cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE

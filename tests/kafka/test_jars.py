@@ -69,7 +69,7 @@ def test_fetched_once(repository: Path, lock: Callable[..., None], tmp_path: Pat
     }
 
 
-def test_what_two_releases_need_is_fetched_once(repository: Path, lock: Callable[..., None], tmp_path: Path) -> None:
+def test_shared_jars_are_fetched_once(repository: Path, lock: Callable[..., None], tmp_path: Path) -> None:
     """The second release finds it there."""
     lock()
     fetched = class_path("9.9")
@@ -78,7 +78,7 @@ def test_what_two_releases_need_is_fetched_once(repository: Path, lock: Callable
     assert class_path("9.10") == fetched
 
 
-def test_what_was_damaged_is_fetched_again(repository: Path, lock: Callable[..., None]) -> None:
+def test_a_damaged_jar_is_fetched_again(repository: Path, lock: Callable[..., None]) -> None:
     """A jar in the cache is one only with its hash."""
     lock()
     [jar] = class_path("9.9")
@@ -97,7 +97,7 @@ def test_another_jar_than_the_one_written_down(lock: Callable[..., None], tmp_pa
     assert not list((tmp_path / "cache").rglob("*.jar"))
 
 
-def test_what_cannot_be_had(repository: Path, lock: Callable[..., None]) -> None:
+def test_an_unavailable_artifact_is_reported(repository: Path, lock: Callable[..., None]) -> None:
     """One line with its name."""
     lock()
     shutil.rmtree(repository)
@@ -129,14 +129,14 @@ def test_the_locks_of_kafka() -> None:
         assert all(known.setdefault(each.file, digest) == digest for each, digest in jars_of_it.items())
 
 
-def test_a_release_that_is_not_there() -> None:
+def test_an_unknown_release_is_refused() -> None:
     """Those that are, are named."""
     with pytest.raises(UsageError, match=r"^Kafka 4\.0\.0 is not run here; .*3\.9\.1 are$"):
         locked("4.0.0")
 
 
 @pytest.mark.parametrize("written", ["a:b", "a:b:", "a:b:c:d"])
-def test_coordinates_that_are_none(written: str) -> None:
+def test_invalid_coordinates_are_refused(written: str) -> None:
     """As they are to be written."""
     with pytest.raises(UsageError, match="write an artifact as organisation:name:version"):
         Artifact.parse(written)

@@ -30,7 +30,7 @@ def test_java_home_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert found.compiler == str(tmp_path / "jdk" / "bin" / "javac")
 
 
-def test_the_one_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_java_on_the_path_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if what is there is a link, as on most systems."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").symlink_to(a_java(tmp_path / "jdk", "17") / "bin" / "java")
@@ -39,7 +39,7 @@ def test_the_one_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert java().home == tmp_path / "jdk"
 
 
-def test_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither named nor on the PATH."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -47,7 +47,7 @@ def test_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         java()
 
 
-def test_java_home_is_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_java_home_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told which variable is wrong."""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(UsageError, match=f"^JAVA_HOME, {tmp_path}, has no bin/java$"):
@@ -55,14 +55,14 @@ def test_java_home_is_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("version", ["11.0.21", "1.8.0_392"])
-def test_it_is_too_old(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_java_is_refused(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which it is, and which will do."""
     monkeypatch.setenv("JAVA_HOME", str(a_java(tmp_path / "jdk", version)))
     with pytest.raises(UsageError, match=f"is Java {version}; Kafka's classes are run by Java 17 or later"):
         java()
 
 
-def test_it_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that cannot be run."""
     home = a_java(tmp_path / "jdk", "17")
     (home / "bin" / "java").chmod(0o644)
@@ -71,7 +71,7 @@ def test_it_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         java()
 
 
-def test_it_has_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_java_without_compiler_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Java Runtime Environment runs what is compiled, and no more."""
     monkeypatch.setenv("JAVA_HOME", str(a_java(tmp_path / "jre", "17.0.1", compiler=False)))
     with pytest.raises(UsageError, match="has no compiler: install a JDK"):

@@ -126,7 +126,7 @@ def _told(answer: Any) -> EpochEndOffset | Errors | None:
         *(pytest.param(release, 3, marks=pytest.mark.long) for release in RELEASES),
     ],
 )
-def test_every_fetch(receivers: Receivers, release: str, most_records: int) -> None:
+def test_every_fetch_equals_kafkas(receivers: Receivers, release: str, most_records: int) -> None:
     """It is answered so, and the leader learns so much of its follower."""
     counts_diverging = not SKIP_DIVERGING_FETCH.at(release)
     known, differing, compared = {}, [], 0

@@ -13,15 +13,15 @@ from typing import Any, Final
 import pytest
 
 from spec.checking import check
-from spec.kafka.control_plane import KafkaControlPlane
-from spec.kafka.world import OTHER_CONTROLLER, ControlCommand
+from spec.kafka.scripted_cluster import OTHER_CONTROLLER, ControlCommand
+from spec.kafka.state_machines_beside import RealController
 from spec.language import Specification
 from spec.systems.control_requests import ControlRequests
 from spec.systems.controller import ControllerLife
 from spec.systems.controller_election import ControllerElection
 from spec.systems.partitions import Partitions
 from spec.systems.topic_deletion import TopicDeletion
-from tests.kafka.test_whole_controller import Seen, and_all, asked, compare
+from tests.kafka.test_controller_beside import Seen, and_all, asked, compare
 from tests.mutants import put_in_place
 from tests.statemachines.test_cluster_mutants import (
     MUTANTS,
@@ -102,7 +102,7 @@ each_mutant = pytest.mark.parametrize(("mutant", "system", "name"), TABLE, ids=[
 
 
 @each_mutant
-def test_a_system_tells_it(
+def test_the_specification_detects_a_mutant(
     mutant: type[Any], system: Specification, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By what holds, or happens, where nothing is wrong."""
@@ -112,13 +112,13 @@ def test_a_system_tells_it(
 
 
 @pytest.fixture(scope="module")
-def seen(control_plane: KafkaControlPlane) -> Sequence[Seen]:
+def seen(real_controller: RealController) -> Sequence[Seen]:
     """What Kafka makes of the story."""
-    return asked(control_plane, *STORY)[1]
+    return asked(real_controller, *STORY)[1]
 
 
 @each_mutant
-def test_kafka_contradicts_it(
+def test_kafka_refutes_a_mutant(
     mutant: type[Any], system: Specification, name: str, seen: Sequence[Seen], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where it confirms what is right."""
@@ -128,6 +128,6 @@ def test_kafka_contradicts_it(
         compare(STORY, seen)
 
 
-def test_a_cluster_shows_each() -> None:
+def test_the_cluster_shows_each_mutant() -> None:
     """By the scenario that is tried on it there."""
     assert {mutant for mutant, _, _ in TABLE} <= {mutant for mutant, _ in MUTANTS}

@@ -13,15 +13,15 @@ from spec.checking.exploration import Options
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model, Path
 from spec.kafka.conformance import conform
-from spec.kafka.event_plane import RELEASES
-from spec.kafka.following import Following, deviation_in
+from spec.kafka.controller_beside import RELEASES
 from spec.kafka.mappings.partitions import PartitionsMapping
-from spec.kafka.step_plane import KafkaSteps, StepsTask
-from spec.kafka.world import ControlCommand
+from spec.kafka.path_follower import PathFollower, deviation_in
+from spec.kafka.path_runner import PathRunner, ScriptTask
+from spec.kafka.scripted_cluster import ControlCommand
 from spec.systems.partitions import Partitions
 from statemachines.messages.zk_data import TopicPartitionState
 from statemachines.releases import Release, line_of
-from tests.kafka.conftest import RELEASE, ControlPlanes
+from tests.kafka.conftest import RELEASE, RealControllers
 from tests.spec.systems.test_partitions import CountsAhead, mutant
 
 FEW: Mapping[str, Any] = {"topic_creation": False, "max_crashes": 1}
@@ -34,26 +34,26 @@ def of(release: str, **constants: Any) -> Partitions[Any]:
     return Partitions(**{**line, **PartitionsMapping.corrected(release), **constants})
 
 
-def test_it_conforms(control_plane: KafkaSteps) -> None:
+def test_partitions_conform(real_controller: PathRunner) -> None:
     """Every class of edges, as far as the first states go."""
-    result = conform(of(RELEASE, **FEW), control_plane, max_states=80)
+    result = conform(of(RELEASE, **FEW), real_controller, max_states=80)
     assert result.conforms, result
     assert result.runs == result.classes > 40
     assert result.steps > 5 * result.runs
     assert str(result).startswith("Conforms: partitions beside Kafka 3.9.1 (ZooKeeper 3.8.4, Java ")
 
 
-def test_it_conforms_where_answers_are_lost(control_plane: KafkaSteps) -> None:
+def test_partitions_conform_with_lost_replies(real_controller: PathRunner) -> None:
     """Others write between what was done unheard, and its being asked for again."""
-    result = conform(of(RELEASE, **FEW, lost_replies=True), control_plane, max_states=80)
+    result = conform(of(RELEASE, **FEW, lost_replies=True), real_controller, max_states=80)
     assert result.conforms, result
     assert result.runs == result.classes > 60
 
 
-def test_a_specification_that_is_wrong(control_plane: KafkaSteps) -> None:
+def test_a_specification_that_is_wrong(real_controller: PathRunner) -> None:
     """Kafka contradicts it, with a path and what was seen."""
     wrong = mutant(CountsAhead, **{**Partitions.releases["3.9"], **FEW})
-    result = conform(wrong, control_plane, max_states=40)
+    result = conform(wrong, real_controller, max_states=40)
     assert result.exit_code == 12, result
     shortest, times, trace = result.deviations[0]
     assert times > 0
@@ -75,12 +75,12 @@ def less(specified: Any) -> Any:
     return specified
 
 
-def test_whatever_is_compared_is_noticed(control_plane: KafkaSteps) -> None:
+def test_each_compared_field_is_detected(real_controller: PathRunner) -> None:
     """That one thing less is said of anything that is compared is a deviation, along a path that has it all."""
     model = Model(of(RELEASE, **FEW))
-    following = Following(model)
+    following = PathFollower(model)
     task = following.task_along(along(model, "controller_moved_and_goes_on"))
-    [(_, answer)] = control_plane.runs([task])
+    [(_, answer)] = real_controller.runs([task])
     assert deviation_in(following.mapping, task, answer) is None
     names = {name for specified in task.specified for name in specified}
     assert names >= {"znodes", "partition_states", "replica_states", "partition_leadership_info", "live_brokers"}
@@ -102,7 +102,7 @@ def along(model: Model, shown: str) -> Path:
 
 
 @pytest.mark.parametrize("release", [RELEASE, "2.8.2"])
-def test_a_lost_answer_to_a_leader(control_planes: ControlPlanes, release: str) -> None:
+def test_a_lost_answer_to_a_leader(real_controllers: RealControllers, release: str) -> None:
     """K10: Kafka's controller does not know the ISR that it wrote, and answers the leader that it did not."""
     constants = {
         "topic_creation": False,
@@ -112,9 +112,9 @@ def test_a_lost_answer_to_a_leader(control_planes: ControlPlanes, release: str) 
         "preferred_elections": False,
     }
     model = Model(of(release, **constants, lost_replies=True))
-    following = Following(model)
+    following = PathFollower(model)
     task = following.task_along(along(model, "cache_fresh"))
-    [(_, answer)] = control_planes(release).runs([task])
+    [(_, answer)] = real_controllers(release).runs([task])
     assert deviation_in(following.mapping, task, answer) is None
     last = answer.seen[-1]
     [written] = [data for _, data in last["znodes"].values() if isinstance(data, TopicPartitionState)]
@@ -122,7 +122,7 @@ def test_a_lost_answer_to_a_leader(control_planes: ControlPlanes, release: str) 
     assert (written.leader_and_isr.isr, known.leader_and_isr.isr) == ((0,), (0, 1))
 
 
-def test_a_leader_that_shuts_down_is_not_eligible(control_plane: KafkaSteps) -> None:
+def test_a_leader_that_shuts_down_is_not_eligible(real_controller: PathRunner) -> None:
     """INELIGIBLE_REPLICA, since 3.3: nothing is written, and no follower joins its ISR."""
     model = Model(
         of(
@@ -134,13 +134,13 @@ def test_a_leader_that_shuts_down_is_not_eligible(control_plane: KafkaSteps) -> 
             isr_changes=2,
         )
     )
-    following = Following(model)
+    following = PathFollower(model)
     task = following.task_along(along(model, "leader_ineligible"))
-    [(_, answer)] = control_plane.runs([task])
+    [(_, answer)] = real_controller.runs([task])
     assert deviation_in(following.mapping, task, answer) is None
 
 
-def test_what_does_not_come(control_plane: KafkaSteps) -> None:
+def test_what_does_not_come(real_controller: PathRunner) -> None:
     """An event that is not in Kafka's queue, and a batch that it does not make, are said of the step."""
     empty: Any = (), ()
     cases: list[list[ControlCommand]] = [
@@ -148,8 +148,8 @@ def test_what_does_not_come(control_plane: KafkaSteps) -> None:
         [{"process": ["Startup"], "meanwhile": [[0, 0, {"do": "look", "step": 0}]]}],
     ]
     for happens in cases:
-        task = StepsTask(happens=happens, path=empty, specified=[{}])
-        [(_, answer)] = control_plane.runs([task])
+        task = ScriptTask(commands=happens, path=empty, specified=[{}])
+        [(_, answer)] = real_controller.runs([task])
         assert answer.error == "Kafka does not come to where this step can be seen"
 
 
@@ -169,11 +169,11 @@ def test_what_does_not_come(control_plane: KafkaSteps) -> None:
     ],
     ids=["clean", "unclean", "answers are lost", "administrators elect uncleanly", "two partitions"],
 )
-def test_each_release(control_planes: ControlPlanes, release: str, constants: dict[str, Any]) -> None:
+def test_each_release(real_controllers: RealControllers, release: str, constants: dict[str, Any]) -> None:
     """Every class of edges of its first 2,000 states."""
     if constants.get("unclean_elections") and Release(release) < Release("2.4.0"):
         pytest.skip("an administrator can ask for none there")
-    kafka = control_planes(release)
+    kafka = real_controllers(release)
     result = conform(of(release, **constants), kafka, max_states=2_000)
     assert result.conforms, result
     assert result.classes > 1_000

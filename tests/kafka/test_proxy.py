@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from spec.kafka.operator import ZnodeSeen, ZooKeeperOperator, watchers
 from spec.kafka.proxy import Proxy
 from spec.kafka.wire import Notification, RequestFrame
+from spec.kafka.zookeeper_operator import ZnodeRead, ZooKeeperOperator, watchers
 from spec.language.errors import EnvironmentFailed
 from statemachines.zookeeper.frames import Exists, Get, Ping
 from statemachines.zookeeper.server import Code, Create, Delete, Event, Multi
@@ -30,7 +30,7 @@ def server() -> Iterator[Server]:
         yield running
 
 
-def test_what_is_not_held_passes(server: Server) -> None:
+def test_unheld_frames_pass(server: Server) -> None:
     """Requests, replies and events are those of a connection without a proxy between."""
 
     async def story(proxy: Proxy, client: Connection) -> None:
@@ -41,7 +41,7 @@ def test_what_is_not_held_passes(server: Server) -> None:
     through(server, lambda request: False, story)
 
 
-def test_what_is_held_waits_with_all_behind_it(server: Server) -> None:
+def test_a_held_frame_delays_all_after_it(server: Server) -> None:
     """The server has nothing of it until it is released, and then everything in its order."""
 
     async def story(proxy: Proxy, client: Connection) -> None:
@@ -56,7 +56,7 @@ def test_what_is_held_waits_with_all_behind_it(server: Server) -> None:
             assert await operator.get("/behind") is None
             assert (await held.release()).error == 0
             assert answers(await asyncio.wait_for(asked, PATIENCE)) == [Code.OK] * 3
-            assert await operator.get("/behind") == ZnodeSeen("2", 0, 0)
+            assert await operator.get("/behind") == ZnodeRead("2", 0, 0)
 
     through(server, lambda request: request.path == "/held", story)
 
@@ -82,7 +82,7 @@ def test_one_is_held_after_the_other(server: Server) -> None:
     through(server, lambda request: request.path == "/one", story)
 
 
-def test_what_is_refused_is_answered_by_the_proxy(server: Server) -> None:
+def test_refused_frames_are_answered_by_the_proxy(server: Server) -> None:
     """Behind what was asked before it, and before what is asked behind it; the server never has it."""
 
     async def story(proxy: Proxy, client: Connection) -> None:
@@ -104,7 +104,7 @@ def test_what_is_refused_is_answered_by_the_proxy(server: Server) -> None:
     through(server, lambda request: request.path == "/refused", story)
 
 
-def test_what_is_lost_was_done(server: Server) -> None:
+def test_a_lost_reply_leaves_its_effect(server: Server) -> None:
     """The connection ends where the reply was due; in the next one of its session the client asks on."""
 
     async def story(proxy: Proxy, client: Connection) -> None:
@@ -121,7 +121,7 @@ def test_what_is_lost_was_done(server: Server) -> None:
     through(server, lambda request: request.path == "/lost", story)
 
 
-def test_events_are_told(server: Server) -> None:
+def test_events_are_reported(server: Server) -> None:
     """When they have been passed on, before the reply that follows them."""
     heard: list[Notification] = []
 
@@ -182,7 +182,7 @@ def test_the_operator(server: Server) -> None:
         async with ZooKeeperOperator(server.address) as operator:
             await operator.create("/operated", "x")
             await operator.create("/operated/below")
-            assert await operator.get("/operated") == ZnodeSeen("x", 0, 0)
+            assert await operator.get("/operated") == ZnodeRead("x", 0, 0)
             assert await operator.children("/operated") == ["below"]
             assert await operator.children("/nowhere") == []
             assert [await operator.delete("/operated/below") for _ in range(2)] == [True, False]

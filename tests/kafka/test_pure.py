@@ -19,7 +19,7 @@ NOBODY = {
 }
 
 
-def test_it_says_what_runs(pure: PureCalls) -> None:
+def test_the_release_is_reported(pure: PureCalls) -> None:
     """Kafka, its ZooKeeper, and Java."""
     assert pure.about["ready"] == RELEASE
     assert set(pure.about) == {"ready", "zookeeper", "java"}
@@ -41,7 +41,7 @@ def test_many_cases_keep_their_order(pure: PureCalls) -> None:
         ("Elections", {**NOBODY, "strategy": "coin"}, "no strategy coin"),
     ],
 )
-def test_what_it_does_not_know(pure: PureCalls, call: str, case: dict[str, object], why: str) -> None:
+def test_an_unknown_call_is_refused(pure: PureCalls, call: str, case: dict[str, object], why: str) -> None:
     """It ends, and its last words are told."""
     with (
         PureCalls(RELEASE) as doomed,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from spec.atlas.anomalies import Anomaly, anomalies, anomaly_named
-from spec.kafka.following import Following
 from spec.kafka.harness import FAMILIES, Harness, release_run
+from spec.kafka.path_follower import PathFollower
 from spec.kafka.script import REPLAYED
-from spec.kafka.sightings import way_into
+from spec.kafka.sightings import replay_of
 from spec.language.errors import UsageError
 from tests.kafka import test_findings
 from tests.kafka.conftest import RELEASE, running
@@ -22,24 +22,24 @@ UNTIL_1_0 = [release_run(line) for line in FAMILIES["until-1.0"]]
 
 def is_taken(kafka: Harness, row: Anomaly) -> bool:
     """Whether there is a way into it, and Kafka takes it to its end."""
-    way = way_into(row, kafka.release)
+    way = replay_of(row, kafka.release)
     if way is None:
         return False
     model, path = way
-    deviation = Following(model).follow(kafka, path)
+    deviation = PathFollower(model).follow(kafka, path)
     assert deviation is None, f"{row.id}, step {deviation.length}: {deviation}"
     return True
 
 
 @pytest.mark.parametrize("row", SEEN, ids=[row.id for row in SEEN])
-def test_what_was_seen_of_the_newest_release(kafka: Harness, row: Anomaly) -> None:
+def test_sightings_of_the_newest_release(kafka: Harness, row: Anomaly) -> None:
     """Is seen again."""
     assert is_taken(kafka, row)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", RUN)
-def test_what_was_seen_is_all_that_there_is(release: str) -> None:
+def test_sightings_are_complete(release: str) -> None:
     """Of each release: where a property breaks, Kafka takes the way; where it holds, nothing was seen."""
     with running(release) as kafka:
         assert {row.id for row in ROWS if is_taken(kafka, row)} == {
@@ -49,7 +49,7 @@ def test_what_was_seen_is_all_that_there_is(release: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", UNTIL_1_0)
-def test_what_was_seen_until_1_0(release: str) -> None:
+def test_sightings_until_1_0(release: str) -> None:
     """Is seen again."""
     seen = [row for row in ROWS if release in row.seen_on_controllers]
     assert seen
@@ -57,7 +57,7 @@ def test_what_was_seen_until_1_0(release: str) -> None:
         assert all(is_taken(kafka, row) for row in seen)
 
 
-def test_what_was_replayed_can_be_replayed() -> None:
+def test_replayed_sightings_can_be_replayed() -> None:
     """What has been seen on real brokers has a mapping to frames, or a test in which an administrator does it."""
     seen = {row.id: tuple(row.seen_on_brokers) for row in anomalies() if row.seen_on_brokers}
     assert seen.keys() - test_findings.SEEN.keys() <= set(REPLAYED)
@@ -67,4 +67,4 @@ def test_what_was_replayed_can_be_replayed() -> None:
 def test_another_system() -> None:
     """It has no way on real controllers."""
     with pytest.raises(UsageError, match="B4 is of controller-election; only controller is run"):
-        way_into(anomaly_named("B4"), RELEASE)
+        replay_of(anomaly_named("B4"), RELEASE)

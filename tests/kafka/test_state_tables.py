@@ -31,7 +31,7 @@ def of_kafka(pure: PureCalls, machine: str) -> dict[str, dict[str, Any]]:
     return {name: {**state, "previous": set(state["previous"])} for name, state in states.items()}
 
 
-def test_the_newest(pure: PureCalls) -> None:
+def test_state_tables_of_the_newest_release(pure: PureCalls) -> None:
     """Both tables, row by row; and the replica's as it was up to 2.2 is another."""
     assert of_kafka(pure, "partition") == told(PARTITION.at(RELEASE))
     assert of_kafka(pure, "replica") == told(REPLICA.at(RELEASE))
@@ -40,7 +40,7 @@ def test_the_newest(pure: PureCalls) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", WITH_FUNCTIONS)
-def test_each_release(release: str) -> None:
+def test_state_tables_of_each_release(release: str) -> None:
     """Both tables, row by row."""
     with calling(release) as calls:
         assert of_kafka(calls, "partition") == told(PARTITION.at(str(Release(release))))

@@ -88,7 +88,7 @@ def without_where_it_stands(follower: ReplicaLog, answer: EpochEndOffset, fetch_
 
 
 @pytest.mark.parametrize("wrong", [without_asking_again, by_the_offset_alone, without_where_it_stands])
-def test_a_rule_that_is_wrong(truncations: Truncations, wrong: Rule) -> None:
+def test_a_wrong_rule_is_refuted(truncations: Truncations, wrong: Rule) -> None:
     """Kafka contradicts it."""
     assert any(each.truncated(wrong) != kafka for each, kafka in truncations)
 

@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 
 from election.ids import BrokerId
-from spec.what_if.cluster import KnownCluster, PartitionStatus, complete
 from spec.what_if.events import ClusterEvent, Crash, ElectPreferred, Return, Shutdown
+from spec.what_if.known_cluster import KnownCluster, PartitionStatus, complete
 from spec.what_if.prediction import what_if
 from spec.what_if.reading import read_cluster
 from spec.what_if.topic_description import read_description
@@ -20,7 +20,7 @@ from tests.kafka.real_cluster import RELEASE, Cluster, cluster_of, until
 
 TOPICS: Final = {"a": (0, 1, 2), "b": (1, 2, 0), "c": (2, 0, 1), "d": (1, 2), "e": (2,)}
 """Their replicas. Broker 0 is the controller, and stays."""
-HAPPENS: Final[tuple[ClusterEvent, ...]] = (
+EVENTS: Final[tuple[ClusterEvent, ...]] = (
     Crash(1),
     Return(1),
     ElectPreferred(),
@@ -106,7 +106,7 @@ async def comes_true(
 
 
 @pytest.mark.long
-def test_what_was_said_is_what_happens() -> None:
+def test_predictions_come_true_on_real_brokers() -> None:
     async def happens() -> None:
         async with cluster_of(0, 1, 2) as cluster:
             for topic, replicas in TOPICS.items():
@@ -120,15 +120,15 @@ def test_what_was_said_is_what_happens() -> None:
             assert stood.partitions == begun.partitions, "leader epochs are 0 yet"
             assert (stood.live, stood.controller) == (begun.live, begun.controller) == (frozenset({0, 1, 2}), 0)
             assert stood.controller_epoch == begun.controller_epoch == await cluster.epoch() == 1
-            assert what_if(begun, *HAPPENS).changes == what_if(stood, *HAPPENS).changes
-            await comes_true(cluster, begun, stood, *HAPPENS)
+            assert what_if(begun, *EVENTS).changes == what_if(stood, *EVENTS).changes
+            await comes_true(cluster, begun, stood, *EVENTS)
 
     asyncio.run(happens())
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("release", "unclean"), [(RELEASE, False), ("1.0.2", False), ("1.0.2", True)])
-def test_the_last_to_die_is_taken_for_dead_and_leads_again(release: str, unclean: bool) -> None:
+def test_the_last_broker_to_die_leads_again(release: str, unclean: bool) -> None:
     """Brokers 2 and 1 die. Where they permit unclean elections, until 1.0, the last one leaves the ISR as well."""
     topics = {"both": (1, 2), "one": (2,), "all": (0, 1, 2)}
     settings = {"unclean_leader_election_enable": str(unclean).lower()}

@@ -84,7 +84,7 @@ MISSING: Final = 0.3
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", RELEASES)
-def test_brokers_write_what_is_read_and_written_again(release: str) -> None:
+def test_nodes_of_brokers_round_trip(release: str) -> None:
     """Real ones, in a life of a minute. Nothing is there that was not there when it was kept."""
     written, kept = asyncio.run(written_by(release)), Written.read(release)
     for path, data in written.nodes():
@@ -159,14 +159,14 @@ def is_written_again(value: Any) -> bool:
     )
 
 
-def test_what_kafka_reads(pure: PureCalls, first_seed: int) -> None:
+def test_kafka_reads_our_nodes(pure: PureCalls, first_seed: int) -> None:
     """The newest release, which looks at most."""
     compare(pure, RELEASE, first_seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", [each for each in RELEASES[1:] if each != RELEASE])
-def test_what_older_releases_read(release: str, first_seed: int) -> None:
+def test_older_releases_read_our_nodes(release: str, first_seed: int) -> None:
     """What they themselves wrote, and changes of it."""
     with calling(release) as kafka:
         compare(kafka, release, first_seed)

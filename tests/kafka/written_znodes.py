@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import pytest
 
-from spec.kafka.brokers import AdministratorProcess, BrokerProcess, Processes
+from spec.kafka.broker_processes import AdministratorProcess, BrokerProcess, Processes
 from spec.language.errors import UsageError
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import (

@@ -20,7 +20,7 @@ from spec.checking.exploration import Engine, Statistics
 from spec.checking.local import LocalEngine
 from spec.checking.runs import rundir
 from spec.checking.spark import SparkEngine
-from spec.cli.dropped_interrupts import coming_again
+from spec.cli.dropped_interrupts import reraising_dropped_interrupts
 from tests.reliability.moments import Moment
 from tests.reliability.outage import SUBJECT
 
@@ -95,7 +95,7 @@ class Breaker:
         handling = signal.default_int_handler if self.moment.breaking == "interrupt" else signal.SIG_DFL
         handler = signal.signal(signal.SIGALRM, handling)
         try:
-            with coming_again(signal.SIGALRM):
+            with reraising_dropped_interrupts(signal.SIGALRM):
                 yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)

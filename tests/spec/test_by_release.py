@@ -9,7 +9,7 @@ from spec.language.errors import UsageError
 from statemachines.releases import Release, line_of
 
 
-def test_a_system_may_know_others() -> None:
+def test_a_system_may_know_other_releases() -> None:
     """Its own names are taken as they are, and what it lacks is not there for it."""
     own: dict[str, object] = {"2.0": {}, "draft": {}}
     assert release_named("draft", own) == "draft"
@@ -20,7 +20,7 @@ def test_a_system_may_know_others() -> None:
         release_named("2.1", {})
 
 
-def test_an_exact_release_is_called_so_where_it_is_otherwise() -> None:
+def test_a_differing_patch_release_is_named_exactly() -> None:
     """Else it is called by its line, which means its last release."""
     fixed = ByRelease(lambda release: {"fixed": Release(release) >= Release("2.0.1")})
     assert [release_named(name, fixed) for name in ("2.0", "2.0.1", "2.0.0", "2.1.0")] == [
@@ -50,7 +50,7 @@ def test_releases_of_a_line_are_two_systems(system: str, switch: str, before: st
     assert list(cls.releases) == list(RELEASES)
 
 
-def test_what_is_otherwise_than_its_line_is_named_beside_it() -> None:
+def test_an_exception_to_a_line_is_named() -> None:
     """As it is in the list of systems."""
     fixed = ByRelease(lambda release: {"fixed": Release(release) >= Release("2.0.1")})
     assert [name for name in distinct(fixed) if name.startswith("2.0")] == ["2.0.0", "2.0"]

@@ -47,13 +47,13 @@ def test_a_design_is_that_of_the_system(release: str) -> None:
 
 
 @each_generation
-def test_there_are_so_many_moves(release: str) -> None:
+def test_the_number_of_changes_is_pinned(release: str) -> None:
     assert len(transitions(release)) == MOVES[release]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", MOVES)
-def test_further_on_there_are_no_others(release: str) -> None:
+def test_larger_bounds_add_no_changes(release: str) -> None:
     """So the bounds are wide: nearly twice as many states show nothing new. (In 1.0 four times as many show one.)"""
     assert len(transitions(release)) == MOVES[release]
     assert transitions_with(ControllerLife.releases[release], states=1_500_000) == transitions(release)
@@ -69,14 +69,14 @@ def test_every_agenda_is_reached(release: str) -> None:
 
 
 @each_generation
-def test_every_way_leads_on(release: str) -> None:
+def test_every_path_continues(release: str) -> None:
     """No thread stays where it is: some answer to each request leads elsewhere, and waiting ends with an event."""
     found = transitions(release)
     for at in {move.source for move in found} | {move.target for move in found}:
         assert any(move.source == at and (move.target != at or at.is_zk_event_thread) for move in found), at
 
 
-def test_what_is_known_of_the_newest() -> None:
+def test_facts_of_the_newest_release() -> None:
     """The moves that make the bugs are among them: B22 takes office without a failover, B24 leaves it at that."""
     its = design_of("3.9")
     found = transitions("3.9")
@@ -102,7 +102,7 @@ def test_what_is_known_of_the_newest() -> None:
 
 
 @pytest.mark.long
-def test_a_thread_beside_has_moves_of_its_own() -> None:
+def test_the_second_thread_has_changes_of_its_own() -> None:
     """In 1.0 ZkEventThread registers the broker, while the controller's thread waits or works."""
     beside = [move for move in transitions("1.0") if move.source.is_zk_event_thread]
     assert {do for move in beside for do in move.source.agenda} == {
@@ -135,12 +135,13 @@ def test_no_number_is_left_in_what_is_said(release: str) -> None:
     ],
     ids=str,
 )
-def test_another_design_has_other_moves(release: str, changed: dict[str, Any]) -> None:
+def test_another_design_has_other_changes(release: str, changed: dict[str, Any]) -> None:
     """What a release has or has not is seen."""
-    assert set(transitions_with({**ControllerLife.releases[release], **changed})) != set(transitions(release))
+    assert set(transitions_with({**ControllerLife.releases[release], **changed})) != set(transitions(release)
+    )
 
 
-def test_another_table_has_other_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_table_has_other_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row that is changed changes what leads to what."""
     before = set(transitions("3.9"))
     monkeypatch.setitem(HANDLING[Threads.barrier], ControllerEvent.Reelect, MAYBE_RESIGN)
@@ -148,7 +149,7 @@ def test_another_table_has_other_moves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.long
-def test_another_step_has_other_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_step_has_other_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step that is changed changes what leads to what, and nothing else."""
 
     def whoever_it_is(self: OnePartitionController, me: ControllerProcess) -> Answer:

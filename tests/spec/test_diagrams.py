@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from spec import diagrams
-from spec.diagrams import ANOMALIES, FILES, GENERATIONS, drawn
+from spec.diagrams import ANOMALIES, FILES, GENERATIONS, draw
 from spec.language import UsageError
 from tests.rows import rows
 
@@ -42,7 +42,7 @@ def graphviz_of(picture: str) -> list[str]:
 @cache
 def drawn_today(name: str) -> str:
     """What `make diagrams` would write into this file. It takes seconds to find what a controller can do."""
-    return drawn(*FILES[name])
+    return draw(*FILES[name])
 
 
 @pytest.mark.parametrize("name", [*NEWEST, *(pytest.param(name, marks=pytest.mark.long) for name in OLDER)])
@@ -66,14 +66,14 @@ def test_every_table_and_every_generation_has_a_mermaid_and_an_svg_file() -> Non
 def test_an_anomaly_is_a_sequence_diagram_in_the_release_of_its_row(form: str, release: str | None) -> None:
     """So there is no other format, and no other release."""
     with pytest.raises(UsageError, match=r"^K1 "):
-        drawn("K1", form, release)
+        draw("K1", form, release)
 
 
 def test_a_release_is_of_a_line() -> None:
     """As wherever a release is named; a life without one is the newest's."""
-    assert drawn("controller", "mermaid", "3.9.1") == drawn_today("controller-3.9.mmd")
-    assert drawn("controller", "mermaid") == drawn_today("controller-3.9.mmd")
-    assert drawn("replica", "mermaid", "2.2.1") != drawn("replica", "mermaid", "2.3.0")
+    assert draw("controller", "mermaid", "3.9.1") == drawn_today("controller-3.9.mmd")
+    assert draw("controller", "mermaid") == drawn_today("controller-3.9.mmd")
+    assert draw("replica", "mermaid", "2.2.1") != draw("replica", "mermaid", "2.3.0")
 
 
 def test_the_command_writes_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,12 +102,12 @@ def test_a_picture_is_the_same_everywhere(tmp_path: Path) -> None:
     assert done.stdout == drawn_today("replica.svg")
 
 
-def test_what_there_is_no_picture_of() -> None:
+def test_an_unknown_picture_is_refused() -> None:
     """It is refused with what there is."""
     with pytest.raises(
         UsageError,
         match=r"^no diagram is called log; there are partition, replica, controller, and the anomalies: B1, K1, ...$",
     ):
-        drawn("log", "svg")
+        draw("log", "svg")
     with pytest.raises(UsageError, match=r"^no release is called 9\.9; there are 0\.10\.1, "):
-        drawn("controller", "svg", "9.9")
+        draw("controller", "svg", "9.9")

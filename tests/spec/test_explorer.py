@@ -20,10 +20,10 @@ import pytest
 
 from spec.atlas.loading import system_named, under
 from spec.checking import check
-from spec.checking.traces.followed import follow
 from spec.checking.traces.itf import RecordedTrace
 from spec.checking.traces.replay import Replay
-from spec.explorer import Explorer, ExplorerServer, Territory, of_system, of_trace, whole_system
+from spec.checking.traces.validate import validate
+from spec.explorer import Explorer, ExplorerModel, ExplorerServer, model_of_system, of_system, of_trace
 from spec.language import (
     Cells,
     Grid,
@@ -113,7 +113,7 @@ def page_of_a_trace(most: int = 100) -> Explorer:
     """The way to a lift that is on two, and what is around."""
     found = check(Lifts, engine="reference").counterexample
     assert found is not None
-    return of_trace(follow(RecordedTrace.of(Lifts(), found, "lifts.py:Lifts"), Lifts()), most)
+    return of_trace(validate(RecordedTrace.of(Lifts(), found, "lifts.py:Lifts"), Lifts()), most)
 
 
 def test_a_page_of_a_system_has_its_states_and_all_that_can_be_done() -> None:
@@ -201,7 +201,7 @@ def page(browser: Any, tmp_path: Path) -> Iterator[Page]:
 
 
 @contextmanager
-def serving(territory: Territory) -> Iterator[ExplorerServer]:
+def serving(territory: ExplorerModel) -> Iterator[ExplorerServer]:
     """A server, while it is asked."""
     with ExplorerServer(territory) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -219,7 +219,7 @@ def told(page: Page) -> tuple[str, list[str]]:
 
 
 @in_a_browser
-def test_one_steps_forward_and_back(page: Page) -> None:
+def test_stepping_forward_and_back(page: Page) -> None:
     """By buttons and by keys; what has changed is marked, and the end says what breaks."""
     assert told(page) == ("state 1 of 3", ["it is on floor 0"])
     page.click("#forward")
@@ -233,7 +233,7 @@ def test_one_steps_forward_and_back(page: Page) -> None:
 
 
 @in_a_browser
-def test_one_goes_another_way_and_back_to_the_trace(page: Page) -> None:
+def test_leaving_and_rejoining_the_trace(page: Page) -> None:
     """A link leads to the same step, of the trace or of another way."""
     up = page.locator("#choices button:has-text('by=1')")
     assert up.inner_text().splitlines() == [
@@ -256,7 +256,7 @@ def test_one_goes_another_way_and_back_to_the_trace(page: Page) -> None:
 
 
 @in_a_browser
-def test_one_searches_in_the_state(page: Page) -> None:
+def test_searching_in_the_state(page: Page) -> None:
     """What does not have the words is hidden."""
     page.keyboard.press("/")
     page.keyboard.type("stops")
@@ -266,7 +266,7 @@ def test_one_searches_in_the_state(page: Page) -> None:
 
 
 @in_a_browser
-def test_the_way_stands_in_lanes(page: Page) -> None:
+def test_the_trace_is_shown_in_lanes(page: Page) -> None:
     """As a sequence diagram has them; a click on a step goes there. They are those of the way that one went."""
     assert page.locator("#lanes span").all_inner_texts() == ["the lift", "system"]
     assert [each.get_attribute("title") for each in page.locator("#steps .arrow").all()] == ["", "the lift"]
@@ -319,7 +319,7 @@ def test_no_word_in_the_name_of_a_lane_is_broken(browser: Any, tmp_path: Path, b
 
 
 @in_a_browser
-def test_one_finds_what_other_states_say(page: Page) -> None:
+def test_searching_other_states(page: Page) -> None:
     """A state that is not on the path is shown with the shortest way to it."""
     page.fill("#search", "floor 1")
     assert [each.split("another")[0] for each in page.locator("#hits button").all_inner_texts()] == [
@@ -390,7 +390,7 @@ def unusable(page: Page, width: int) -> list[str]:
 @pytest.mark.parametrize("system", ["replication", "partitions", "controller"])
 def test_the_page_of_a_system_is_usable_on_a_desk_and_in_a_hand(browser: Any, system: str) -> None:
     """Wherever one goes: in eight states, each reached by the last step that can be done in the one before."""
-    with serving(whole_system(under(system_named(system)))) as server, opened(browser, server.url) as page:
+    with serving(model_of_system(under(system_named(system)))) as server, opened(browser, server.url) as page:
         for number in range(1, 9):
             page.locator("#where", has_text=f"state {number} of {number}").wait_for()
             page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
@@ -402,7 +402,7 @@ def test_the_page_of_a_system_is_usable_on_a_desk_and_in_a_hand(browser: Any, sy
 @in_a_browser
 def test_a_page_is_served(browser: Any) -> None:
     """It knows what was met so far, and a link leads to the same state."""
-    with serving(whole_system(Drawn())) as server, opened(browser, server.url) as page:
+    with serving(model_of_system(Drawn())) as server, opened(browser, server.url) as page:
         page.select_option("#begins", label="begin 2 of 2")
         page.click("#choices button:has-text('down')")
         page.locator("#where", has_text="state 2 of 2").wait_for()
@@ -432,7 +432,7 @@ def asked_for(server: ExplorerServer, path: str, host: str = "") -> tuple[int, s
 
 def test_a_server_tells_of_states_that_are_some_and_of_nothing_else() -> None:
     """No file, no state outside the domains, and nothing to those who call it by another name."""
-    with serving(whole_system(Lifts())) as server:
+    with serving(model_of_system(Lifts())) as server:
         status, text = asked_for(server, "/")
         data = json.loads(data_in(text))
         begin = data["begins"][0]
@@ -456,7 +456,7 @@ def test_a_server_tells_of_states_that_are_some_and_of_nothing_else() -> None:
 
 def test_a_page_of_another_site_cannot_frame_what_is_served() -> None:
     """It would lie under what a person believes to click on: browsers go by one of two headers."""
-    with serving(whole_system(Lifts())) as server:
+    with serving(model_of_system(Lifts())) as server:
         connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
         connection.request("GET", "/")
         answer = connection.getresponse()
@@ -477,7 +477,7 @@ def test_a_server_says_what_an_action_raised() -> None:
             require(s.floor == 1)
             raise RuntimeError("help")
 
-    with serving(whole_system(Failing())) as server:
+    with serving(model_of_system(Failing())) as server:
         begin = server.first_page.decode().partition('"begins":["')[2].partition('"')[0]
         one = json.loads(asked_for(server, f"/state/{begin}")[1])["exits"][0]["to"]
         status, text = asked_for(server, f"/state/{one}")
@@ -485,17 +485,17 @@ def test_a_server_says_what_an_action_raised() -> None:
         assert asked_for(server, f"/state/{begin}")[0] == 200
 
 
-def test_a_fault_is_told_as_one() -> None:
+def test_an_internal_error_is_reported() -> None:
     """In a line, whatever it is; the page is told, and the server goes on."""
 
-    class Faulty(Territory):
+    class Faulty(ExplorerModel):
         """A territory in which something is wrong."""
 
         def drawings_of(self, state: Any) -> list[Any]:
             """Nothing can be drawn."""
             raise LookupError("lost")
 
-    lifts = whole_system(Lifts())
+    lifts = model_of_system(Lifts())
     with serving(Faulty(lifts.model, lifts.title, lifts.sentence, lifts.begins)) as server:
         begin = json.loads(data_in(server.first_page.decode()))["begins"][0]
         status, text = asked_for(server, f"/state/{begin}")
@@ -503,16 +503,16 @@ def test_a_fault_is_told_as_one() -> None:
         assert asked_for(server, "/")[0] == 200
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_port_in_use_is_reported() -> None:
     """In one line; another port may be asked for."""
-    territory = whole_system(Lifts())
+    territory = model_of_system(Lifts())
     refused = pytest.raises(UsageError, match=r"port \d+ of 127.0.0.1 cannot be had: Address already in use")
     with ExplorerServer(territory) as server, refused:
         ExplorerServer(territory, server.port)
 
 
 @in_a_browser
-def test_one_begins_where_one_likes(browser: Any, tmp_path: Path) -> None:
+def test_any_initial_state_can_be_chosen(browser: Any, tmp_path: Path) -> None:
     """A system has several initial states."""
     (tmp_path / "lifts.html").write_text(of_system(Lifts()).to_html(), encoding="utf-8")
     with opened(browser, (tmp_path / "lifts.html").as_uri()) as page:
@@ -522,7 +522,7 @@ def test_one_begins_where_one_likes(browser: Any, tmp_path: Path) -> None:
         assert told(page) == ("state 2 of 2", ["it is on floor 1"])
 
 
-def test_the_page_on_pictures_is_true(tmp_path: Path) -> None:
+def test_the_documentation_of_pictures_is_true(tmp_path: Path) -> None:
     """The specification that stands there has the pictures that it speaks of."""
     [code] = re.findall(r"^```python\n(.*?)^```", (DOCS / "explorer.md").read_text(), re.DOTALL | re.MULTILINE)
     (tmp_path / "tape.py").write_text(code)
@@ -546,7 +546,7 @@ def test_a_trace_that_leaves_the_domains_ends_in_a_step_that_says_so() -> None:
     """The last state is none, so there is no page of it."""
     found = check(Broken, engine="reference", properties=["type_ok"]).counterexample
     assert found is not None
-    page = of_trace(follow(RecordedTrace.of(Broken(), found, "lifts.py:Broken"), Broken()))
+    page = of_trace(validate(RecordedTrace.of(Broken(), found, "lifts.py:Broken"), Broken()))
     here = 0
     for taken in page.trace[:-1]:
         to = page.exits[here][taken].to
@@ -573,7 +573,7 @@ def test_a_trace_goes_where_a_bound_closes() -> None:
     replay = Replay(Lifts, {"floor": 2, "stops": ()})
     replay.do(Step("down", {}))
     recorded = RecordedTrace.of(Bounded(), replay.run, "lifts.py:Bounded")
-    page = of_trace(follow(recorded, Bounded()))
+    page = of_trace(validate(recorded, Bounded()))
     assert [each.action for each in page.exits[0]] == ["down"]
     assert [each.action for each in page.exits[1]] == ["up"]
 
@@ -587,7 +587,7 @@ def test_every_state_of_a_system_can_be_drawn_and_soon(name: str) -> None:
     """On walks through the newest release and the oldest; a step costs less than a tenth of a second."""
     system = system_named(name)
     for release in (None, *list(system.releases)[:1]):
-        territory = whole_system(under(system, release))
+        territory = model_of_system(under(system, release))
         with ExplorerServer(territory) as server:
             state, chance, took = json.loads(data_in(server.first_page.decode()))["begins"][0], Random(7), []
             for _ in range(60):

@@ -68,7 +68,7 @@ def ran(project: Path, *options: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_what_is_kept_is_tested(project: Path) -> None:
+def test_kept_traces_are_tests(project: Path) -> None:
     """With names that can be read; from another directory too."""
     (project / "tests" / "another.itf.json").write_text('{"#meta": {"format": "ITF"}, "vars": [], "states": []}')
     code, said = ran(project)
@@ -90,7 +90,7 @@ def test_what_is_kept_is_tested(project: Path) -> None:
     assert "2 passed" in elsewhere.stdout
 
 
-def test_what_does_not_hold_any_more_fails_with_a_line(project: Path) -> None:
+def test_an_outdated_trace_fails_with_one_line(project: Path) -> None:
     """The step that the specification does not have, and the figure that is another one; no traceback of ours.
 
     A name that somebody else wrote is seen.
@@ -123,7 +123,7 @@ def test_a_file_names_no_code_that_the_configuration_does_not_list(project: Path
     assert ran(project)[0] == 0
 
 
-def test_what_is_malformed_fails_with_a_line(project: Path) -> None:
+def test_a_malformed_file_fails_with_one_line(project: Path) -> None:
     """A truncated trace, an instance without a figure."""
     kept = project / "tests" / "beyond.itf.json"
     kept.write_text(kept.read_text()[:-20])

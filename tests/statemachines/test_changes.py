@@ -9,7 +9,7 @@ from typing import get_type_hints
 
 import pytest
 
-from spec.kafka import control_plane, event_plane, settled_plane
+from spec.kafka import controller_beside, idle_controller_beside, state_machines_beside
 from statemachines.changes import CHANGES, control, elections, receiving, truncating
 from statemachines.changes.change import (
     Compared,
@@ -30,9 +30,9 @@ from tests.rows import rows
 ROOT = Path(__file__).parents[2]
 OLDEST, NEWEST = RELEASES[0], RELEASES[-1]
 RUN = {
-    Compared.StateMachines: control_plane.RELEASES,
-    Compared.WholeController: event_plane.RELEASES,
-    Compared.SettledController: settled_plane.RELEASES,
+    Compared.StateMachines: state_machines_beside.RELEASES,
+    Compared.WholeController: controller_beside.RELEASES,
+    Compared.SettledController: idle_controller_beside.RELEASES,
     Compared.Receiver: ("3.9.1",),
     Compared.Leader: ("2.8.0", "2.8.2", "3.9.1"),
     Compared.Follower: ("2.8.0", "3.9.1"),
@@ -63,7 +63,7 @@ def test_a_change_has_its_value_from_an_exact_release_on(release: str, value: bo
     assert TWICE.at(release) is value
 
 
-def test_what_is_no_release_is_refused() -> None:
+def test_an_invalid_release_is_refused() -> None:
     """By its name."""
     with pytest.raises(UnknownRelease, match=r"2\.8\.7"):
         TWICE.at("2.8.7")
@@ -87,7 +87,7 @@ def test_what_is_no_release_is_refused() -> None:
         (KafkaChange(sentence="How it is", before="a", since={"1.0.0": "b"}), "How it is."),
     ],
 )  # fmt: skip
-def test_it_says_itself_with_its_releases(recorded: KafkaChange[object], words: str) -> None:
+def test_a_change_prints_its_releases(recorded: KafkaChange[object], words: str) -> None:
     """The first release of a line goes by the line's name."""
     assert str(recorded) == words
 
@@ -111,7 +111,7 @@ def test_each_names_exact_releases_in_order_and_changes_something_in_each(record
     assert all(earlier != later for earlier, later in pairwise(values))
 
 
-def test_what_both_designs_have_is_one_record() -> None:
+def test_shared_fields_are_one_record() -> None:
     """Under one name."""
     one, other = changes_of(Design), changes_of(ControlDesign)
     assert one.keys() & other.keys() == {"fence_zk", "broker_epoch"}
@@ -174,7 +174,7 @@ def test_how_no_class_that_is_run_has_it_is_by_source() -> None:
         assert ways == {False, True} or rests_on.by_source or rests_on.proposed_by, rule
 
 
-def test_what_classes_are_compared_by_is_there() -> None:
+def test_cited_tests_exist() -> None:
     """The files that run them."""
     assert all((ROOT / classes.value).exists() for classes in Compared)
 
@@ -205,11 +205,11 @@ def test_a_line_can_be_looked_up() -> None:
         (Provenance(by_source=(Line("3.5.0", "ReplicaManager.scala", "stopReplicas", 410),)),
          "by source: stopReplicas, ReplicaManager.scala 410, 3.5.0"),
         (Provenance((Compared.WholeController,)),
-         "compared with Kafka's classes by spec/kafka/event_plane.py. the release by ticket"),
+         "compared with Kafka's classes by spec/kafka/controller_beside.py. the release by ticket"),
         (Provenance(proposed_by="KAFKA-14808"), "proposed by KAFKA-14808"),
         (Provenance(), "the release by ticket"),
     ],
 )  # fmt: skip
-def test_provenance_says_itself_in_words(rests_on: Provenance, words: str) -> None:
+def test_provenance_prints_as_text(rests_on: Provenance, words: str) -> None:
     """Where only the ticket has the release, it says so."""
     assert str(rests_on) == words

@@ -218,7 +218,7 @@ def replicas(cluster: Cluster, topic: str) -> list[tuple[int, ...]]:
     return [each.assignment.replicas for name, each in cluster.partitions().items() if name.topic == topic]
 
 
-def test_a_reassignment_that_is_refused_says_so() -> None:
+def test_a_refused_reassignment_is_recorded() -> None:
     cluster = with_topic()
     cluster.crash(3)
     cluster.settle()
@@ -267,7 +267,7 @@ def test_the_preferred_leads_again_when_the_controller_looks_by_itself(release: 
         assert leader(cluster, T1) == 2
 
 
-def test_who_is_not_to_look_or_is_no_controller_does_not() -> None:
+def test_only_an_enabled_controller_rebalances() -> None:
     assert with_topic().controllers[1].rebalance_timer.due_in == (5,)
     assert with_topic().controllers[2].rebalance_timer.due_in == ()
     with pytest.raises(ValueError, match="no controller is going to look"):
@@ -334,7 +334,7 @@ def test_all_die_and_who_was_last_in_sync_leads_again() -> None:
     assert in_sync(cluster) == {1, 3}
 
 
-def test_what_cannot_happen_is_refused_and_nothing_has_happened() -> None:
+def test_refused_events_change_nothing() -> None:
     cluster = with_topic()
     done = list(cluster.history)
     with pytest.raises(ValueError, match="there is no broker 9; there are 1, 2, 3"):
@@ -358,7 +358,7 @@ def test_what_cannot_happen_is_refused_and_nothing_has_happened() -> None:
 # In any order.
 
 
-def test_what_must_be_so_is_so_in_every_order() -> None:
+def test_invariants_hold_in_every_order() -> None:
     """A leader dies and returns: who leads, and who is in sync, does not depend on the order."""
     rests = set()
     for seed in range(20):
@@ -516,7 +516,7 @@ def writes(its: ClusterController) -> bool:
     return its.processing is not None and any(isinstance(each, Multi) for each in its.events.requests(its.processing))
 
 
-def test_who_is_controller_again_meets_what_it_left_in_a_batch() -> None:
+def test_a_reelected_controller_meets_its_leftover_batch() -> None:
     """B21: another was elected as it took a dead replica out of ISRs, and its write was refused.
 
     What it had for brokers stays, and when it is elected again, no replica is told who leads.
@@ -589,7 +589,7 @@ def test_a_cluster_in_which_no_controller_can_take_over_says_that_it_comes_to_no
         cluster.settle()
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_impossible_calls_are_refused() -> None:
     """In one line, and nothing has happened."""
     with pytest.raises(ValueError, match="there is no broker 7; there are 1, 2"):
         Cluster((1, 2), down=(7,))
@@ -622,7 +622,7 @@ IMPOSSIBLE: list[tuple[Callable[[Cluster], object], str]] = [
 
 
 @rows("asked, refused", IMPOSSIBLE)
-def test_what_cannot_be_is_refused_with_what_can(asked: Callable[[Cluster], object], refused: str) -> None:
+def test_refusals_name_the_alternatives(asked: Callable[[Cluster], object], refused: str) -> None:
     cluster = with_topic()
     cluster.create_topic("a.b", {0: (1,)})
     before = all_there_is(cluster)
@@ -658,7 +658,7 @@ UNKNOWN = "the election of t-7 is refused: UNKNOWN_TOPIC_OR_PARTITION"
         ("3.9", UNKNOWN),
     ],
 )
-def test_what_there_is_not_is_neither_moved_nor_elected(release: str, elected: str) -> None:
+def test_unknown_partitions_are_refused(release: str, elected: str) -> None:
     """The controller says so, or the tool does; it is in the history."""
     cluster = with_topic(release)
     before = cluster.partitions()

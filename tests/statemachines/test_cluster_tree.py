@@ -96,7 +96,7 @@ def test_a_cluster_of_real_brokers_goes_on_in_memory(release: str) -> None:
     assert cluster.partition("t", 0)[1:3] == (0, (0,))
 
 
-def test_what_is_asked_for_is_done_by_the_next_controller() -> None:
+def test_pending_requests_are_done_by_the_next_controller() -> None:
     cluster = Cluster((1, 2), "2.3")
     cluster.create_topic("t", {0: (1,)})
     cluster.create_topic("gone", {0: (1,)})
@@ -158,7 +158,7 @@ def test_a_tree_in_a_zookeeper_is_read_as_kafkas(
 
 
 @pytest.mark.parametrize("options", [{}, {"ephemeral": False}], ids=str)
-def test_what_goes_with_a_session(
+def test_ephemeral_nodes_of_a_session(
     zookeeper_in_memory: ServedZooKeeper, zookeeper_client: Clients, options: dict[str, bool]
 ) -> None:
     put_znodes(zookeeper_client(), in_use("3.9").znodes(), "/kafka", **options)
@@ -167,7 +167,7 @@ def test_what_goes_with_a_session(
     assert owned == (set() if options else sessions)
 
 
-def test_what_is_there_is_set(zookeeper_in_memory: ServedZooKeeper, zookeeper_client: Clients) -> None:
+def test_existing_nodes_are_overwritten(zookeeper_in_memory: ServedZooKeeper, zookeeper_client: Clients) -> None:
     client, cluster = zookeeper_client(), in_use("3.9")
     put_znodes(client, cluster.znodes())
     cluster.elect([("t", 0)], ElectionType.PREFERRED)
@@ -187,12 +187,12 @@ def test_what_is_there_is_set(zookeeper_in_memory: ServedZooKeeper, zookeeper_cl
         ({"/admin/reassign_partitions": REASSIGNMENT}, "replicas of t-0: broker 1 stands twice"),
     ],
 )
-def test_what_no_cluster_is_made_of(changed: dict[str, bytes], says: str) -> None:
+def test_invalid_trees_are_refused(changed: dict[str, bytes], says: str) -> None:
     with pytest.raises(InvalidZnode, match=says):
         Cluster.from_znodes({**in_use("3.9").znodes(), **changed})
 
 
-def test_what_is_passed_over() -> None:
+def test_ignored_nodes_are_reported() -> None:
     """What is none of Kafka's, and what a tree says of topics that are not there."""
     tree = in_use("1.0").znodes()
     state = tree["/brokers/topics/t/partitions/0/state"]
@@ -202,7 +202,7 @@ def test_what_is_passed_over() -> None:
     assert led(more) == led(in_use("1.0"))
 
 
-def test_a_tree_of_which_there_is_little() -> None:
+def test_a_sparse_tree_is_read() -> None:
     """No broker is known, or no controller, or no parents."""
     assert Cluster.from_znodes({}).live == frozenset()
     registration = in_use("3.9").znodes()["/brokers/ids/1"]
@@ -213,6 +213,6 @@ def test_a_tree_of_which_there_is_little() -> None:
 
 
 @pytest.mark.parametrize("chroot", ["kafka", "kafka/a"])
-def test_what_is_no_chroot(zookeeper_client: Clients, chroot: str) -> None:
+def test_an_invalid_chroot_is_refused(zookeeper_client: Clients, chroot: str) -> None:
     with pytest.raises(ValueError, match="is no path"):
         put_znodes(zookeeper_client(), {}, chroot)

@@ -234,21 +234,21 @@ def commands(extent: Extent = SMALL) -> st.SearchStrategy[Command]:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(commands(), min_size=1, max_size=20))
 @example([Command("create", 1), Command("move", 8), Command("succeed", 0), Command("bounce", 0)])
-def test_whatever_happens_what_ought_to_hold_does(sequence: list[Command]) -> None:
+def test_invariants_hold_in_random_sequences(sequence: list[Command]) -> None:
     """After each event; and in the end nothing is left undone."""
     run(Turbulence(), sequence)
 
 
 @settings(max_examples=4, deadline=None)
 @given(st.lists(commands(LARGE), min_size=8, max_size=16))
-def test_so_it_does_of_ten_brokers_and_fifty_partitions(sequence: list[Command]) -> None:
+def test_invariants_hold_with_ten_brokers_and_fifty_partitions(sequence: list[Command]) -> None:
     """Of which one event changes more than a small cluster has."""
     run(Turbulence(extent=LARGE), sequence)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", ["2.3", "2.6", "3.9"])
-def test_so_it_does_however_long_that_goes_on(release: str) -> None:
+def test_invariants_hold_in_long_sequences(release: str) -> None:
     """Sequences of up to sixty events."""
 
     @settings(max_examples=30, deadline=None)
@@ -260,7 +260,7 @@ def test_so_it_does_however_long_that_goes_on(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", ["2.3", "2.6", "3.0"])
-def test_so_it_does_in_older_releases(release: str) -> None:
+def test_invariants_hold_in_older_releases(release: str) -> None:
     """Those that notice a broker that comes again."""
 
     @example([Command("move", 107), Command("expand", 32, ((5, 2),))])
@@ -358,6 +358,6 @@ def test_a_mutant_breaks_the_rule_that_is_there_for_it(
         rule(broken)
 
 
-def test_what_only_a_large_cluster_sees_a_small_one_does_not() -> None:
+def test_some_mutants_need_a_large_cluster() -> None:
     """Twelve replicas are more than it has on a broker."""
     run(Turbulence(replicas=TakesTwelveOffline), [KILL, Command("kill", 1), Command("succeed"), REVIVE])

@@ -42,7 +42,7 @@ def test_a_release_is_of_a_line(name: str) -> None:
 
 
 @rows("name", REFUSED)
-def test_what_is_none_is_refused(name: str) -> None:
+def test_an_invalid_release_is_refused(name: str) -> None:
     """With the lines there are."""
     with pytest.raises(UnknownRelease) as refused:
         line_of(name)
@@ -57,7 +57,7 @@ def test_of_a_release_that_is_too_old_the_nearest_is_named(name: str, nearest: b
 
 
 @pytest.mark.parametrize("name", ["9.9", "2", "0.10.0", "2.8.7", "trunk"])
-def test_it_is_refused_wherever_it_is_asked_for(name: str) -> None:
+def test_every_entry_point_refuses_an_invalid_release(name: str) -> None:
     """There is one list of releases, for tables, lists of steps and pictures."""
     asks: list[Callable[[str], object]] = [
         *(Release, PARTITION.at, REPLICA.at),
@@ -68,7 +68,7 @@ def test_it_is_refused_wherever_it_is_asked_for(name: str) -> None:
             ask(name)
 
 
-def test_what_a_line_never_came_to_is_refused() -> None:
+def test_a_release_beyond_its_line_is_refused() -> None:
     """With the releases that it has."""
     with pytest.raises(UnknownRelease) as refused:
         Release("2.8.7")

@@ -35,7 +35,7 @@ class Led(NamedTuple):
     controller_epoch: int
 
 
-class World(NamedTuple):
+class ClusterSetup(NamedTuple):
     """What there is before a change."""
 
     live: tuple[int, ...]
@@ -73,8 +73,8 @@ def partitions(draw: st.DrawFn) -> Led:
 
 
 BROKER_SETS = st.lists(st.sampled_from(BROKERS), unique=True).map(tuple)
-WORLDS = st.builds(
-    World,
+SETUPS = st.builds(
+    ClusterSetup,
     live=BROKER_SETS,
     leaving=BROKER_SETS,
     failed=st.dictionaries(st.sampled_from(BROKERS), st.frozensets(st.sampled_from(PARTITIONS)), max_size=2),
@@ -104,38 +104,38 @@ def seen(cluster: Cluster) -> dict[str, Any]:
 
 @settings(max_examples=150, deadline=None)
 @given(
-    world=WORLDS,
+    setup=SETUPS,
     strategy=st.sampled_from([OFFLINE, UNCLEAN_OFFLINE, REASSIGN, PREFERRED, CONTROLLED_SHUTDOWN]),
     order=st.permutations(PARTITIONS),
 )
 def test_elections_do_not_depend_on_each_other(
-    world: World, strategy: PartitionLeaderElectionStrategy, order: list[TopicPartition]
+    setup: ClusterSetup, strategy: PartitionLeaderElectionStrategy, order: list[TopicPartition]
 ) -> None:
     """All at once or one by one, in any order."""
-    at_once, one_by_one = world.cluster(), world.cluster()
+    at_once, one_by_one = setup.cluster(), setup.cluster()
     results = at_once.become(OnlinePartition, *PARTITIONS, strategy=strategy).results
     single = [one_by_one.become(OnlinePartition, partition, strategy=strategy).results for partition in order]
     assert dict(results) == dict(result for each in single for result in each)
     assert seen(at_once) == seen(one_by_one)
-    for partition, led in zip(PARTITIONS, world.partitions, strict=True):
+    for partition, led in zip(PARTITIONS, setup.partitions, strict=True):
         written = at_once.context.leadership_of(partition)
         if led.isr and written is not None:
             assert written.leader_and_isr.leader_epoch in (3, 4)
 
 
 @settings(max_examples=150, deadline=None)
-@given(world=WORLDS, broker=st.sampled_from(BROKERS), target=st.sampled_from([OfflineReplica, OnlineReplica]))
+@given(setup=SETUPS, broker=st.sampled_from(BROKERS), target=st.sampled_from([OfflineReplica, OnlineReplica]))
 def test_the_replicas_of_a_broker_do_not_depend_on_each_other(
-    world: World, broker: int, target: ReplicaState
+    setup: ClusterSetup, broker: int, target: ReplicaState
 ) -> None:
     """All at once or one by one; and whatever comes, an ISR has a member, and not one that has left it."""
-    at_once, one_by_one = world.cluster(), world.cluster()
+    at_once, one_by_one = setup.cluster(), setup.cluster()
     replicas = at_once.context.replicas_on_brokers([broker])
     assert at_once.replicas_become(target, *replicas) == ChangeDone()
     for replica in replicas:
         one_by_one.replicas_become(target, replica)
     assert seen(at_once) == seen(one_by_one)
-    for partition, led in zip(PARTITIONS, world.partitions, strict=True):
+    for partition, led in zip(PARTITIONS, setup.partitions, strict=True):
         if led.isr:
             state = at_once.state(partition)
             assert state.isr

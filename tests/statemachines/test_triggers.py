@@ -92,7 +92,7 @@ def test_each_change_is_a_trigger(
     assert set(puts) - {"state"} <= AROUND
 
 
-def test_what_the_machine_refuses_is_logged(taken: Counter[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_changes_are_logged(taken: Counter[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
     """With the states that its error names; nothing changes."""
     refused, valid = list[str](), transitions.Event._is_valid_source
 

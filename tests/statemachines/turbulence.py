@@ -333,7 +333,7 @@ class Turbulence(EventCluster):
         """Whether a replica that is in sync stays, if a partition moves there.
 
         One that never had a leader: a move that is asked for by a request fails there once it is assigned, and leaves
-        replicas without a state (tests/kafka/test_whole_controller.py).
+        replicas without a state (tests/kafka/test_controller_beside.py).
         """
         if not self.exists(topic_partition_state_path(partition)):
             return not self.batch.design.kip_455

@@ -90,7 +90,7 @@ def mismatch(server: Server, kind: Kind) -> Mismatch:
     "kind",
     [pytest.param(kind, id=kind.__name__, marks=() if kind.__name__ in SOON else pytest.mark.long) for kind in KINDS],
 )
-def test_a_mutant_is_told_from_the_server(kind: Kind, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_differs_from_the_server(kind: Kind, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a message that names the step, what the server said to it, and what the class."""
     mutate(kind, monkeypatch)
     step, *answers = str(mismatch(server, kind)).splitlines()

@@ -84,7 +84,7 @@ with Server() as server:
 
 
 @pytest.mark.usefixtures("java")
-def test_the_server_does_not_outlive_us(tmp_path: Path) -> None:
+def test_the_server_ends_with_its_parent(tmp_path: Path) -> None:
     """Even if we are killed, and cannot tell it."""
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
@@ -97,7 +97,7 @@ def test_the_server_does_not_outlive_us(tmp_path: Path) -> None:
             connection.until_hung_up()
 
 
-def test_a_java_that_does_not_start_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_java_that_does_not_start_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With what it said."""
     java = tmp_path / "java"
     java.write_text("#!/bin/sh\necho 'no such option' >&2\nexit 3\n")

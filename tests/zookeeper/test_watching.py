@@ -59,7 +59,7 @@ def test_to_wait_for_a_node_is_a_kind_of_its_own(client: Client) -> None:
     assert armed(client) == {}
 
 
-def test_who_does_not_ask_for_a_watch_has_none(client: Client) -> None:
+def test_a_read_without_watch_sets_none(client: Client) -> None:
     """A read is just a read."""
     ask(client, NODE, Exists("/watched"), Get("/watched"), Children("/watched"))
     assert armed(client) == {}
@@ -73,7 +73,7 @@ def test_an_event_takes_the_watches_that_it_is_about(client: Client) -> None:
     assert armed(client) == {}
 
 
-def test_what_was_seen_last_is_what_was_answered_last(client: Client) -> None:
+def test_the_last_reply_is_the_last_seen_state(client: Client) -> None:
     """A ping is no answer, though it tells a zxid."""
     seen = ask(client, NODE).zxid
     other = Client(client.server)
@@ -85,7 +85,7 @@ def test_what_was_seen_last_is_what_was_answered_last(client: Client) -> None:
     assert ask(client, Get("/watched")).zxid == client.seen > seen
 
 
-def test_who_comes_back_has_its_session_and_its_watches(client: Client) -> None:
+def test_a_reconnecting_client_keeps_session_and_watches(client: Client) -> None:
     """And is told what it asks for."""
     ask(client, NODE, Get("/watched", True))
     session = client.session
@@ -95,7 +95,7 @@ def test_who_comes_back_has_its_session_and_its_watches(client: Client) -> None:
     assert (client.session, armed(client)) == (session, {"data": {"/watched"}})
 
 
-def test_whose_session_is_over_forgets(client: Client) -> None:
+def test_an_ended_session_forgets_its_watches(client: Client) -> None:
     """It has neither a session nor watches."""
     ask(client, NODE, Get("/watched", True))
     client.server.expire(client.session)

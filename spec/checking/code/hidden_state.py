@@ -29,7 +29,7 @@ from spec.language.errors import SpecificationError
 from spec.language.part import Part
 from spec.language.specification import Specification
 
-CHANCE: Final = {
+NONDETERMINISTIC: Final = {
     "builtins": {"id", "input"},
     "random": {"SystemRandom"},
     "time": {
@@ -42,7 +42,7 @@ CHANCE: Final = {
     "secrets": {"randbelow", "token_bytes", "token_hex", "token_urlsafe"},
 }
 """By module, what answers otherwise from call to call, or from process to process."""
-CHANCE_WITH: Final = {
+NONDETERMINISTIC_UP_TO: Final = {
     "builtins.hash": None,
     "random.Random": 0,
     "numpy.random.RandomState": 0,
@@ -54,14 +54,14 @@ CHANCE_WITH: Final = {
     "time.strftime": 1,
 }
 """What does so if it is given no more arguments than that."""
-FROM_WHERE: Final = frozenset({*CHANCE, "datetime", "numpy"})
+NONDETERMINISTIC_MODULES: Final = frozenset({*NONDETERMINISTIC, "datetime", "numpy"})
 """The modules that have such."""
-NOW: Final = {"now", "today", "utcnow"}
+CLOCK_METHODS: Final = {"now", "today", "utcnow"}
 """Methods of the classes of `datetime` that look at a clock."""
-STORES: Final = {"STORE_GLOBAL": "global", "STORE_DEREF": "nonlocal"}
+OUTER_STORES: Final = {"STORE_GLOBAL": "global", "STORE_DEREF": "nonlocal"}
 """Instructions, and the words of Python that lead to them."""
-A_FUNCTION_OF_THE_STATE: Final = "it is not deterministic, and must be a function of the state"
-KEEPS_NOTHING: Final = "a specification keeps nothing between steps"
+NOT_DETERMINISTIC: Final = "it is not deterministic, and must be a function of the state"
+NO_STATE_BETWEEN_STEPS: Final = "a specification keeps nothing between steps"
 _IN_PLACE: Final = (list, dict, set, deque, bytearray)
 """What is changed in place."""
 
@@ -99,7 +99,7 @@ class HiddenState:
         self._name = type(specification).__name__
         reached = self.reachable.reached(*(run for rule in self._rules for run in rule.runs))
         for finding in _findings(reached):
-            raise SpecificationError(self._told(finding))
+            raise SpecificationError(self._finding_text(finding))
         kept = [each for each in reached.named if not self._is_pythons(each.holder)]
         self._names = [each for each in kept if each.holder is not None]
         self._values = {id(each.value): each for each in kept if self._is_compared(each.value)}
@@ -118,13 +118,13 @@ class HiddenState:
         """What has changed of what is looked at since this was made, on one line; empty if nothing has."""
         for key, each in self._values.items():
             if self._print(each.value) != self._prints[key]:
-                return self._told(_changed(each, "was changed"))
+                return self._finding_text(_changed(each, "was changed"))
         for each in self._names:
             if not each.is_still():
-                return self._told(_changed(each, "was assigned"))
+                return self._finding_text(_changed(each, "was assigned"))
         return ""
 
-    def _told(self, finding: Finding) -> str:
+    def _finding_text(self, finding: Finding) -> str:
         rule, runs = self._rule_that_reaches(finding.by)
         does = finding.does if finding.by in runs else f"runs {finding.by.__name__}, which {finding.does}"
         place = f"{Path(finding.by.__code__.co_filename).name}, line {finding.line}"
@@ -141,7 +141,7 @@ class HiddenState:
         """Whether it is a module that is installed, such as `sys`, whose `stdout` is another one now and then."""
         if not isinstance(holder, dict) or "__spec__" not in holder:
             return False
-        return not self.reachable.is_the_authors(holder.get("__name__", ""))
+        return not self.reachable.is_user_code(holder.get("__name__", ""))
 
     def _is_compared(self, value: Any) -> bool:
         kind = type(value)
@@ -153,7 +153,7 @@ class HiddenState:
         """Whether it is an object of the author's that may be changed in place."""
         return (
             not isinstance(value, type | tuple | Enum | Part | FunctionType)
-            and self.reachable.is_the_authors(type(value))
+            and self.reachable.is_user_code(type(value))
             and hasattr(value, "__dict__")
         )
 
@@ -220,7 +220,7 @@ def _findings(reached: Reached) -> Iterator[Finding]:
         for each in named[function]:
             for value in odd[id(each.value)]:
                 if what := _changes_as_it_is_read(value):
-                    why = f"what is kept there changes as it is read; {KEEPS_NOTHING}"
+                    why = f"what is kept there changes as it is read; {NO_STATE_BETWEEN_STEPS}"
                     yield Finding(function, f"looks at {each.name}, {what}", _line_of(function, each.name), why)
 
 
@@ -262,25 +262,30 @@ def _stores(function: FunctionType) -> Iterator[Finding]:
     """Assignments to globals, and to what a closure keeps."""
     kept = frozenset(function.__code__.co_freevars)
     for code in codes_of(function.__code__):
-        if not _has(code, *STORES):
+        if not _has(code, *OUTER_STORES):
             continue
         for each in get_instructions(code):
             name = each.argval
             if each.opname == "STORE_GLOBAL" or (
                 each.opname == "STORE_DEREF" and name in kept and name in code.co_freevars
             ):
-                yield Finding(function, f"assigns the {STORES[each.opname]} {name}", _line(each, code), KEEPS_NOTHING)
+                yield Finding(
+                    function,
+                    f"assigns the {OUTER_STORES[each.opname]} {name}",
+                    _line(each, code),
+                    NO_STATE_BETWEEN_STEPS,
+                )
 
 
 def _changed(named: Named, how: str) -> Finding:
-    why = f"its value {how} meanwhile; {KEEPS_NOTHING}"
+    why = f"its value {how} meanwhile; {NO_STATE_BETWEEN_STEPS}"
     return Finding(named.by, f"looks at {named.name}", _line_of(named.by, named.name), why)
 
 
 # Chance.
 
 
-def _told_of(value: Any) -> str:
+def _describe(value: Any) -> str:
     """How a callable is called, with its module."""
     name, owner = getattr(value, "__name__", ""), getattr(value, "__self__", None)
     if isinstance(owner, random.Random):
@@ -297,26 +302,29 @@ def _is_chance(value: Any, arguments: int | None) -> bool:
     owner = getattr(value, "__self__", None)
     if isinstance(owner, random.Random) or _is_of_numpys_chance(owner):
         return True
-    if isinstance(owner, type) and issubclass(owner, date) and value.__name__ in NOW:
+    if isinstance(owner, type) and issubclass(owner, date) and value.__name__ in CLOCK_METHODS:
         return True
-    module, _, name = _told_of(value).rpartition(".")
-    most = CHANCE_WITH.get(f"{module}.{name}")
-    return name in CHANCE.get(module, ()) or (most is not None and arguments is not None and arguments <= most)
+    module, _, name = _describe(value).rpartition(".")
+    most = NONDETERMINISTIC_UP_TO.get(f"{module}.{name}")
+    return name in NONDETERMINISTIC.get(module, ()) or (
+        most is not None and arguments is not None and arguments <= most
+    )
 
 
 def _may_be_chance(value: Any) -> bool:
     """Whether code that names it is to be looked at."""
     if isinstance(value, type):
-        return issubclass(value, date | random.Random) or _told_of(value) in CHANCE_WITH
+        return issubclass(value, date | random.Random) or _describe(value) in NONDETERMINISTIC_UP_TO
     if not isinstance(value, BuiltinFunctionType | MethodType | FunctionType):
         return False
-    return _is_chance(value, None) or _told_of(value) in CHANCE_WITH
+    return _is_chance(value, None) or _describe(value) in NONDETERMINISTIC_UP_TO
 
 
 def _imports(function: FunctionType) -> bool:
     """Whether something is imported in a function itself from where chance is."""
     return any(
-        not FROM_WHERE.isdisjoint(name.partition(".")[0] for name in code.co_names) and _has(code, "IMPORT_NAME")
+        not NONDETERMINISTIC_MODULES.isdisjoint(name.partition(".")[0] for name in code.co_names)
+        and _has(code, "IMPORT_NAME")
         for code in codes_of(function.__code__)
     )
 
@@ -332,17 +340,17 @@ def _chance(function: FunctionType, suspected: list[Named]) -> Iterator[Finding]
             made_anew = loaded
         for value in _with_parts(loaded.value):
             if _is_chance(value, loaded.arguments):
-                yield Finding(function, f"calls {_name_of(value)}", loaded.line, A_FUNCTION_OF_THE_STATE)
+                yield Finding(function, f"calls {_name_of(value)}", loaded.line, NOT_DETERMINISTIC)
     if made_anew and any(each.value is builtins.hash for each in suspected):
-        yield Finding(function, "calls hash of a new object", made_anew.line, A_FUNCTION_OF_THE_STATE)
+        yield Finding(function, "calls hash of a new object", made_anew.line, NOT_DETERMINISTIC)
     for each in suspected:
-        for value in _with_parts(each.value) if _is_had_otherwise(each, escaped) else ():
+        for value in _with_parts(each.value) if _is_reachable_elsewhere(each, escaped) else ():
             if _is_chance(value, None):
                 line = _line_of(function, each.name)
-                yield Finding(function, f"calls {_name_of(value)}", line, A_FUNCTION_OF_THE_STATE)
+                yield Finding(function, f"calls {_name_of(value)}", line, NOT_DETERMINISTIC)
 
 
-def _is_had_otherwise(named: Named, escaped: Collection[Any]) -> bool:
+def _is_reachable_elsewhere(named: Named, escaped: Collection[Any]) -> bool:
     """Whether code has it though it does not look it up by its whole name: as a default, as a member of something,
     or of a module that it hands on.
     """
@@ -354,7 +362,7 @@ def _is_had_otherwise(named: Named, escaped: Collection[Any]) -> bool:
 
 
 def _name_of(value: Any) -> str:
-    return _told_of(value).removeprefix("builtins.")
+    return _describe(value).removeprefix("builtins.")
 
 
 class _Loaded(NamedTuple):
@@ -416,7 +424,7 @@ def _followed(value: Any, instructions: list[Instruction], at: int, code: CodeTy
 
 def _module(name: str) -> ModuleType | None:
     """A module that a function imports, where chance may be."""
-    if name.partition(".")[0] not in FROM_WHERE:
+    if name.partition(".")[0] not in NONDETERMINISTIC_MODULES:
         return sys.modules.get(name)
     try:
         return importlib.import_module(name)

@@ -22,7 +22,7 @@ from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, NamedTuple
 from warnings import catch_warnings
 
-from spec.checking.code.source import classes_of, is_the_authors, modules_of
+from spec.checking.code.source import classes_of, is_user_code, modules_of
 from spec.language.domains import Domain, EnumerationDomain, MappingDomain
 from spec.language.part import Part
 from spec.language.rules import Instance
@@ -77,7 +77,7 @@ class Reachable:
         self._classes = {type(part) for part in parts} | {type(part).states for part in parts}
         self._classes |= _classes_of_values([domain for _, domain in specification.variables.values()])
         own = frozenset(cls.__module__.partition(".")[0] for cls in classes_of(specification))
-        self._is_the_authors = cache(partial(is_the_authors, own=own))
+        self._is_the_authors = cache(partial(is_user_code, own=own))
 
     @cached_property
     def modules(self) -> frozenset[str]:
@@ -94,7 +94,7 @@ class Reachable:
         search.waiting += [function for root in roots for function in functions_in(root)]
         return search.run()
 
-    def is_the_authors(self, of: FunctionType | type | str) -> bool:
+    def is_user_code(self, of: FunctionType | type | str) -> bool:
         """Whether it is of the author's: a function, a class, or a module by its name.
 
         Of a function that is not told by `__module__`, which a wrapper takes from what it is wrapped around. What
@@ -111,7 +111,7 @@ class _Search:
     """One way through the code: which classes' values it can have is found on the way."""
 
     def __init__(self, reachable: Reachable):
-        self.is_the_authors = reachable.is_the_authors
+        self.is_user_code = reachable.is_user_code
         self.found = Reached()
         self.waiting: list[FunctionType] = []
         self.classes = set[type]()
@@ -136,7 +136,7 @@ class _Search:
                 self.name(function, name, cell.cell_contents, cell)
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.name(function, A_DEFAULT, value, None)
-        if not self.is_the_authors(function):  # a wrapper around a function of the author's
+        if not self.is_user_code(function):  # a wrapper around a function of the author's
             return
         names, attributes = _names_in(function.__code__)
         for name in names:
@@ -163,7 +163,7 @@ class _Search:
         of: type | ModuleType | None = None,
     ) -> None:
         """Something is named."""
-        inner = [function for function in functions_in(value) if self.is_the_authors(function)]
+        inner = [function for function in functions_in(value) if self.is_user_code(function)]
         self.waiting += inner
         if not inner or isinstance(value, MethodType | partial):  # these hold values as well
             self.found.named.append(Named(by, name, value, holder, of))
@@ -178,13 +178,13 @@ class _Search:
             return
         self.looked_into.add(id(value))
         self.may_have(type(value))
-        if self.is_the_authors(type(value)) and hasattr(value, "__dict__"):
+        if self.is_user_code(type(value)) and hasattr(value, "__dict__"):
             self.may_have_members(type(value), vars(value))
         for each in parts_of(value):
             if type(each) in PLAIN:
                 continue
             if callable(each):
-                self.waiting += [function for function in functions_in(each) if self.is_the_authors(function)]
+                self.waiting += [function for function in functions_in(each) if self.is_user_code(function)]
             self.look_into(each)
 
     def may_have(self, cls: type) -> None:
@@ -193,7 +193,7 @@ class _Search:
             return
         self.classes.add(cls)
         for base in cls.__mro__:
-            if base is cls and self.is_the_authors(base):
+            if base is cls and self.is_user_code(base):
                 self.may_have_members(base, vars(base))
             elif base not in self.classes:
                 self.may_have(base)
@@ -203,7 +203,7 @@ class _Search:
         for name, value in members.items():
             told = f"{owner.__name__}.{name}"
             if name.startswith("__") and name.endswith("__"):
-                self.waiting += [each for each in functions_in(value) if self.is_the_authors(each)]
+                self.waiting += [each for each in functions_in(value) if self.is_user_code(each)]
             else:
                 self.members[name].append((told, value, members, owner))
                 if name in self.asked:

@@ -34,7 +34,7 @@ PACKAGES = ("election", "statemachines", "spec")
 _INSTALLED = tuple(
     Path(path).resolve() for name, path in sysconfig.get_paths().items() if name.endswith(("lib", "stdlib"))
 )
-_NOT_THE_AUTHORS = ("spec.language", "spec.checking", "spec.cli")
+_LIBRARY_PACKAGES = ("spec.language", "spec.checking", "spec.cli")
 
 
 def modules_of(specification: Specification) -> list[ModuleType]:
@@ -48,7 +48,7 @@ def modules_of(specification: Specification) -> list[ModuleType]:
     while waiting:
         module = waiting.pop()
         name = module.__name__
-        if name in found or name.startswith(_NOT_THE_AUTHORS):
+        if name in found or name.startswith(_LIBRARY_PACKAGES):
             continue
         if name.partition(".")[0] in own or not _is_installed(module):
             found[name] = module
@@ -56,10 +56,10 @@ def modules_of(specification: Specification) -> list[ModuleType]:
     return [found[name] for name in sorted(found)]
 
 
-def is_the_authors(module: str, own: Collection[str]) -> bool:
+def is_user_code(module: str, own: Collection[str]) -> bool:
     """Whether the author of a specification answers for a module, where `own` are the packages of its classes."""
     root = module.partition(".")[0]
-    if not module or module.startswith(_NOT_THE_AUTHORS):
+    if not module or module.startswith(_LIBRARY_PACKAGES):
         return False
     return root in own or root in PACKAGES or (module in sys.modules and not _is_installed(sys.modules[module]))
 
@@ -139,7 +139,7 @@ def _imported(module: ModuleType) -> Iterator[ModuleType]:
             yield value
         elif (name := getattr(value, "__module__", None)) and isinstance(name, str) and name in sys.modules:
             yield sys.modules[name]
-    if not is_ours(module.__name__):  # an integer does not say from which module it was imported
+    if not is_own_package(module.__name__):  # an integer does not say from which module it was imported
         yield from (sys.modules[name] for name in _names_imported(module) if name in sys.modules)
 
 
@@ -171,21 +171,21 @@ def _file(module: ModuleType) -> Path | None:
 def _is_installed(module: ModuleType) -> bool:
     """Whether a module came with Python or by an installer; one without a file did."""
     file = getattr(module, "__file__", None)
-    return not file or _lies_with_the_installed(file)
+    return not file or _is_in_site_packages(file)
 
 
 @cache
-def _lies_with_the_installed(file: str) -> bool:
+def _is_in_site_packages(file: str) -> bool:
     path = Path(file).resolve()
     return any(path.is_relative_to(home) for home in _INSTALLED)
 
 
 def _is_here_only(module: ModuleType) -> bool:
     """Whether a module lies beside our packages: this process finds it, one that was sent our packages does not."""
-    return module.__name__ != "__main__" and not _is_installed(module) and not is_ours(module.__name__)
+    return module.__name__ != "__main__" and not _is_installed(module) and not is_own_package(module.__name__)
 
 
-def is_ours(module: str) -> bool:
+def is_own_package(module: str) -> bool:
     """Whether the module of this name is in one of our packages."""
     return module.partition(".")[0] in PACKAGES
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
-from spec.checking.arguments import Given
+from spec.checking.arguments import SpecificationOrClass
 from spec.checking.check import silent
 from spec.checking.engines import engine_class
 from spec.checking.exploration import Engine, OnProgress, Options
@@ -26,7 +26,7 @@ from spec.language.errors import EnvironmentFailed, SpecificationError
 from spec.language.rules import Instance, Property
 from spec.language.specification import Specification
 from spec.language.state import State
-from spec.language.words import Step, listening
+from spec.language.words import Step, narrated_to
 
 Abstraction: TypeAlias = Callable[[State, Step], Hashable]
 """What is seen of a state, before a step and after it; None of a step that is passed over."""
@@ -40,14 +40,14 @@ class Edge(NamedTuple):
     action: str
     parameters: tuple[tuple[str, Any], ...]
     """By name."""
-    said: tuple[str, ...]
+    sentences: tuple[str, ...]
     """What the action said."""
     target: Any
     """What was seen afterwards."""
 
 
 def edges(
-    specification: Given,
+    specification: SpecificationOrClass,
     abstraction: Abstraction,
     *,
     max_states: int | None = None,
@@ -84,7 +84,7 @@ def edges(
 
 
 def quotient(
-    specification: Given,
+    specification: SpecificationOrClass,
     abstraction: Callable[[State], Hashable],
     *,
     max_states: int | None = None,
@@ -111,13 +111,13 @@ def quotient(
         found.add((abstraction(before), step.action, abstraction(after)))
         return False
 
-    noted = _Noted("what is seen of each step", note=note)
+    noted = _StepRecorder("what is seen of each step", note=note)
     _explore(Model(specification, noted), [TYPE_OK, noted.written], max_states, engine, on_progress)
     return frozenset(found)
 
 
 @dataclass(frozen=True)
-class _Noted(Goal):
+class _StepRecorder(Goal):
     """A goal that is never reached: it is told of each step."""
 
     note: Callable[[State, Step, State], bool] = lambda before, step, after: False
@@ -148,7 +148,7 @@ def _noting(found: set[Edge], step: Step, instance: Instance, abstraction: Abstr
         if source is None:
             return instance(s)
         said: list[str] = []
-        with listening(said.append):
+        with narrated_to(said.append):
             returned = instance(s)
         found.add(Edge(source, step.action, tuple(parameters.items()), tuple(said), abstraction(s, step)))
         return returned

@@ -45,14 +45,14 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spec.checking import arguments
-from spec.checking.arguments import Given
-from spec.checking.exploration import is_violation, split
+from spec.checking.arguments import SpecificationOrClass
+from spec.checking.exploration import is_violation, split_properties
 from spec.checking.goal import Goal
 from spec.checking.model import DEADLOCK, Choice, Model, Transition
 from spec.checking.traces.paths import as_variables, trace, traced_failures
 from spec.checking.traces.trace import Trace
 from spec.checking.values.expression import function_of
-from spec.language.errors import SpecificationError, UsageError, told
+from spec.language.errors import SpecificationError, UsageError, error_text
 from spec.language.identity import identity
 from spec.language.state import State, Values
 
@@ -102,7 +102,7 @@ class _Ends(NamedTuple):
     """By state, the steps from there with which it is reached."""
 
 
-def state_space(specification: Given, *, max_states: int = MOST_STATES) -> StateSpace:
+def state_space(specification: SpecificationOrClass, *, max_states: int = MOST_STATES) -> StateSpace:
     """Explore a small system in plain Python, and keep every state and every step.
 
     Args:
@@ -114,9 +114,9 @@ def state_space(specification: Given, *, max_states: int = MOST_STATES) -> State
         EvaluationFailed: an action or property raised, or did what it must not.
         SpecificationError: the specification is not well made, or a step leads outside its domains.
     """
-    most = arguments.whole("max_states", max_states)
+    most = arguments.as_integer("max_states", max_states)
     model = Model(specification)
-    _, of_steps = split(model, range(len(model.properties)))
+    _, of_steps = split_properties(model, range(len(model.properties)))
     initial = model.first_states()
     depths = dict.fromkeys(initial, 1)
     steps: dict[Values, _Steps] = {}
@@ -129,7 +129,7 @@ def state_space(specification: Given, *, max_states: int = MOST_STATES) -> State
                 for each in taken:
                     if each.after is None:
                         raise SpecificationError(
-                            f"{model.specification.name}: a step leaves its domain: {each.wrong}"
+                            f"{model.specification.name}: a step leaves its domain: {each.out_of_domain}"
                         )
                     if each.after not in depths:
                         depths[each.after] = depths[state] + 1
@@ -181,8 +181,8 @@ class StateSpace:
         import networkx
 
         graph = networkx.MultiDiGraph(name=self.model.specification.name)
-        classes = self._classes(arguments.names("by", by))
-        of_states, _ = split(self.model, range(len(self.model.properties)))
+        classes = self._classes(arguments.as_names("by", by))
+        of_states, _ = split_properties(self.model, range(len(self.model.properties)))
         deadlock = self.model.numbers([DEADLOCK] if self.model.specification.deadlock else [])
         for (state, depth), (node, seen) in zip(self.depths.items(), classes, strict=True):
             found = self.model.found_in(state, of_states)
@@ -225,7 +225,7 @@ class StateSpace:
         """
         import networkx
 
-        ends, classes = self._ends(goal), self._classes(arguments.names("by", by))
+        ends, classes = self._ends(goal), self._classes(arguments.as_names("by", by))
         # A class is split into the states that end a run and the others: fewer paths that no run takes.
         nodes = [(each.node, number in ends.states) for number, each in enumerate(classes)]
         seen: dict[Hashable, Mapping[str, Any]] = {node: each.seen for node, each in zip(nodes, classes, strict=True)}
@@ -286,7 +286,7 @@ class StateSpace:
         """
         import networkx
 
-        count, ends, states = arguments.whole("count", count), self._ends(goal), tuple(self.depths)
+        count, ends, states = arguments.as_integer("count", count), self._ends(goal), tuple(self.depths)
         graph = networkx.DiGraph()
         graph.add_edges_from((ROOT, number) for number in range(self.initial))
         graph.add_edges_from((number, GOAL) for number in ends.states)
@@ -427,7 +427,7 @@ def _value(written: str, evaluate: Callable[[], Any]) -> Any:
     try:
         value = evaluate()
     except Exception as failure:
-        raise UsageError(f"by {written}: {told(failure)}") from None
+        raise UsageError(f"by {written}: {error_text(failure)}") from None
     if isinstance(value, State):
         raise UsageError(f"by {written}: it is a part of the state; name a variable of it")
     return dict(value) if isinstance(value, Mapping) else value

@@ -17,7 +17,16 @@ import numpy as np
 
 from spec.checking import arguments
 from spec.checking.arguments import Directory
-from spec.checking.exploration import Coverage, Exploration, Jobs, OnProgress, Options, Statistics, ended, split
+from spec.checking.exploration import (
+    Coverage,
+    Exploration,
+    Jobs,
+    OnProgress,
+    Options,
+    Statistics,
+    exploration_end,
+    split_properties,
+)
 from spec.checking.local.arrays import StateRanges
 from spec.checking.local.compiling import compiled, is_compiled, load, told_by
 from spec.checking.local.jit import Array
@@ -26,7 +35,7 @@ from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
 from spec.checking.local.worker_pool import WorkerPool
 from spec.checking.machine.memory import COMPILING, Budget, OutOfMemory
-from spec.checking.model import Model, SeenThrough, until_nothing_is_seen_through
+from spec.checking.model import Model, OpaqueRuleFound, retry_on_opaque_rule
 from spec.checking.runs import rundir
 from spec.checking.runs.checkpoint import (
     BEFORE_FIRST,
@@ -44,7 +53,7 @@ from spec.checking.states.limits import refuse_too_large
 from spec.checking.states.packed import sample_of
 from spec.checking.states.packed_state import PackedState
 from spec.checking.symmetry.reduction import Symmetry
-from spec.checking.symmetry.renamings import SPOT_CHECKS, ComparedSoFar
+from spec.checking.symmetry.renamings import SPOT_CHECKS, ComparisonCounts
 from spec.language.errors import UsageError
 
 TUNINGS = [1_000, 10_000, 100_000]
@@ -87,16 +96,16 @@ class LocalEngine:
         overflow: Directory | None = None,
         buckets: int = BUCKETS,
     ):
-        self.workers = arguments.workers(workers) or len(os.sched_getaffinity(0))
-        self.memory = arguments.memory(memory)
-        self.run_dir, self.overflow = arguments.place("run_dir", run_dir), arguments.place("overflow", overflow)
+        self.workers = arguments.as_workers(workers) or len(os.sched_getaffinity(0))
+        self.memory = arguments.as_memory(memory)
+        self.run_dir, self.overflow = arguments.as_path("run_dir", run_dir), arguments.as_path("overflow", overflow)
         require_run(self.run_dir, resume)
         self.resume, self.buckets = resume, buckets
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Go through the states, level by level."""
         refuse_too_large(model)
-        return until_nothing_is_seen_through(lambda again: self._explore(model, options, on_progress, again))
+        return retry_on_opaque_rule(lambda again: self._explore(model, options, on_progress, again))
 
     def _explore(self, model: Model, options: Options, on_progress: OnProgress, again: bool) -> Exploration:
         budget = Budget(self.memory)
@@ -196,11 +205,11 @@ class _Search:
         self.tables = DecisionTables(model, options.properties, symmetry)
         self.visited = Visited(model.layout.words, max(0, budget.left), _spare(budget, model.layout.words, keeps))
         self.shape = self.visited.shape
-        self.in_states, self.in_steps = split(model, options.properties)
+        self.in_states, self.in_steps = split_properties(model, options.properties)
         self.discoveries: dict[int, PackedDiscovery] = {}
         self.jobs = Jobs()
         """Of the run that is resumed, if Spark began it."""
-        self.before = ComparedSoFar()
+        self.before = ComparisonCounts()
         """What was compared before it was resumed."""
         self.depth = self.generated = 0
         self.python = 0.0
@@ -229,7 +238,7 @@ class _Search:
             self.checkpoints.append(checkpoint)
             self.before = checkpoint.compared
             self.on_progress(checkpoint.statistics)
-            if why := ended(self.model, self.options, checkpoint.discoveries, checkpoint.statistics):
+            if why := exploration_end(self.model, self.options, checkpoint.discoveries, checkpoint.statistics):
                 return why
         return ""
 
@@ -248,7 +257,10 @@ class _Search:
         while True:
             flags = self.sweep(judging=self.directory is None)
             self.judged(flags)
-            if ended(self.model, self.options, self.discoveries, self.checkpoints[-1].statistics) == "found":
+            if (
+                exploration_end(self.model, self.options, self.discoveries, self.checkpoints[-1].statistics)
+                == "found"
+            ):
                 return self.found_in_states()
             self.expanded(flags)
             level = self.pool.complete()
@@ -264,14 +276,14 @@ class _Search:
         """
         self.depth += level > 0
         self.spot_check()
-        last = ended(self.model, self.options, self.discoveries, self.statistics(level))
+        last = exploration_end(self.model, self.options, self.discoveries, self.statistics(level))
         if self.directory is None:
             self.checkpoints.append(self.now(level))
         self.on_progress(self.statistics(level))
         if last or self.directory is not None:
             self.judged(self.sweep(acting=False))
             self.keep(self.now(level))
-        return ended(self.model, self.options, self.discoveries, self.statistics(level))
+        return exploration_end(self.model, self.options, self.discoveries, self.statistics(level))
 
     def keep(self, checkpoint: Checkpoint) -> None:
         """Let a level that is judged be the last that is complete."""
@@ -318,7 +330,7 @@ class _Search:
         before = self.checkpoints[-1]
         statistics = before.statistics._replace(seconds=time.perf_counter() - self.started)
         self.checkpoints[-1] = before._replace(statistics=statistics, discoveries=dict(self.discoveries))
-        return ended(self.model, self.options, self.discoveries, statistics)
+        return exploration_end(self.model, self.options, self.discoveries, statistics)
 
     def out_of_memory(self) -> str:
         """The last level is not expanded, so it is judged by itself."""
@@ -431,9 +443,9 @@ class _Search:
         coverage = tuple(Coverage(*map(int, each)) for each in counts)
         return Checkpoint(self.statistics(level), coverage, dict(self.discoveries), self.jobs, self.compared())
 
-    def compared(self) -> ComparedSoFar:
+    def compared(self) -> ComparisonCounts:
         """What was compared so far, before the run was resumed, too."""
-        return self.before.besides(self.symmetry.renamings.compared) if self.symmetry else ComparedSoFar()
+        return self.before.besides(self.symmetry.renamings.compared) if self.symmetry else ComparisonCounts()
 
     def report(self, why: str) -> Exploration:
         found = self.report_without_discoveries(why)
@@ -453,7 +465,7 @@ class _Search:
             tables = DecisionTables(self.model, self.options.properties, self.symmetry)
             self.seeker = Seeker(tables, self.pool.workers[0].scratch)
             return self.report("interrupted") if self.checkpoints else found
-        except (KeyboardInterrupt, SeenThrough):
+        except (KeyboardInterrupt, OpaqueRuleFound):
             self.pool.stop()
             return found
 

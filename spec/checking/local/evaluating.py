@@ -7,8 +7,8 @@ from typing import Any
 
 from spec.checking.local.outcomes import CLOSED, ENABLED, FAILED, FOUND, LEFT, USUAL
 from spec.checking.model import Model
-from spec.language.cells import CellRow, Misplaced
-from spec.language.errors import Bounded, Disabled, NothingToSay, SpecificationError
+from spec.language.cells import CellRow, OutOfCell
+from spec.language.errors import Bounded, Disabled, NotApplicable, SpecificationError
 from spec.language.rules import Action, Instance
 
 
@@ -47,7 +47,7 @@ class EvaluationView:
         """Take what was assigned.
 
         Raises:
-            Misplaced: a value lies outside its domain.
+            OutOfCell: a value lies outside its domain.
             SpecificationError: it is none that a state may have.
         """
         raise NotImplementedError
@@ -98,7 +98,7 @@ class Judge:
             answer = self._asked_of(view)
         except NoStep:
             return FOUND
-        except NothingToSay:
+        except NotApplicable:
             answer = not self.sought
         except Disabled:
             raise SpecificationError("`require` and `bound` belong into actions") from None
@@ -125,7 +125,7 @@ def outcome_on_plain_values(evaluate: Evaluated, view: EvaluationView) -> int:
     """The outcome on a view whose values are plain: whatever it raises is a failure of what is evaluated."""
     try:
         return evaluate(view)
-    except Misplaced:
+    except OutOfCell:
         return evaluate.misplaced
     except KeyboardInterrupt:
         raise

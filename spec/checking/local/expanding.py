@@ -30,12 +30,12 @@ from spec.checking.local.arrays import (
     StateRange,
     WorkerOutput,
 )
-from spec.checking.local.following import apply, ask, follow, listed, look_up
 from spec.checking.local.intrinsics import prefetch
 from spec.checking.local.jit import Array, compiled, inlined
 from spec.checking.local.outcomes import CLOSED, FAILED, FOUND, LEFT, UNKNOWN, USUAL
 from spec.checking.local.representing import represent_in
 from spec.checking.local.storing import are_same, hash_of
+from spec.checking.local.traversing import apply, ask, follow, listed, look_up
 
 DONE, FULL, ASKS, STOPPED = range(4)
 """All is expanded; the outbox is full; there is much to be learned; it was told to stop."""

@@ -21,8 +21,8 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 MODULES: Final = (
     "local/arrays",
     "local/compact",
+    "local/compiled_walks",
     "local/expanding",
-    "local/following",
     "local/intrinsics",
     "local/jit",
     "local/outcomes",
@@ -30,7 +30,7 @@ MODULES: Final = (
     "local/seeking",
     "local/shape",
     "local/storing",
-    "local/walks",
+    "local/traversing",
     "random/chance",
     "random/sketch",
     "states/splitmix",

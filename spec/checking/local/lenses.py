@@ -43,7 +43,7 @@ from spec.language.domains import (
 from spec.language.errors import OutOfDomain
 
 
-class Unlike(Exception):
+class NotRepresentable(Exception):
     """A value that a lens cannot write, for it is nothing that has such parts."""
 
 
@@ -80,7 +80,7 @@ class Lens:
         """What is written to make it hold a value.
 
         Raises:
-            Unlike, OutOfDomain: it cannot.
+            NotRepresentable, OutOfDomain: it cannot.
         """
         raise NotImplementedError
 
@@ -224,7 +224,7 @@ class RecordLens(Lens):
         if isinstance(value, Lazy):
             value = plain(value)
         if type(value) is not self.cls:
-            raise Unlike
+            raise NotRepresentable
         for lens, part in zip(self.fields.values(), value, strict=True):
             lens.put(seen, part, writes)
 
@@ -285,7 +285,7 @@ class ElementsLens(PartsLens):
         else:
             values, lenses = plain(value) if isinstance(value, Lazy) else value, ()
             if type(values) is not tuple:
-                raise Unlike
+                raise NotRepresentable
         self.put_number(seen, len(values), writes)
         for number, part in enumerate(values):
             source = lenses[number] if part is UNREAD else None
@@ -311,7 +311,7 @@ class TupleLens(ElementsLens):
 
     def put_number(self, seen: ReadSlots, number: int, writes: Writes) -> None:  # noqa: D102
         if number != len(self.parts):
-            raise Unlike
+            raise NotRepresentable
 
 
 class SequenceLens(ElementsLens):
@@ -326,7 +326,7 @@ class SequenceLens(ElementsLens):
 
     def put_number(self, seen: ReadSlots, number: int, writes: Writes) -> None:  # noqa: D102
         if number > len(self.parts):
-            raise Unlike
+            raise NotRepresentable
         writes[self.at] = number
         for part in self.parts[number : seen.get(self.at, len(self.parts))]:
             part.clear(writes)

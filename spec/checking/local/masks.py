@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spec.checking.local.arrays import LOOKUPS, LookupPiece
-from spec.checking.local.following import clear
+from spec.checking.local.traversing import clear
 from spec.language.cells import SlotPlace
 
 GROUP = 9
@@ -26,7 +26,7 @@ LOOKUP = 16
 """Bits of a lookup at most: 65,536 rows, of which only those are touched that states have."""
 COMMON = 60
 """Of the sets of groups that are looked at most often, so many are tried in pairs."""
-WORTH = 0.25
+MIN_GAIN = 0.25
 """Walks in vain, for each state, that a lookup has to spare: it costs about as much as a fifth of one."""
 
 
@@ -178,7 +178,7 @@ class Masks:
                 break
             spared = ((left[None, :] & ~unions[:, None]) == 0) @ many
             best = int(np.argmax(spared))
-            if spared[best] < WORTH * states:
+            if spared[best] < MIN_GAIN * states:
                 break
             self._join(tuple(_members(int(unions[best]))))
             kept = left & ~unions[best] != 0

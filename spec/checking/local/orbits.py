@@ -1,7 +1,7 @@
 """Orbits for compiled code: what `spec.checking.symmetry.reduction` knows of the permutations, in flat arrays.
 
-Of a group that is not listed these are the facts and relations of `spec.checking.symmetry.facts`. Of one that is, a
-state is cut into *windows* of a few slots. For each value of a window a table has what all permutations make of it,
+Of a group that is not listed these are the facts and relations of `spec.checking.symmetry.relations`. Of one that is,
+a state is cut into *windows* of a few slots. For each value of a window a table has what all permutations make of it,
 side by side. So one look at each window that has a share in a word gives this word of all images, and the next word
 is looked at only if several images are the least so far. Six permutations cost hardly more than one.
 """
@@ -13,11 +13,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spec.checking.local.representing import NONE, SIDE_BY_SIDE, FactKind, ImageWindow, MovedSlot, Orbits, Relations
-from spec.checking.symmetry.facts import Facts
+from spec.checking.local.representing import (
+    NONE,
+    SIDE_BY_SIDE,
+    FactKind,
+    ImageWindow,
+    MovedSlot,
+    Orbits,
+    RelationTables,
+)
 from spec.checking.symmetry.images import Image
-from spec.checking.symmetry.least import Least
+from spec.checking.symmetry.minimum import MinimumImage
 from spec.checking.symmetry.reduction import Symmetry
+from spec.checking.symmetry.relations import Relations
 from spec.language.cells import SlotPlace
 from spec.language.state import Layout
 
@@ -40,12 +48,12 @@ class SlotMove(NamedTuple):
 def orbits(symmetry: Symmetry) -> Orbits:
     """The permutations as compiled code takes them."""
     layout = symmetry.model.layout
-    if isinstance(symmetry.orbits, Least):
+    if isinstance(symmetry.orbits, MinimumImage):
         return listed(layout, symmetry.orbits)
     return NONE._replace(permutations=MANY, relations=relations(layout, symmetry.orbits.facts))
 
 
-def relations(layout: Layout, facts: Facts) -> Relations:
+def relations(layout: Layout, facts: Relations) -> RelationTables:
     """What states say about interchangeable values, for a group that is not listed."""
     places, most = layout.slots, facts.arguments.shape[1]
     words = np.array([place.word for place in places], np.int64)
@@ -55,7 +63,7 @@ def relations(layout: Layout, facts: Facts) -> Relations:
         slots.append((*_where(places[slot]), first, *(_where(places[guard]) if guard >= 0 else (0, 0, 0)), above))
         stays[places[slot].word] &= ~np.uint64(slots[-1][MovedSlot.MASK] << slots[-1][MovedSlot.SHIFT])
     kinds = np.column_stack([facts.offset, facts.arity, np.where(facts.tells, facts.arity, 0), facts.stride])
-    return Relations(
+    return RelationTables(
         begins=np.array(facts.sort_begins, np.int64),
         slots=np.array(slots, np.int64).reshape(-1, len(MovedSlot)),
         facts=np.column_stack([facts.kind_of, words[facts.slot_of], facts.arguments]).astype(np.int64),
@@ -72,7 +80,7 @@ def _where(place: SlotPlace) -> tuple[int, int, int]:
     return place.word, place.shift, (1 << place.width) - 1
 
 
-def listed(layout: Layout, least: Least) -> Orbits:
+def listed(layout: Layout, least: MinimumImage) -> Orbits:
     """All images of all windows, for a group that is listed."""
     moves = [
         {image.source: SlotMove(target, image) for target, image in enumerate(images)} for images in least.images

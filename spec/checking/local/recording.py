@@ -10,7 +10,7 @@ the slots of a recorded path share its outcome. That is all that the tables of `
 Evaluations see lazy values (`lazy`). Where these cannot stand for the plain ones, which shows in an exception, the
 evaluation is done again on plain values, with every cell that is looked at read whole; so an exception that is
 recorded is one that plain values raise. Code that could tell lazy values from plain ones (`transparency`) is given
-plain ones from the start. And each path is compared with what plain values give (`comparison`).
+plain ones from the start. And each path is compared with what plain values give (`plain_comparison`).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
-from spec.checking.local.comparison import Claim, PlainComparison, Refuted, Surroundings
 from spec.checking.local.evaluating import Act, Evaluated, EvaluationView, Judge, NoStep, outcome_on_plain_values
 from spec.checking.local.lazy import Copy, ReadSlots, Writes
-from spec.checking.local.lenses import Lens, Lenses, RecordLens, Unlike
+from spec.checking.local.lenses import Lens, Lenses, NotRepresentable, RecordLens
 from spec.checking.local.outcomes import ENABLED, LEFT
+from spec.checking.local.plain_comparison import Claim, PlainComparison, Refuted, Surroundings
 from spec.checking.local.transparency import opaque
-from spec.checking.model import EvaluationFailed, Model, SeenThrough
+from spec.checking.model import EvaluationFailed, Model, OpaqueRuleFound
 from spec.checking.states.packed_state import PackedState, number_of
 from spec.language.cells import Cell, CellRow
-from spec.language.errors import OutOfDomain, told
+from spec.language.errors import OutOfDomain, error_text
 from spec.language.rules import Action, Instance
 from spec.language.state import Values
 from spec.language.words import Step
@@ -88,14 +88,14 @@ class Recorder:
         """In place of a step: a property of steps that looks at it may find anything."""
         slots = self.slots
         self._places = tuple(zip(slots.registers, slots.shifts, slots.masks, strict=True))
-        self._lazily, self._plainly = _Lazily(model, self.n_slots), _Plainly(model, self.n_slots)
+        self._lazily, self._plainly = _LazyStepView(model, self.n_slots), _PlainStepView(model, self.n_slots)
         self._acts = [[Act(action, index) for index in range(len(action.instances))] for action in model.actions]
         self._judges: dict[int, Judge] = {}
         self._names = {id(one): each.name for each in model.properties for one in each.instances}
         self._comparison = PlainComparison(model, 2 * self.n_slots)
         self._cell_of = [place.cell for place in model.layout.slots]
         self._done: dict[int, int] = {}
-        self.opaque = {*opaque(model), *model.seen_through}
+        self.opaque = {*opaque(model), *model.opaque_rules}
         """The actions and properties that are given plain values, by name."""
 
     def of_one_state(self, reads: Iterable[tuple[int, int]]) -> dict[int, int] | None:
@@ -111,7 +111,7 @@ class Recorder:
 
         Raises:
             EvaluationFailed: done again it did not do the same.
-            SeenThrough: it did otherwise on lazy values than on plain ones.
+            OpaqueRuleFound: it did otherwise on lazy values than on plain ones.
         """
         return self._recorded(self._acts[number][index], registers)
 
@@ -131,7 +131,7 @@ class Recorder:
 
     def _recorded(self, evaluate: Evaluated, registers: Sequence[int]) -> Recorded:
         seen = ReadSlots(self._places, registers)
-        self.model.under_way.now = self._told_in, evaluate, registers
+        self.model.under_way.now = self._error_in, evaluate, registers
         outcome, writes, lazily = self._outcome(evaluate, seen)
         done = self._done[id(evaluate)] = self._done.get(id(evaluate), 0) + 1
         now_and_then = not done & (done - 1)  # the 1st, 2nd, 4th, 8th and so on; on plain values, in search of chance
@@ -149,7 +149,7 @@ class Recorder:
             try:
                 outcome = evaluate(view)
                 return outcome, self._changing(view, outcome), True
-            except Unlike:
+            except NotRepresentable:
                 outcome, _ = self._on_plain_values(evaluate, ReadSlots(self._places, seen.registers))
                 if outcome == LEFT:
                     return LEFT, {}, False
@@ -194,8 +194,8 @@ class Recorder:
             outcome, writes, lazily = self._outcome(evaluate, seen)
             claimed_again = (seen, outcome, writes) == (claim.reads, claim.outcome, claim.writes)
             if lazily and claimed_again and refuted.twice:
-                self.model.seen_through.add(evaluate.rule)
-                raise SeenThrough(evaluate.rule) from None
+                self.model.opaque_rules.add(evaluate.rule)
+                raise OpaqueRuleFound(evaluate.rule) from None
             cause = self.why_not_repeated([evaluate.instance], DIFFERS)
             raise EvaluationFailed(str(evaluate), cause, self._shown(registers)) from None
 
@@ -208,7 +208,7 @@ class Recorder:
         every: Iterable[Evaluated] = chain(*self._acts, self._judges.values())
         return TOO_DEEP if any(each.too_deep and id(each.instance) in asked for each in every) else otherwise
 
-    def _told_in(self, evaluate: Evaluated, registers: Sequence[int]) -> str:
+    def _error_in(self, evaluate: Evaluated, registers: Sequence[int]) -> str:
         return self.model.describe(evaluate, self._state_in(registers))
 
     def _shown(self, registers: Sequence[int]) -> str:
@@ -219,7 +219,7 @@ class Recorder:
         return PackedState.of_words(layout, registers[: layout.words]).values
 
 
-TOO_DEEP = told(RecursionError("maximum recursion depth exceeded"))
+TOO_DEEP = error_text(RecursionError("maximum recursion depth exceeded"))
 DIFFERS = "done again with the same values it does not do the same: it is not deterministic"
 
 
@@ -271,7 +271,7 @@ class _Cells(dict[int, Any]):
         return copy(self)
 
 
-class _Lazily(_SeenView):
+class _LazyStepView(_SeenView):
     """Everything is read as it is looked at."""
 
     def __init__(self, model: Model, n_slots: int):
@@ -298,14 +298,14 @@ class _Lazily(_SeenView):
         """Say what is written.
 
         Raises:
-            Unlike: a value lies outside its domain, or it is none that a state may have.
+            NotRepresentable: a value lies outside its domain, or it is none that a state may have.
         """
         values = self.here.values
         try:
             for at in dict.fromkeys(self.here.dirty):
                 self.lenses[at].put(self.seen, values[at], self.writes)
         except OutOfDomain:
-            raise Unlike from None
+            raise NotRepresentable from None
 
 
 class _LazyCells(_Cells):
@@ -334,7 +334,7 @@ class _BlindRow(CellRow):
 
 
 class _ActionName(Lens):
-    def __init__(self, at: int, view: _Lazily):
+    def __init__(self, at: int, view: _LazyStepView):
         super().__init__(at, 1, None)
         self.view = view
 
@@ -343,7 +343,7 @@ class _ActionName(Lens):
 
 
 class _Parameters(Lens):
-    def __init__(self, at: int, view: _Lazily):
+    def __init__(self, at: int, view: _LazyStepView):
         super().__init__(at, 2, None)
         self.view = view
 
@@ -351,7 +351,7 @@ class _Parameters(Lens):
         return self.view.action().instances[seen[self.at + 1]].parameters
 
 
-class _Plainly(_SeenView):
+class _PlainStepView(_SeenView):
     """Every cell is read whole, and so is the step."""
 
     def __init__(self, model: Model, n_slots: int):
@@ -370,7 +370,7 @@ class _Plainly(_SeenView):
         """Say what is written.
 
         Raises:
-            Misplaced: a value lies outside its domain.
+            OutOfCell: a value lies outside its domain.
             SpecificationError: it is none that a state may have.
         """
         values, layout = self.here.values, self.model.layout

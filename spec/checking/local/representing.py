@@ -52,7 +52,7 @@ class FactKind(IntEnum):
     """Where its part of the table begins."""
     ARITY = 1
     """How many arguments it has."""
-    TOLD_APART = 2
+    DISTINGUISHED = 2
     """As many, or 0 if they cannot be told from other values."""
     STRIDES = 3
     """How far the table goes with the first argument; those of the others follow."""
@@ -74,8 +74,8 @@ class ImageWindow(IntEnum):
     """Where its images begin."""
 
 
-class Relations(NamedTuple):
-    """What states say about interchangeable values: `spec.checking.symmetry.facts` in arrays."""
+class RelationTables(NamedTuple):
+    """What states say about interchangeable values: `spec.checking.symmetry.relations` in arrays."""
 
     begins: Array
     """By value, the first one of its sort. Empty where the group is listed."""
@@ -106,7 +106,7 @@ class Orbits(NamedTuple):
     """For each value of a window, the share that it has under each permutation, side by side."""
     permutations: int
     """How many, the first of which changes nothing; many, if they are not listed; 0: states stand for themselves."""
-    relations: Relations
+    relations: RelationTables
 
 
 NONE = Orbits(
@@ -114,7 +114,7 @@ NONE = Orbits(
     spans=np.zeros(0, np.int64),
     images=np.zeros(0, np.uint64),
     permutations=0,
-    relations=Relations(
+    relations=RelationTables(
         begins=np.zeros(0, np.int64),
         slots=np.zeros((0, len(MovedSlot)), np.int64),
         facts=np.zeros((0, Fact.ARGUMENTS), np.int64),
@@ -281,7 +281,7 @@ def _split(numbers: Array, node: int, values: int, words: Array) -> int:
 
 @compiled
 def _refined(
-    relations: Relations, facts: Array, first: int, last: int, numbers: Array, node: int, words: Array
+    relations: RelationTables, facts: Array, first: int, last: int, numbers: Array, node: int, words: Array
 ) -> int:
     """Tell apart what occurs with what is told apart, until that is all; the number of cells. The trace begins."""
     values = relations.begins.shape[0]
@@ -293,7 +293,7 @@ def _refined(
         for i in range(first, last):
             fact = facts[i]
             kind = relations.facts[fact, Fact.KIND]
-            arity, key = relations.kinds[kind, FactKind.TOLD_APART], relations.salts[kind, 0]
+            arity, key = relations.kinds[kind, FactKind.DISTINGUISHED], relations.salts[kind, 0]
             for j in range(arity):
                 key += mixed(
                     relations.salts[kind, j + 1] ^ uint64(numbers[colour + relations.facts[fact, Fact.ARGUMENTS + j]])
@@ -308,7 +308,7 @@ def _refined(
 
 
 @compiled
-def _are_twins(relations: Relations, facts: Array, number: int, marks: Array, one: int, other: int) -> bool:
+def _are_twins(relations: RelationTables, facts: Array, number: int, marks: Array, one: int, other: int) -> bool:
     """Whether the state stays what it is if these two values are exchanged."""
     here = marks[marks.shape[0] - 1]
     for i in range(number):
@@ -328,7 +328,7 @@ def _are_twins(relations: Relations, facts: Array, number: int, marks: Array, on
 
 
 @compiled
-def _aim(relations: Relations, facts: Array, number: int, marks: Array, numbers: Array, node: int) -> bool:
+def _aim(relations: RelationTables, facts: Array, number: int, marks: Array, numbers: Array, node: int) -> bool:
     """Find the first cell whose values are not all twins, and which of them are; whether there is one."""
     values = relations.begins.shape[0]
     order, colour, alike, about = node, node + values, node + 2 * values, node + 3 * values
@@ -371,7 +371,7 @@ def _join(numbers: Array, alike: int, values: int, one: int, other: int) -> None
 
 @compiled
 def _rename(
-    relations: Relations, facts: Array, number: int, numbers: Array, order: int, name: int, image: Array
+    relations: RelationTables, facts: Array, number: int, numbers: Array, order: int, name: int, image: Array
 ) -> None:
     """The image of a state if values are renamed in this order, without what no permutation moves."""
     for place in range(relations.begins.shape[0]):
@@ -390,7 +390,7 @@ def _rename(
 
 
 @compiled
-def _search(relations: Relations, number: int, last: int, scratch: OrbitScratch) -> None:
+def _search(relations: RelationTables, number: int, last: int, scratch: OrbitScratch) -> None:
     """Go through the tree of orders below the node of level 0; the best image is left in the scratch."""
     facts, marks, numbers, words, image = scratch.facts, scratch.marks, scratch.numbers, scratch.words, scratch.image
     values, first, width = relations.begins.shape[0], facts.shape[0] // 2, image.shape[0]
@@ -482,7 +482,7 @@ def _search(relations: Relations, number: int, last: int, scratch: OrbitScratch)
 
 
 @compiled
-def _canonical(relations: Relations, states: Array, at: int, scratch: OrbitScratch) -> bool:
+def _canonical(relations: RelationTables, states: Array, at: int, scratch: OrbitScratch) -> bool:
     """The same for a group that is not listed."""
     facts, marks, numbers, words, image = scratch.facts, scratch.marks, scratch.numbers, scratch.words, scratch.image
     values, slots = relations.begins.shape[0], relations.slots
@@ -509,7 +509,7 @@ def _canonical(relations: Relations, states: Array, at: int, scratch: OrbitScrat
                 continue
         facts[number], marks[fact] = fact, here
         number += 1
-        telling = relations.kinds[kind, FactKind.TOLD_APART]
+        telling = relations.kinds[kind, FactKind.DISTINGUISHED]
         if telling == 1:
             words[relations.facts[fact, Fact.ARGUMENTS]] += relations.salts[kind, 1]
         elif telling > 1:

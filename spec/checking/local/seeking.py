@@ -17,13 +17,13 @@ import numpy as np
 from numba import uint64
 
 from spec.checking.local.arrays import MET, RAISED, Cursor, Program, Scratch, StateRange, StateRanges
-from spec.checking.local.following import apply, ask, listed, mask, outcome_at
 from spec.checking.local.jit import Array, compiled, inlined
 from spec.checking.local.outcomes import EFFECTS, FAILED, FOUND, LEFT, UNKNOWN, USUAL
 from spec.checking.local.representing import represent_in
 from spec.checking.local.shape import shape_of
 from spec.checking.local.storing import hash_of
 from spec.checking.local.tables import DecisionTables
+from spec.checking.local.traversing import apply, ask, listed, mask, outcome_at
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed
 from spec.checking.runs.discoveries import PathEnd, Predecessor
 from spec.checking.runs.level_discoveries import STEP, LevelDiscoveries, LocatedFailure

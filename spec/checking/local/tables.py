@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from spec.checking.exploration import split
+from spec.checking.exploration import split_properties
 from spec.checking.local.arrays import CopiedSlot, LookupPiece, Program, Scratch
 from spec.checking.local.compact import Compact, CompactCopy
-from spec.checking.local.following import survey
 from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.masks import Masks
 from spec.checking.local.orbits import orbits
@@ -26,6 +25,7 @@ from spec.checking.local.outcomes import CLOSED, EFFECTS, USUAL
 from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.local.representing import NONE
 from spec.checking.local.shape import shape_of
+from spec.checking.local.traversing import survey
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
 from spec.checking.states.packed_state import PackedState, number_of
 from spec.checking.symmetry.reduction import Symmetry
@@ -89,7 +89,7 @@ class DecisionTables:
         self.recorder = Recorder(model)
         slots = self.recorder.slots
         self.seeks_deadlocks = model.numbers([DEADLOCK])[0] in properties
-        in_states, in_steps = split(model, properties)
+        in_states, in_steps = split_properties(model, properties)
         self.all: list[DecisionTable] = [
             DecisionTable("action", number, index, instance)
             for number, action in enumerate(model.actions)

@@ -3,8 +3,8 @@
 A lazy value answers as the plain one does where Python lets it. It cannot have its very type or its identity. `%`
 with a text takes it for one value where a tuple is several. Code that is not written in Python may refuse it, or look
 past its methods; and the author's own code may catch a refusal. A rule whose code does any of that is *opaque*: it is
-given plain values from the start. What is not found here shows when paths are compared (`comparison`): then the rule
-becomes opaque, and exploring begins again.
+given plain values from the start. What is not found here shows when paths are compared (`plain_comparison`): then the
+rule becomes opaque, and exploring begins again.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _is_known(value: Any, reachable: Reachable) -> bool:
     if not callable(value) or (isinstance(value, type) and issubclass(value, BaseException)):
         return True
     module = str(getattr(value, "__module__", None) or type(value).__module__)
-    return reachable.is_the_authors(module) or module.partition(".")[0].removeprefix("_") in KNOWN
+    return reachable.is_user_code(module) or module.partition(".")[0].removeprefix("_") in KNOWN
 
 
 def _formats(function: FunctionType, named: list[Named]) -> bool:

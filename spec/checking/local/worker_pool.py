@@ -36,9 +36,9 @@ from spec.checking.local.arrays import (
     StateRange,
     WorkerOutput,
 )
-from spec.checking.local.following import clear
 from spec.checking.local.jit import Array
 from spec.checking.local.tables import DecisionTables
+from spec.checking.local.traversing import clear
 from spec.checking.local.visited import Visited
 from spec.checking.machine.interrupts import DeferredSignals
 
@@ -57,7 +57,7 @@ WORK_ITEM = 4_000
 LOOK = 0.1
 """Seconds after which a worker that waits looks whether it is to stop."""
 
-Errand = tuple[Callable[[], None], "Future[None]"]
+Task = tuple[Callable[[], None], "Future[None]"]
 """What a worker wants to be done, and where it waits for that."""
 
 
@@ -132,7 +132,7 @@ class WorkerPool:
         self.live = tables.live()
         """The tables that are walked."""
         self.at_work: list[Future[Any]] = []
-        self.caller, self.errands = get_ident(), SimpleQueue[Errand | None]()
+        self.caller, self.errands = get_ident(), SimpleQueue[Task | None]()
         self.learning, self.stopped = Lock(), False
         self.python = 0.0
         """Seconds that were spent in learning."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from spec.checking.exploration import Engine, Options
 from spec.checking.model import DEADLOCK, TYPE_OK, Choice, EvaluationFailed, Model, Path
-from spec.language.cells import Misplaced
+from spec.language.cells import OutOfCell
 from spec.language.errors import Disabled, UsageError
 from spec.language.state import Values
 
@@ -21,7 +21,7 @@ ATTEMPTS: Final = 2_000_000
 """Steps that are done at most to find out what can be left out: some seconds."""
 
 
-def _untold(doing: str) -> None:
+def _silent(doing: str) -> None:
     """What the engine does is not told."""
 
 
@@ -35,7 +35,7 @@ class Shrinking:
     """
 
     def __init__(
-        self, model: Model, number: int, engine: Engine, max_states: int, tell: Callable[[str], None] = _untold
+        self, model: Model, number: int, engine: Engine, max_states: int, tell: Callable[[str], None] = _silent
     ):
         self.model, self.number, self.engine, self.max_states = model, number, engine, max_states
         self.tell = tell
@@ -135,7 +135,7 @@ class Shrinking:
         try:
             instance(self.window.s)
             after = self.window.changed()
-        except Misplaced:
+        except OutOfCell:
             return None, self.broken.name == TYPE_OK
         except (Disabled, Exception):
             return None, False
@@ -163,7 +163,7 @@ class Shrinking:
         if self.broken.name == DEADLOCK:  # a state is dead if nothing at all can be done in it
             return path
         allowed = sorted(set(path[1]))
-        first, done = self._shortest(self.model.only(allowed), path)
+        first, done = self._shortest(self.model.replay_choices(allowed), path)
         if len(done) == len(path[1]):
             return path
         instances = {action: [its for one, its in allowed if one == action] for action, _ in allowed}

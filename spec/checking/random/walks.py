@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final, NamedTuple, Protocol
 
-from spec.checking.exploration import is_violation, split
+from spec.checking.exploration import is_violation, split_properties
 from spec.checking.model import DEADLOCK, EvaluationFailed, Expansion, Model, Path, Transition
 from spec.checking.random.chance import SWARM, Chance, Policy
 from spec.checking.random.sketch import Sketch, note
@@ -112,7 +112,7 @@ class PlainWalker:
     def __init__(self, asked: Walks):
         self.asked, self.model = asked, asked.model
         self.initial = asked.model.first_states()
-        self.in_states, self.in_steps = split(asked.model, asked.properties)
+        self.in_states, self.in_steps = split_properties(asked.model, asked.properties)
         dead = asked.model.numbers([DEADLOCK])[0]
         self.deadlock = dead if dead in asked.properties else None
         self.seconds_in_python = 0.0

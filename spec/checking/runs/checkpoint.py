@@ -11,8 +11,8 @@ from spec.checking.exploration import Coverage, Jobs, Options, Statistics
 from spec.checking.model import Model
 from spec.checking.runs.discoveries import PackedDiscovery, as_committed, discovered_in
 from spec.checking.runs.run_identity import identity_of
-from spec.checking.runs.rundir import BUCKETS, Commit, LevelFile, RunDirectory, held
-from spec.checking.symmetry.renamings import ComparedSoFar
+from spec.checking.runs.rundir import BUCKETS, Commit, LevelFile, RunDirectory, locked
+from spec.checking.symmetry.renamings import ComparisonCounts
 from spec.language.errors import EnvironmentFailed, UsageError
 from spec.language.extras import require
 
@@ -25,7 +25,7 @@ class Checkpoint(NamedTuple):
     discoveries: Mapping[int, PackedDiscovery]
     """By number of the property."""
     jobs: Jobs = Jobs()
-    compared: ComparedSoFar = ComparedSoFar()
+    compared: ComparisonCounts = ComparisonCounts()
 
 
 BEFORE_FIRST = Checkpoint(Statistics(0, 0, 0, 0, 0.0), (), {})
@@ -40,7 +40,7 @@ def checkpoint_of(model: Model, commit: Commit) -> Checkpoint:
         tuple(Coverage(**commit.coverage[action.name]) for action in model.actions),
         discovered_in(model, commit.findings),
         Jobs(commit.job_levels, commit.job_workers),
-        ComparedSoFar(commit.compared_states, frozenset(commit.by_permutations)),
+        ComparisonCounts(commit.compared_states, frozenset(commit.by_permutations)),
     )
 
 
@@ -57,7 +57,7 @@ def commit_of(model: Model, level: int, files: Sequence[LevelFile], checkpoint: 
         as_committed(model, checkpoint.discoveries),
         checkpoint.jobs.levels,
         checkpoint.jobs.workers,
-        tuple(sorted(model.seen_through)),
+        tuple(sorted(model.opaque_rules)),
         checkpoint.compared.states,
         tuple(sorted(checkpoint.compared.by_permutations)),
     )
@@ -100,14 +100,14 @@ def open_run(
     require("pyarrow")
     identity = identity_of(model, options)
     path = path.absolute()
-    until_done.enter_context(held(path, make=not resume))
+    until_done.enter_context(locked(path, make=not resume))
     commits: list[Commit] = []
     if again:
         directory, _ = RunDirectory.resume(path, identity)
         directory.begin_again()
     elif resume:
         directory, commits = RunDirectory.resume(path, identity)
-        model.seen_through.update(*(commit.seen_through for commit in commits))
+        model.opaque_rules.update(*(commit.opaque_rules for commit in commits))
     else:
         directory = RunDirectory.create(path, identity, 8 * model.layout.words, buckets=buckets)
     return directory, commits
@@ -136,10 +136,10 @@ def environment_failures(run_dir: Path | None, *others: type[Exception]) -> Iter
         if isinstance(failure, OSError):
             where = "a temporary file" if run_dir is None else f"the run directory {run_dir}"
             wrong = f"{where} cannot be used any more: {failure.strerror or failure}"
-        raise EnvironmentFailed(wrong, NOT_KEPT if run_dir is None else kept_in(run_dir)) from failure
+        raise EnvironmentFailed(wrong, NOT_KEPT if run_dir is None else kept_note(run_dir)) from failure
 
 
-def kept_in(run_dir: Path) -> str:
+def kept_note(run_dir: Path) -> str:
     """How many levels of a run are kept, and the option with which a person goes on, in words."""
     levels = len([place for place in (run_dir / "_commits").glob("*.json") if place.stem.isdigit()])
     if not levels:

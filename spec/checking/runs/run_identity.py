@@ -15,7 +15,7 @@ from typing import Any
 from warnings import warn
 
 from spec.checking.code.reachable import A_DEFAULT, Named
-from spec.checking.code.source import classes_of, digests, is_ours, name_of
+from spec.checking.code.source import classes_of, digests, is_own_package, name_of
 from spec.checking.exploration import Options
 from spec.checking.model import Model
 from spec.checking.runs.rundir import Identity
@@ -67,7 +67,7 @@ def _ranges(model: Model) -> Iterator[tuple[str, Any]]:
 
     Of a specification that is all ours this stands in the source.
     """
-    if all(is_ours(cls.__module__) for cls in classes_of(model.specification)):
+    if all(is_own_package(cls.__module__) for cls in classes_of(model.specification)):
         return
     for cell in model.layout.cells:
         yield cell.name, cell.domain
@@ -93,7 +93,7 @@ def _looked_up(model: Model) -> Iterator[tuple[str, Any]]:
     for named in reachable.reached(*(each.run for each in instances), *methods).named:
         by: Any = named.by  # a function, which mypy takes for a method
         within = by.__globals__.get("__name__", "")
-        if within not in reachable.modules or is_ours(within) or _is_code(named):
+        if within not in reachable.modules or is_own_package(within) or _is_code(named):
             continue
         inner = named.name == A_DEFAULT or named.name in by.__code__.co_freevars
         place = f" of {by.__qualname__}" if inner else ""

@@ -39,9 +39,9 @@ import numpy as np
 
 from spec.checking.machine.interrupts import DeferredSignals
 from spec.checking.states.packed import Words, buckets_of, bytes_of, from_column, in_code_order, stored, words_of
-from spec.language.errors import UsageError, shown
+from spec.language.errors import UsageError, safe_repr
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 """Version of the directory's format. A run of another one is refused."""
 BUCKETS: Final = 16
 """Buckets of a run; as many tasks can settle a level at once."""
@@ -94,8 +94,8 @@ class Commit:
     """Levels before this one that a Spark job expanded."""
     job_workers: int = 0
     """Worker processes that took part in one of these jobs, at most."""
-    seen_through: tuple[str, ...] = ()
-    """See `Model.seen_through`: what was known when the level was expanded."""
+    opaque_rules: tuple[str, ...] = ()
+    """See `Model.opaque_rules`: what was known when the level was expanded."""
     compared_states: int = 0
     by_permutations: Sequence[str] = ()
     """Under symmetry, what was compared: see `spec.checking.symmetry.renamings`."""
@@ -114,7 +114,7 @@ class Commit:
     def from_json(cls, found: dict[str, Any]) -> Commit:
         """What `to_json` gave."""
         files = tuple(LevelFile(**file) for file in found["files"])
-        return cls(**{**found, "files": files, "seen_through": tuple(found["seen_through"])})
+        return cls(**{**found, "files": files, "opaque_rules": tuple(found["opaque_rules"])})
 
 
 def _arrow() -> Any:
@@ -195,7 +195,9 @@ class RunDirectory:
         _require_own_files(path)
         head = _read_json(path / "_run.json", f"{path} holds no run")
         if head.get("format") != FORMAT:
-            raise UsageError(f"{path} has format {shown(head.get('format'))}, and only format {FORMAT} can be read")
+            raise UsageError(
+                f"{path} has format {safe_repr(head.get('format'))}, and only format {FORMAT} can be read"
+            )
         digest = head.pop("digest", None)
         if digest != digest_of(head):
             raise UsageError(f"{path / '_run.json'} was changed since the run began: it does not fit its digest")
@@ -417,7 +419,7 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def held(path: Path, *, make: bool) -> Iterator[None]:
+def locked(path: Path, *, make: bool) -> Iterator[None]:
     """Lock a directory, so that no other process explores in it; with `make`, create it if it is not there.
 
     Raises:

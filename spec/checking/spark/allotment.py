@@ -62,17 +62,17 @@ def allotted(budget: Budget, workers: int | None, cores: int) -> Allotment:
         UsageError: it is too small for them.
     """
     number = workers or cores
-    while workers is None and number > 1 and least(number) > budget.size:
+    while workers is None and number > 1 and minimum(number) > budget.size:
         number -= 1
-    spare = budget.size - least(number)
+    spare = budget.size - minimum(number)
     if spare < 0:
-        raise budget.too_little(least(number), "the Spark engine")
+        raise budget.too_little(minimum(number), "the Spark engine")
     smallest = _heap(number)
     heap = min(LARGEST_HEAP, smallest + spare // 8)
     return Allotment(number, heap, WORK + (spare - (heap - smallest)) // (number + 1))
 
 
-def least(workers: int = 1) -> int:
+def minimum(workers: int = 1) -> int:
     """The least budget in which Spark runs with so many workers."""
     driver, worker = DRIVER + CLIENT + CODE + WORK, WORKER + CODE + WORK
     return driver + JAVA + _heap(workers) + DAEMON + workers * worker

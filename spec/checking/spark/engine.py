@@ -16,11 +16,11 @@ import numpy as np
 from spec.checking import arguments
 from spec.checking.arguments import Directory
 from spec.checking.code.source import pickled
-from spec.checking.exploration import Coverage, Exploration, OnProgress, Options, Statistics, ended
+from spec.checking.exploration import Coverage, Exploration, OnProgress, Options, Statistics, exploration_end
 from spec.checking.local.compiling import compiled, told_by
 from spec.checking.local.jit import Array
 from spec.checking.machine.memory import Budget, OutOfMemory, private
-from spec.checking.model import Model, SeenThrough, until_nothing_is_seen_through
+from spec.checking.model import Model, OpaqueRuleFound, retry_on_opaque_rule
 from spec.checking.runs import rundir
 from spec.checking.runs.checkpoint import (
     BEFORE_FIRST,
@@ -103,17 +103,17 @@ class SparkEngine:
         driver_level: SupportsIndex = DRIVER_LEVEL,
         buckets: int = BUCKETS,
     ):
-        self.workers, self.run_dir = arguments.workers(workers), arguments.place("run_dir", run_dir)
-        self.memory = arguments.memory(memory)
+        self.workers, self.run_dir = arguments.as_workers(workers), arguments.as_path("run_dir", run_dir)
+        self.memory = arguments.as_memory(memory)
         require_run(self.run_dir, resume)
-        self.driver_level = arguments.whole("driver_level", driver_level, least=0)
+        self.driver_level = arguments.as_integer("driver_level", driver_level, least=0)
         self.resume, self.buckets, self.session = resume, buckets, session
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Go through the states, level by level."""
         if self.session is None:
             require_java()
-        return until_nothing_is_seen_through(lambda again: self._explore(model, options, on_progress, again))
+        return retry_on_opaque_rule(lambda again: self._explore(model, options, on_progress, again))
 
     def _explore(self, model: Model, options: Options, on_progress: OnProgress, again: bool) -> Exploration:
         allotment = allotted(Budget(self.memory), self.workers, cores())
@@ -123,11 +123,11 @@ class SparkEngine:
         def work_now() -> Work:
             return work_on(model, options.properties, quota, by_orbits=options.symmetry, on_progress=on_progress)
 
-        work, known = work_now(), set(model.seen_through)
+        work, known = work_now(), set(model.opaque_rules)
         initial = work.initial_states()
         with ExitStack() as until_done:
             directory, commits = self._directory(model, options, until_done, again)
-            if model.seen_through != known:  # the run that is resumed knew more
+            if model.opaque_rules != known:  # the run that is resumed knew more
                 work = work_now()
             until_done.enter_context(environment_failures(self.run_dir, SparkFailed))
             cluster = SparkCluster(self.session, self.workers, directory.path / "_spark.log", allotment)
@@ -192,7 +192,9 @@ class _Search:
                 self.checkpoint = checkpoint_of(self.model, commit)
                 self.complete += [self.checkpoint.statistics] if commit.rows else []
                 self.on_progress(self.checkpoint.statistics)
-                if why := ended(self.model, self.options, self.checkpoint.discoveries, self.checkpoint.statistics):
+                if why := exploration_end(
+                    self.model, self.options, self.checkpoint.discoveries, self.checkpoint.statistics
+                ):
                     return self.report(why)
         except OutOfMemory:
             self.worker.visited_buckets.forget()
@@ -279,7 +281,7 @@ class _Search:
             raise UsageError(report.refused)
         if report.hidden_state:
             raise SpecificationError(report.hidden_state)
-        self.nothing_is(report.seen_through)
+        self.nothing_is(report.opaque_rules)
         if failure := report.first_failure():
             wanted = [number for number in self.work.in_steps if number not in self.checkpoint.discoveries]
             level = before.level + (failure.number != STEP)
@@ -308,7 +310,7 @@ class _Search:
             findings,
             before.job_levels + bool(report.workers),
             max(before.job_workers, len(report.workers)),
-            tuple(sorted(self.model.seen_through)),
+            tuple(sorted(self.model.opaque_rules)),
             before.compared_states + report.compared.states,
             tuple(sorted({*before.by_permutations, *report.compared.by_permutations})),
         )
@@ -331,7 +333,7 @@ class _Search:
             self.pickled,
             self.options.properties,
             self.options.symmetry,
-            frozenset(self.model.seen_through),
+            frozenset(self.model.opaque_rules),
             level,
             decided,
             shares(self.directory, level, parallelism, largest),
@@ -353,20 +355,20 @@ class _Search:
             lowest = self.work.predecessors(states, targets)
         else:
             job = self.job(level, frozenset())
-            lowest, seen_through = self.run_job(lambda session: find_predecessors(session, job, targets))
-            self.nothing_is(seen_through)
+            lowest, opaque_rules = self.run_job(lambda session: find_predecessors(session, job, targets))
+            self.nothing_is(opaque_rules)
         assert lowest.keys() == targets, "a state of a level has a predecessor in the one before"
         return lowest
 
-    def nothing_is(self, seen_through: set[str]) -> None:
+    def nothing_is(self, opaque_rules: set[str]) -> None:
         """Require that no worker saw through lazy values.
 
         Raises:
-            SeenThrough: one did.
+            OpaqueRuleFound: one did.
         """
-        if seen_through:
-            self.model.seen_through |= seen_through
-            raise SeenThrough(min(seen_through))
+        if opaque_rules:
+            self.model.opaque_rules |= opaque_rules
+            raise OpaqueRuleFound(min(opaque_rules))
 
     # What was found.
 
@@ -386,7 +388,7 @@ class _Search:
         try:
             self.work = work_on(self.model, self.options.properties, self.quota, by_orbits=self.options.symmetry)
             return self.report("interrupted")
-        except (KeyboardInterrupt, SeenThrough):
+        except (KeyboardInterrupt, OpaqueRuleFound):
             return self.report_without_discoveries("interrupted")
 
     def report_without_discoveries(self, why: str) -> Exploration:

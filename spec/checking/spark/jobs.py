@@ -61,13 +61,13 @@ def expand_level(session: SparkSession, job: Job) -> list[Report]:
 def find_predecessors(
     session: SparkSession, job: Job, targets: frozenset[bytes]
 ) -> tuple[dict[bytes, Predecessor], set[str]]:
-    """The lowest predecessor of each target in the level; and what was seen through, see `Report.seen_through`."""
+    """The lowest predecessor of each target in the level; and what was seen through, see `Report.opaque_rules`."""
     tasks = len(job.shares)
     lowest: dict[bytes, Predecessor] = {}
-    seen_through: set[str] = set()
+    opaque_rules: set[str] = set()
     search = in_workers(session, "find", job, targets)
     for row in session.range(0, tasks, 1, tasks).mapInArrow(search, "predecessors binary").collect():
         found, seen = pickle.loads(row.predecessors)
         keep_lowest(lowest, found)
-        seen_through |= seen
-    return lowest, seen_through
+        opaque_rules |= seen
+    return lowest, opaque_rules

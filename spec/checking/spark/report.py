@@ -14,7 +14,7 @@ from spec.checking.exploration import Coverage
 from spec.checking.model import Model
 from spec.checking.runs.level_discoveries import LevelDiscoveries
 from spec.checking.runs.rundir import LevelFile
-from spec.checking.symmetry.renamings import ComparedSoFar
+from spec.checking.symmetry.renamings import ComparisonCounts
 
 PRINTED = 10_000
 """Characters that a report holds of what actions and properties print; the rest is dropped."""
@@ -33,11 +33,11 @@ class Report(LevelDiscoveries):
     """What actions and properties look at besides the state and has changed; empty if nothing has."""
     sample: list[bytes] = field(default_factory=list)
     """Some of the new states, if orbits are explored: those that are compared one by one beside the learned paths."""
-    compared: ComparedSoFar = field(default_factory=ComparedSoFar)
+    compared: ComparisonCounts = field(default_factory=ComparisonCounts)
     """What was compared, if orbits are explored."""
     refused: str = ""
     """What tells interchangeable values apart; empty if nothing does."""
-    seen_through: set[str] = field(default_factory=set)
+    opaque_rules: set[str] = field(default_factory=set)
     """Actions and properties that did otherwise on lazy values than on plain ones: then nothing else here counts."""
     printed: str = ""
     """What actions and properties printed."""
@@ -73,7 +73,7 @@ class Report(LevelDiscoveries):
         self.out_of_memory |= other.out_of_memory
         self.hidden_state = self.hidden_state or other.hidden_state
         self.workers |= other.workers
-        self.seen_through |= other.seen_through
+        self.opaque_rules |= other.opaque_rules
 
     @property
     def generated(self) -> int:

@@ -27,7 +27,7 @@ import pyarrow as pa
 from spec.checking.code.source import unpickled
 from spec.checking.local.jit import Array
 from spec.checking.machine.memory import Budget, OutOfMemory, private
-from spec.checking.model import EvaluationFailed, Model, SeenThrough
+from spec.checking.model import EvaluationFailed, Model, OpaqueRuleFound
 from spec.checking.runs.discoveries import Predecessor, keep_lowest
 from spec.checking.runs.level_discoveries import STEP, LocatedFailure
 from spec.checking.runs.rundir import RunDirectory
@@ -56,8 +56,8 @@ class Job:
     properties: tuple[int, ...]
     by_orbits: bool
     """Whether each state stands for its orbit."""
-    seen_through: frozenset[str]
-    """See `Model.seen_through`."""
+    opaque_rules: frozenset[str]
+    """See `Model.opaque_rules`."""
     level: int
     """The level whose states are expanded; it is committed."""
     decided: frozenset[int]
@@ -85,7 +85,7 @@ def expand(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
     with _worker_for(job) as worker:
         report = Report.on_nothing(worker.work.model)
         report.workers.add(_this_process())
-        with _told(report, worker.work.model), report.printing():
+        with _reporting(report, worker.work.model), report.printing():
             for share in _numbers(batches):
                 states = worker.states(job.level, job.shares[share])
                 for found in worker.expand(states, job.decided, report, job.directory.buckets):
@@ -104,7 +104,7 @@ def settle(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
             report.workers.add(_this_process())
             buckets = range(first.bucket % job.settlers, job.directory.buckets, job.settlers)
             each = ((block.states, block.actions) for block in chain([first], blocks))
-            with _told(report, worker.work.model), report.printing():
+            with _reporting(report, worker.work.model), report.printing():
                 worker.settle(each, buckets, job.level, job.decided, report, job.compared)
         yield pa.RecordBatch.from_pydict({"report": pa.array([pickle.dumps(report)], pa.binary())})
 
@@ -113,13 +113,13 @@ def find(job: Job, targets: frozenset[bytes], batches: Iterable[pa.RecordBatch])
     """The lowest predecessor of each target in some shares."""
     with _worker_for(job) as worker:
         lowest: dict[bytes, Predecessor] = {}
-        seen_through: set[str] = set()
+        opaque_rules: set[str] = set()
         try:
             for share in _numbers(batches):
                 keep_lowest(lowest, worker.work.predecessors(worker.states(job.level, job.shares[share]), targets))
-        except SeenThrough as seen:
-            seen_through.add(seen.rule)
-        found = pickle.dumps((lowest, seen_through))
+        except OpaqueRuleFound as seen:
+            opaque_rules.add(seen.rule)
+        found = pickle.dumps((lowest, opaque_rules))
         yield pa.RecordBatch.from_pydict({"predecessors": pa.array([found], pa.binary())})
 
 
@@ -152,7 +152,7 @@ def _worker_for(job: Job) -> Iterator[WorkerState]:
         worker = _worker = None  # before there is another one: each takes much room
         quota = _quota_of(job)
         model = Model(*unpickled(job.specification))
-        model.seen_through.update(job.seen_through)
+        model.opaque_rules.update(job.opaque_rules)
         worker = WorkerState(job.directory, work_on(model, job.properties, quota, by_orbits=job.by_orbits), quota)
     try:
         yield worker
@@ -164,12 +164,12 @@ def _worker_for(job: Job) -> Iterator[WorkerState]:
 
 def _is_for(worker: WorkerState, job: Job) -> bool:
     """Whether a worker has begun what a job goes on with."""
-    known = worker.directory, worker.work.properties, frozenset(worker.work.model.seen_through)
-    return known == (job.directory, job.properties, job.seen_through)
+    known = worker.directory, worker.work.properties, frozenset(worker.work.model.opaque_rules)
+    return known == (job.directory, job.properties, job.opaque_rules)
 
 
 @contextmanager
-def _told(report: Report, model: Model) -> Iterator[None]:
+def _reporting(report: Report, model: Model) -> Iterator[None]:
     """Put what raises into the report, and what has changed. A failure that cannot be repeated has no state and is of
     the whole level.
     """
@@ -178,8 +178,8 @@ def _told(report: Report, model: Model) -> Iterator[None]:
         report.hidden_state = report.hidden_state or model.hidden_state.changed()
     except OutOfMemory:
         report.out_of_memory = True
-    except SeenThrough as seen:
-        report.seen_through.add(seen.rule)
+    except OpaqueRuleFound as seen:
+        report.opaque_rules.add(seen.rule)
     except UsageError as refused:  # values are told apart
         report.refused = str(refused)
     except EvaluationFailed as error:

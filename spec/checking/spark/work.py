@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 
-from spec.checking.exploration import split
+from spec.checking.exploration import split_properties
 from spec.checking.local.arrays import MarkedRanges
 from spec.checking.local.visited import Visited
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
@@ -17,7 +17,7 @@ from spec.checking.spark.report import Report
 from spec.checking.states.packed import Words
 from spec.checking.states.packed_state import PackedState
 from spec.checking.symmetry.reduction import Symmetry
-from spec.checking.symmetry.renamings import ComparedSoFar
+from spec.checking.symmetry.renamings import ComparisonCounts
 from spec.language.state import Values
 
 
@@ -34,7 +34,7 @@ class Work(ABC):
     def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None = None):
         self.model, self.properties, self.symmetry = model, tuple(properties), symmetry
         self.words = model.layout.words
-        self.in_states, self.in_steps = split(model, properties)
+        self.in_states, self.in_steps = split_properties(model, properties)
         self.type_ok = model.numbers([TYPE_OK])[0]
         deadlock = model.numbers([DEADLOCK])[0]
         self.deadlock = deadlock if deadlock in properties else None
@@ -75,7 +75,7 @@ class Work(ABC):
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
         """Look at the newest level, which is complete."""
 
-    def compare(self, parts: Sequence[Words], before: int, share: float) -> ComparedSoFar:
+    def compare(self, parts: Sequence[Words], before: int, share: float) -> ComparisonCounts:
         """Compare new states one by one, if the work learns no paths, and tell what was compared.
 
         Args:
@@ -89,9 +89,9 @@ class Work(ABC):
         return self.by_permutations
 
     @property
-    def by_permutations(self) -> ComparedSoFar:
-        """What was compared under permutations alone, see `ComparedSoFar`."""
-        return self.symmetry.renamings.compared._replace(states=0) if self.symmetry else ComparedSoFar()
+    def by_permutations(self) -> ComparisonCounts:
+        """What was compared under permutations alone, see `ComparisonCounts`."""
+        return self.symmetry.renamings.compared._replace(states=0) if self.symmetry else ComparisonCounts()
 
     @abstractmethod
     def predecessors(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Predecessor]:

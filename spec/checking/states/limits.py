@@ -10,9 +10,9 @@ from collections import Counter
 from typing import Final
 
 from spec.checking.model import Model
+from spec.language.allowed_values import counted
 from spec.language.cells import WORD
 from spec.language.errors import UsageError
-from spec.language.listing import counted
 
 WORDS: Final = 127
 """Of a state at most. A node names a register in 8 bits: a word of the state, of the one before, or the step."""

@@ -38,7 +38,7 @@ class PackedState:
         """The state with a value in each cell.
 
         Raises:
-            Misplaced: a value that its cell's domain does not hold.
+            OutOfCell: a value that its cell's domain does not hold.
         """
         return cls(layout, layout.pack(values))
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spec.checking.states.splitmix import MASK, mixed
-from spec.checking.symmetry.facts import Facts
+from spec.checking.symmetry.relations import Relations
 from spec.language.cells import WORD
 from spec.language.state import Layout
 
@@ -31,7 +31,7 @@ from spec.language.state import Layout
 class Canonical:
     """A representative of each orbit, which need not be the least of it."""
 
-    def __init__(self, layout: Layout, facts: Facts):
+    def __init__(self, layout: Layout, facts: Relations):
         self.facts = facts
         places = [
             ((layout.words - 1 - place.word) * WORD + place.shift, (1 << place.width) - 1) for place in layout.slots

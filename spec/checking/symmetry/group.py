@@ -13,7 +13,7 @@ from typing import Any
 
 from spec.checking.model import Model
 from spec.language.errors import SpecificationError, UsageError
-from spec.language.permutations import Permutation, Sorts, united
+from spec.language.permutations import Permutation, Sorts, disjoint_union
 
 
 def sorts_in(model: Model) -> Sorts:
@@ -25,7 +25,7 @@ def sorts_in(model: Model) -> Sorts:
     parameters = chain.from_iterable(action.domains.values() for action in model.actions)
     variables = (domain for _, domain in model.specification.variables.values())
     try:
-        found = united(domain.sorts for domain in chain(variables, parameters))
+        found = disjoint_union(domain.sorts for domain in chain(variables, parameters))
     except SpecificationError as wrong:
         raise UsageError(f"--symmetry: {wrong}") from None
     if not found:

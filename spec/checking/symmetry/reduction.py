@@ -3,8 +3,8 @@
 A sort of interchangeable values is what Murphi calls a scalarset and TLC a symmetry set.
 
 The group is every permutation of the interchangeable values, of each sort by itself. Of a small group the
-representative of an orbit is its least packed state (`spec.checking.symmetry.least`); of a large one, which cannot be
-listed, it is a canonical form (`spec.checking.symmetry.canonical`).
+representative of an orbit is its least packed state (`spec.checking.symmetry.minimum`); of a large one, which cannot
+be listed, it is a canonical form (`spec.checking.symmetry.canonical`).
 
 That the orbits may be merged is not assumed but compared (`spec.checking.symmetry.renamings`): each path that is
 learned, or state by state what follows it and what holds in it.
@@ -18,25 +18,25 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
-from spec.checking.exploration import OnProgress, Statistics, split
+from spec.checking.exploration import OnProgress, Statistics, split_properties
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Path, Transition
 from spec.checking.states.packed_state import PackedState
 from spec.checking.symmetry.group import every_permutation, generators, order, sorts_in
 from spec.checking.symmetry.images import Image, NotSymmetric, Permuted, images
-from spec.checking.symmetry.least import Least
+from spec.checking.symmetry.minimum import MinimumImage
 from spec.checking.symmetry.renamings import (
     ACTION,
     ENABLED,
     OF_STATE,
     OF_STEP,
-    ComparedSoFar,
+    ComparisonCounts,
     Evaluation,
     Probe,
     Renamings,
     place_of,
     refused,
 )
-from spec.language.anonymous import ToldApart, anonymity
+from spec.language.anonymous import ValuesDistinguished, anonymity
 from spec.language.domains import Domain
 from spec.language.errors import OutOfDomain
 from spec.language.permutations import Permutation
@@ -70,7 +70,7 @@ class Symmetry:
 
     def __init__(self, model: Model, properties: Sequence[int], on_progress: OnProgress | None = None):
         self.model = model
-        self.in_states, self.in_steps = split(model, properties)
+        self.in_states, self.in_steps = split_properties(model, properties)
         self.sorts = sorts_in(model)
         self.order = order(self.sorts)
         """How many permutations there are."""
@@ -104,19 +104,19 @@ class Symmetry:
         Raises:
             NotSymmetric: a permutation takes a value out of its domain.
         """
-        self.orbits: Least | Canonical
+        self.orbits: MinimumImage | Canonical
         """Which state of an orbit stands for it."""
         tried, their_images = [*generators(self.sorts)], list[tuple[Image, ...]]()
         if self.order > LISTED:
             from spec.checking.symmetry.canonical import Canonical
-            from spec.checking.symmetry.facts import Facts
+            from spec.checking.symmetry.relations import Relations
 
             their_images = [self._images(each) for each in tried]
-            facts = Facts(self.model, [*map(len, self.sorts.values())], their_images, self._told)
+            facts = Relations(self.model, [*map(len, self.sorts.values())], their_images, self._told)
             self.orbits = Canonical(self.model.layout, facts)
         else:
             every = [*every_permutation(self.sorts)]
-            self.orbits = Least(self.model.layout, map(self._images, every))
+            self.orbits = MinimumImage(self.model.layout, map(self._images, every))
             if self.order <= WHOLE_GROUP:
                 tried, their_images = every[1:], [*self.orbits.images[1:]]
             else:
@@ -208,7 +208,7 @@ class Symmetry:
         few = level[: max(0, COMPARED - self.renamings.compared.states)]
         for state in few:
             self.examine_state(state)
-        self.renamings.compared = self.renamings.compared.besides(ComparedSoFar(len(few)))
+        self.renamings.compared = self.renamings.compared.besides(ComparisonCounts(len(few)))
 
     def spot_check(self, states: Iterable[bytes]) -> None:
         """Compare a few states of a level under permutations, beside learned paths; see `packed.sample`."""
@@ -251,14 +251,14 @@ class Symmetry:
             except EvaluationFailed as failed:
                 place = "" if failed.__cause__ is None else place_of(failed.__cause__)
                 raise renamings.refused("initial", failed.cause, place) from failed
-            except (ToldApart, OutOfDomain, TypeError) as failed:
+            except (ValuesDistinguished, OutOfDomain, TypeError) as failed:
                 raise renamings.refused("initial", str(failed), place_of(failed)) from failed
-            told_apart = noticed.told_apart
+            distinguished = noticed.distinguished
         closed = all(
             probe.states.of(state) in first for state in first if state is not None for probe in renamings.probes
         )
-        if told_apart is not None:
-            raise renamings.refused("initial", str(told_apart), place_of(told_apart))
+        if distinguished is not None:
+            raise renamings.refused("initial", str(distinguished), place_of(distinguished))
         if first != named or not closed:
             raise renamings.refused("initial", renamings.singles_out)
 

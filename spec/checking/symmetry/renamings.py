@@ -29,9 +29,17 @@ from spec import language
 from spec.checking.model import Model
 from spec.checking.symmetry.group import described, sorts_in
 from spec.checking.symmetry.images import Permuted
-from spec.language.anonymous import Anonymous, ToldApart, anonymity, with_article
-from spec.language.cells import Misplaced
-from spec.language.errors import Bounded, Disabled, NothingToSay, OutOfDomain, SpecificationError, UsageError, told
+from spec.language.anonymous import Anonymous, ValuesDistinguished, anonymity, with_article
+from spec.language.cells import OutOfCell
+from spec.language.errors import (
+    Bounded,
+    Disabled,
+    NotApplicable,
+    OutOfDomain,
+    SpecificationError,
+    UsageError,
+    error_text,
+)
 from spec.language.permutations import Permutation, Sorts
 
 REMEDY: Final = "compare values of the state with each other and with no constant, or do without --symmetry"
@@ -41,7 +49,7 @@ SPOT_CHECKS: Final = 8
 state a path may read more, if it walks a set in another order: then one state does not stand for all of its."""
 REMEMBERED: Final = 200_000
 """Evaluations that were compared, at most, of which is remembered what they read."""
-NOT_THE_AUTHORS: Final = (Path(language.__file__).parent, Path(__file__).parent)
+LIBRARY_PACKAGES: Final = (Path(language.__file__).parent, Path(__file__).parent)
 """Folders of code that calls an author's, and is called by it; so is what lies directly in that of Python's own."""
 ACTION, OF_STATE, OF_STEP = "action", "state", "step"
 USUAL, FOUND, ENABLED, CLOSED, LEFT, FAILED, ASKS = "usual", "found", "enabled", "closed", "left", "failed", "asks"
@@ -90,7 +98,7 @@ EvaluationOutcome = tuple[str, int]
 """What came of an evaluation, and of an action that is enabled the packed state after it, else 0."""
 
 
-class ComparedSoFar(NamedTuple):
+class ComparisonCounts(NamedTuple):
     """What was compared so far, as far as it has to be counted."""
 
     states: int = 0
@@ -99,9 +107,9 @@ class ComparedSoFar(NamedTuple):
     """Actions and properties that made text or numbers of names, and sorts whose values have names throughout: where
     permutations alone can tell."""
 
-    def besides(self, other: ComparedSoFar) -> ComparedSoFar:
+    def besides(self, other: ComparisonCounts) -> ComparisonCounts:
         """Both what this says and what another does."""
-        return ComparedSoFar(self.states + other.states, self.by_permutations | other.by_permutations)
+        return ComparisonCounts(self.states + other.states, self.by_permutations | other.by_permutations)
 
 
 class _AsksForStep(BaseException):
@@ -115,7 +123,7 @@ class _NoStep:
         raise _AsksForStep
 
 
-class _Names:
+class _RenamedEvaluation:
     """One way in which values are called: evaluates on a model of its own windows.
 
     Args:
@@ -142,8 +150,8 @@ class _Names:
         with anonymity(self.hashed_as) as noticed:
             found = self._outcome(evaluation)
             self.converted = noticed.converted
-            if noticed.told_apart is not None:
-                self.failure = noticed.told_apart
+            if noticed.distinguished is not None:
+                self.failure = noticed.distinguished
                 return FAILED, 0
         return found
 
@@ -190,7 +198,7 @@ class _Names:
             return CLOSED, 0
         except Disabled:
             return USUAL, 0
-        except Misplaced as misplaced:
+        except OutOfCell as misplaced:
             self.failure = misplaced
             return LEFT, 0
         return (ENABLED, after) if returned is None else (FAILED, 0)
@@ -208,7 +216,7 @@ class _Names:
         sought = judged.kind == "sometimes"
         try:
             answer = judged.instances[evaluation.instance](*given)
-        except NothingToSay:
+        except NotApplicable:
             return USUAL, 0
         except Disabled:
             return FAILED, 0
@@ -227,7 +235,7 @@ class Renamings:
 
     def __init__(self, model: Model, sorts: Sorts, probes: Sequence[Probe], *, whole: bool):
         self.model, self.sorts, self.probes, self.whole = model, sorts, tuple(probes), whole
-        self.compared = ComparedSoFar()
+        self.compared = ComparisonCounts()
         self.anonymous = [self._anonymous(number) for number in range(max(map(len, sorts.values())))]
         """The same model with anonymous values, by the value as which they hash; each is to be used under the
         `anonymity` of its number."""
@@ -240,19 +248,19 @@ class Renamings:
         """What came of each instance, by which bits of the states all evaluations read, and what stood there."""
         self._remembered = 0
         images = [None, *self.probes]
-        self._with_names = _Names(model, None, None)
+        self._with_names = _RenamedEvaluation(model, None, None)
         self._anonymously = [
-            _Names(each, number, images[number] if number < len(images) else None)
+            _RenamedEvaluation(each, number, images[number] if number < len(images) else None)
             for number, each in enumerate(self.anonymous)
         ]
-        self._permuted = [_Names(model, None, probe) for probe in self.probes]
+        self._permuted = [_RenamedEvaluation(model, None, probe) for probe in self.probes]
 
     def _anonymous(self, number: int) -> Model:
         specification = self.model.specification
         with anonymity(number):
             try:
                 return Model(type(specification)(**specification.valuation), self.model.goal)
-            except (ToldApart, OutOfDomain, TypeError) as failed:
+            except (ValuesDistinguished, OutOfDomain, TypeError) as failed:
                 raise self.refused("a domain", str(failed), place_of(failed)) from failed
 
     def compare_once(self, evaluation: Evaluation, anonymously: bool = True) -> EvaluationOutcome:
@@ -296,15 +304,15 @@ class Renamings:
                 raise self._refused(evaluation, names)
         return outcome
 
-    def _renamed(self, names: _Names, outcome: EvaluationOutcome) -> EvaluationOutcome:
+    def _renamed(self, names: _RenamedEvaluation, outcome: EvaluationOutcome) -> EvaluationOutcome:
         if names.probe is None or outcome[0] != ENABLED:
             return outcome
         return ENABLED, names.probe.states.of(outcome[1])
 
     def _note(self, names: Iterable[str]) -> None:
-        self.compared = self.compared.besides(ComparedSoFar(0, frozenset(names)))
+        self.compared = self.compared.besides(ComparisonCounts(0, frozenset(names)))
 
-    def summary(self, compared: ComparedSoFar, distinct: int | None = None) -> str:
+    def summary(self, compared: ComparisonCounts, distinct: int | None = None) -> str:
         """What was compared, in words: of so many states some one by one, or else every path that was learned."""
         what = "every learned path" if distinct is None else "every state"
         beyond = distinct is not None and compared.states < distinct
@@ -328,23 +336,23 @@ class Renamings:
 
     # What is told.
 
-    def _refused(self, evaluation: Evaluation, names: _Names) -> UsageError:
+    def _refused(self, evaluation: Evaluation, names: _RenamedEvaluation) -> UsageError:
         """What to say of an evaluation that comes to something else under these names."""
         who = f"{'action' if evaluation.kind == ACTION else 'property'} {self._name_of(evaluation)}"
         failure = names.failure
         for number, model in enumerate(self.anonymous):  # the names that are looked up are told as they hash
-            here = _Names(model, number, None)
+            here = _RenamedEvaluation(model, number, None)
             here.outcome(evaluation)
-            if isinstance(here.failure, ToldApart):
+            if isinstance(here.failure, ValuesDistinguished):
                 failure = here.failure
                 break
         place = "" if failure is None else place_of(failure)
-        if isinstance(failure, ToldApart):
+        if isinstance(failure, ValuesDistinguished):
             why = str(failure)
         elif names.probe is not None:
             why = f"it does otherwise with {described(names.probe.permutation)}"
         elif failure is not None:
-            why = str(failure) if isinstance(failure, SpecificationError | OutOfDomain) else told(failure)
+            why = str(failure) if isinstance(failure, SpecificationError | OutOfDomain) else error_text(failure)
         else:
             why = self.singles_out
         return self.refused(who, why, place or self._place_of_method(evaluation))
@@ -375,6 +383,6 @@ def place_of(failure: BaseException) -> str:
     """File and line of the author's code in which something was raised; empty if none was."""
     for frame in reversed(traceback.extract_tb(failure.__traceback__)):
         path = Path(frame.filename)
-        if path.parent != Path(os.__file__).parent and not any(map(path.is_relative_to, NOT_THE_AUTHORS)):
+        if path.parent != Path(os.__file__).parent and not any(map(path.is_relative_to, LIBRARY_PACKAGES)):
             return f"{path.name}:{frame.lineno}"
     return ""

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
-from spec.checking.arguments import Given
+from spec.checking.arguments import SpecificationOrClass
 from spec.checking.model import DEADLOCK
 from spec.checking.traces.dependence import accesses, communicating, needed
 from spec.checking.traces.lanes import owner
@@ -31,7 +31,7 @@ from spec.checking.traces.lines import Line, Report
 from spec.checking.traces.reordering import changes_of_actor, fewest_changes_of_actor
 from spec.checking.traces.replay import Replay
 from spec.checking.traces.shortest_paths import fewest_changes_of_shortest
-from spec.checking.traces.trace import Trace, TraceStep, numbered, remarks, value_lines, variables_told
+from spec.checking.traces.trace import Trace, TraceStep, numbered, remarks, value_lines, variable_lines
 from spec.language.words import Step
 
 __all__ = ["Brief", "brief"]
@@ -48,9 +48,9 @@ class Brief(Report):
 
     trace: Trace
     """In the order in which it is told."""
-    told: tuple[bool, ...]
+    shown_alone: tuple[bool, ...]
     """Of each step whether it stands by itself."""
-    needless: tuple[bool, ...]
+    irrelevant: tuple[bool, ...]
     """Of each step whether nothing depends on it."""
     changes_of_actor: tuple[int, int]
     """How often the actor changes here, and in the trace as it was found."""
@@ -79,17 +79,17 @@ class Brief(Report):
         yield numbered(1, width, "initially")
         yield from remarks(width, self.trace.initial_views, "" if self.trace.steps else self.trace.ending)
         if not self.trace.initial_views:
-            yield from value_lines(width, variables_told(self.trace.initial, self.trace.spelling))
+            yield from value_lines(width, variable_lines(self.trace.initial, self.trace.spelling))
         for label, steps in rows:
-            if len(steps) == 1 and self.told[int(label) - 2]:
+            if len(steps) == 1 and self.shown_alone[int(label) - 2]:
                 yield from self._step(width, int(label), steps[0])
             else:
-                needless = self.needless[int(label.partition("-")[0]) - 2]
+                needless = self.irrelevant[int(label.partition("-")[0]) - 2]
                 yield numbered(label, width, _folded(steps, needless))
 
     def _rows(self) -> Iterator[tuple[str, Sequence[TraceStep]]]:
         """What stands on a line, with its number or numbers."""
-        numbered = enumerate(zip(self.trace.steps, self.told, self.needless, strict=True), start=2)
+        numbered = enumerate(zip(self.trace.steps, self.shown_alone, self.irrelevant, strict=True), start=2)
 
         def row(each: tuple[int, tuple[TraceStep, bool, bool]]) -> tuple[object, ...]:
             number, (step, told, needless) = each
@@ -118,7 +118,7 @@ class Brief(Report):
         yield from replace(self.trace, looked_at={}).why() if self.has_views else self.trace.why()
 
 
-def brief(specification: Given, trace: Trace) -> Brief:
+def brief(specification: SpecificationOrClass, trace: Trace) -> Brief:
     """The brief form of a trace of a specification.
 
     Raises:
@@ -138,8 +138,8 @@ def brief(specification: Given, trace: Trace) -> Brief:
         apart = communicating(used, actors) if len(set(actors)) > 1 else [True] * len(steps)
     return Brief(
         trace=replace(trace, steps=steps, states=run.states),
-        told=tuple(_told(actors, wanted, [*apart[:-1], True])),
-        needless=tuple(not each for each in wanted),
+        shown_alone=tuple(_shown_alone(actors, wanted, [*apart[:-1], True])),
+        irrelevant=tuple(not each for each in wanted),
         changes_of_actor=(changes_of_actor(actors), changes_of_actor(_actors(trace.steps))),
         has_views=bool(model.views),
         same_steps=Counter(str(each.step) for each in steps) == Counter(str(each.step) for each in trace.steps),
@@ -150,7 +150,7 @@ def _actors(steps: Iterable[TraceStep]) -> list[str]:
     return [owner(each.lanes.actor) for each in steps]
 
 
-def _done(specification: Given, trace: Trace, steps: Iterable[Step]) -> Replay:
+def _done(specification: SpecificationOrClass, trace: Trace, steps: Iterable[Step]) -> Replay:
     replay = Replay(specification, trace.initial, judging=[trace.broken])
     for each in steps:
         replay.do(each)
@@ -181,7 +181,7 @@ def _reordered(replay: Replay, trace: Trace) -> Replay:
     return best
 
 
-def _told(actors: Sequence[str], wanted: Sequence[bool], apart: Sequence[bool]) -> Iterator[bool]:
+def _shown_alone(actors: Sequence[str], wanted: Sequence[bool], apart: Sequence[bool]) -> Iterator[bool]:
     """Whether each step stands by itself: if it is to, or would be folded alone."""
     rows = zip(actors, wanted, (one and other for one, other in zip(wanted, apart, strict=True)), strict=True)
     for (_, is_wanted, stands_apart), members in groupby(rows):

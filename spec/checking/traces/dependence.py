@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from spec.checking.model import Model, Path
-from spec.language.cells import Misplaced
+from spec.language.cells import OutOfCell
 from spec.language.words import without_bounds
 
 __all__ = ["Access", "accesses", "communicating", "needed"]
@@ -40,7 +40,7 @@ def accesses(model: Model, path: Path) -> list[Access]:
                 after = window.changed()
                 changed = {name for name, old, new in zip(names, state, after, strict=True) if old is not new}
                 state = after
-            except Misplaced:
+            except OutOfCell:
                 changed = set(window.assigned())
             found.append(Access(frozenset(names[at] for at in read), frozenset(changed)))
     return found

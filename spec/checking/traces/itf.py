@@ -20,12 +20,12 @@ from pathlib import Path
 from sys import get_int_max_str_digits
 from typing import Any, Final, NamedTuple, NoReturn
 
-from spec.checking.arguments import Given
+from spec.checking.arguments import SpecificationOrClass
 from spec.checking.traces.replay import Replay
 from spec.checking.traces.trace import Trace
 from spec.checking.values.settings import settings_of
 from spec.checking.values.text import encoded, in_order
-from spec.language.errors import UsageError, shortened, shown
+from spec.language.errors import UsageError, safe_repr, shortened
 from spec.language.words import Step
 
 __all__ = ["RecordedState", "RecordedTrace", "encoded"]
@@ -65,7 +65,7 @@ class RecordedTrace:
     states: tuple[RecordedState, ...]
 
     @classmethod
-    def of(cls, specification: Given, trace: Trace, system: str = "") -> RecordedTrace:
+    def of(cls, specification: SpecificationOrClass, trace: Trace, system: str = "") -> RecordedTrace:
         """The trace of a specification.
 
         Args:
@@ -205,17 +205,17 @@ def _member(of: Any, name: str, kind: type, where: str) -> Any:
     return of[name]
 
 
-def _state(told: Any, names: Sequence[str], index: int) -> RecordedState:
+def _state(row: Any, names: Sequence[str], index: int) -> RecordedState:
     where = f"states[{index}]"
-    action = _member(told, ACTION, str, where)
-    picks = _member(told, PICKS, dict, where)
+    action = _member(row, ACTION, str, where)
+    picks = _member(row, PICKS, dict, where)
     for name in names:
-        if name not in told:
+        if name not in row:
             raise _Malformed(f"{where} has no {name}, which vars has")
-    for name in told:
+    for name in row:
         if name not in (*names, ACTION, PICKS) and not name.startswith("#"):
-            raise _Malformed(f"{where} has {shown(name)}, which vars has not")
-    variables = {name: _normal(told[name], f"{where}.{name}") for name in names}
+            raise _Malformed(f"{where} has {safe_repr(name)}, which vars has not")
+    variables = {name: _normal(row[name], f"{where}.{name}") for name in names}
     return RecordedState(
         variables, action, {name: _normal(each, f"{where}.{PICKS}.{name}") for name, each in picks.items()}
     )

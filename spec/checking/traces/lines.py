@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from spec.checking.traces.notebook import Shown
+from spec.checking.traces.notebook import NotebookDisplay
 from spec.language.escapes import escaped
 
 __all__ = ["Kind", "Line", "Report"]
@@ -32,7 +32,7 @@ class Line(NamedTuple):
         return escaped(self.before + self.words)
 
 
-class Report(Shown, ABC):
+class Report(NotebookDisplay, ABC):
     """A result that a person reads line by line."""
 
     @abstractmethod

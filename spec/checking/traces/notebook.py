@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-__all__ = ["Shown", "html_of"]
+__all__ = ["NotebookDisplay", "html_of"]
 
 
 @singledispatch
@@ -13,7 +13,7 @@ def html_of(shown: object) -> str:
     return ""
 
 
-class Shown:
+class NotebookDisplay:
     """A result to be read: `str` is all of it, `repr` its name on one line."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:

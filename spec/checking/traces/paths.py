@@ -13,29 +13,29 @@ from typing import Any, NamedTuple
 
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Path
 from spec.checking.traces.trace import Trace, TraceStep
-from spec.checking.traces.views import news, sentences
-from spec.language.cells import Misplaced
+from spec.checking.traces.view_sentences import changed_sentences, sentences
+from spec.language.cells import OutOfCell
 from spec.language.domains import ABSENT, LEFT_OUT
-from spec.language.errors import Disabled, NothingToSay
-from spec.language.identity import same
+from spec.language.errors import Disabled, NotApplicable
+from spec.language.identity import is_same_value
 from spec.language.rules import Instance
 from spec.language.state import Values
-from spec.language.words import Step, listening
+from spec.language.words import Step, narrated_to
 
 
 class StepDone(NamedTuple):
     """A step that was done, and its successor."""
 
-    told: TraceStep
+    shown: TraceStep
     after: Values | None
     """The successor; None where a value lies outside its domain."""
-    wrong: str
+    out_of_domain: str
     """Which value, where, and what is allowed; empty if there is a successor."""
     values: Values
     """What every cell holds afterwards, be it outside its domain."""
 
 
-def do(model: Model, state: Values, choice: tuple[int, int]) -> StepDone:
+def take_step(model: Model, state: Values, choice: tuple[int, int]) -> StepDone:
     """Do a step in a state: the action and the instance with these numbers.
 
     Raises:
@@ -48,11 +48,11 @@ def do(model: Model, state: Values, choice: tuple[int, int]) -> StepDone:
     window.load(state)
     window.writable(action.name)
     changes: dict[str, tuple[Any, Any]] = {}
-    with listening(said.append):
+    with narrated_to(said.append):
         try:
             instance(window.s)
             after = window.changed()
-        except Misplaced as misplaced:
+        except OutOfCell as misplaced:
             wrong = str(misplaced)
     if after is None:
         assigned = window.assigned()
@@ -66,7 +66,7 @@ def do(model: Model, state: Values, choice: tuple[int, int]) -> StepDone:
         values = after
         for cell, old, new in zip(model.layout.cells, state, after, strict=True):
             changes.update(differences(cell.name, old, new))
-    views = () if after is None else news(sentences(model, state), sentences(model, after))
+    views = () if after is None else changed_sentences(sentences(model, state), sentences(model, after))
     told = TraceStep(
         action.step(instance_number), tuple(said), changes, views, action.lanes(instance_number), model.spelling
     )
@@ -78,9 +78,9 @@ def trace(model: Model, number: int, path: Path) -> Trace:
     steps = _done(model, path)
     states = [path[0], *(done.after for done in steps if done.after is not None)]
     previous, state = states[-2:] if len(states) > 1 else (path[0], path[0])
-    failing, looked_at = _why(model, number, previous, steps[-1].told.step if steps else None, state)
+    failing, looked_at = _why(model, number, previous, steps[-1].shown.step if steps else None, state)
     judged = model.properties[number]
-    wrong = steps[-1].wrong if steps else ""
+    wrong = steps[-1].out_of_domain if steps else ""
     return replace(
         _trace(model, path, steps),
         broken=judged.name,
@@ -138,7 +138,7 @@ def _done(model: Model, path: Path) -> list[StepDone]:
     state, steps = path[0], list[StepDone]()
     for choice in path[1]:
         try:
-            steps.append(do(model, state, choice))
+            steps.append(take_step(model, state, choice))
         except Disabled:
             step = model.actions[choice[0]].step(choice[1])
             again = "it is not deterministic: it was enabled, and done again for the trace it is not"
@@ -156,7 +156,7 @@ def _trace(model: Model, path: Path, steps: Sequence[StepDone]) -> Trace:
         looked_at={},
         initial=as_variables(model, path[0]),
         initial_views=tuple(filter(None, sentences(model, path[0]))),
-        steps=tuple(done.told for done in steps),
+        steps=tuple(done.shown for done in steps),
         states=tuple(as_variables(model, values) for values in (path[0], *(done.values for done in steps))),
         spelling=model.spelling,
     )
@@ -166,7 +166,7 @@ def _holds(instance: Instance, given: Sequence[Any]) -> bool:
     """Whether a property holds there, or is not about it."""
     try:
         return bool(instance(*given))
-    except NothingToSay:
+    except NotApplicable:
         return True
 
 
@@ -196,7 +196,7 @@ def _why(
 
 def differences(place: str, old: Any, new: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """What changed, field by field within records: `broker[0].epoch`, from 0 to 1."""
-    if old is LEFT_OUT or same(old, new):
+    if old is LEFT_OUT or is_same_value(old, new):
         return
     fields = getattr(type(old), "_fields", None)
     if fields is None or type(old) is not type(new):

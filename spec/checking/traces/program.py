@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
-from spec.checking.arguments import Given
+from spec.checking.arguments import SpecificationOrClass
 from spec.checking.model import DEADLOCK
 from spec.checking.traces.replay import Replay
 from spec.checking.traces.trace import Trace
@@ -19,7 +19,7 @@ from spec.language.words import Step
 __all__ = ["program"]
 
 
-def program(specification: Given, trace: Trace) -> str:
+def program(specification: SpecificationOrClass, trace: Trace) -> str:
     """The program of a trace of a specification.
 
     Raises:
@@ -46,11 +46,11 @@ def program(specification: Given, trace: Trace) -> str:
         parameters = literal(dict(each.step.parameters), name)
         lines.append(f"replay.do({step}({literal(each.step.action)}, {parameters}))")
     lines += [f"assert {what} == {literal(value, name)}" for what, value in _end(replay, trace).items()]
-    about = escaped(f"{given.name}: {_told(trace)}.")
+    about = escaped(f"{given.name}: {_step_lines(trace)}.")
     return "\n".join([f'"""{about}"""', "", *sorted(imports.lines()), "", *lines, ""])
 
 
-def _told(trace: Trace) -> str:
+def _step_lines(trace: Trace) -> str:
     """What the program is, in a line."""
     states = f"{trace.length} state{'' if trace.length == 1 else 's'}"
     if not trace.broken:

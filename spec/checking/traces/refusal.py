@@ -12,12 +12,12 @@ from spec import language
 from spec.checking.model import Model
 from spec.checking.values.spelling import PLAIN, Spelling
 from spec.checking.values.text import show
-from spec.language.errors import Disabled, NotThere
+from spec.language.errors import Disabled, DoesNotExist
 from spec.language.state import Values
 
 __all__ = ["Refusal", "RefusedValue", "refusal"]
 
-NOT_THE_AUTHORS: Final = {Path(language.__file__).parent, Path(__file__).parent}
+LIBRARY_PACKAGES: Final = {Path(language.__file__).parent, Path(__file__).parent}
 """Whose code calls an author's, and is called by it."""
 
 
@@ -32,9 +32,9 @@ class Refusal(NamedTuple):
     """The cells that the action had read until then, with their values."""
 
     def __str__(self) -> str:
-        return self.told(PLAIN)
+        return self.text(PLAIN)
 
-    def told(self, spelling: Spelling) -> str:
+    def text(self, spelling: Spelling) -> str:
         """It in a line, with values as they are written by this spelling."""
         told = f"{self.guard} ({self.place})" if self.guard else f"a guard ({self.place or 'of unknown place'})"
         read = ", ".join(f"{cell} = {show(value, spelling)}" for cell, value in self.looked_at.items())
@@ -56,7 +56,7 @@ def refusal(model: Model, state: Values, choice: tuple[int, int]) -> Refusal:
     kind, guard, place = Refusal, "", ""
     try:
         action.instances[instance_number](s)
-    except NotThere as disabled:
+    except DoesNotExist as disabled:
         kind, guard = RefusedValue, f"{disabled.parameter} in its range"
         code = getattr(disabled.ranges_over, "__code__", None)
         place = f"{Path(code.co_filename).name}, line {code.co_firstlineno}" if code else ""
@@ -69,7 +69,7 @@ def refusal(model: Model, state: Values, choice: tuple[int, int]) -> Refusal:
 def _last_call_of_the_author(disabled: Disabled) -> tuple[str, str]:
     """The call on one line, and where it stands."""
     frames = traceback.extract_tb(disabled.__traceback__)
-    frame = next((each for each in reversed(frames) if Path(each.filename).parent not in NOT_THE_AUTHORS), None)
+    frame = next((each for each in reversed(frames) if Path(each.filename).parent not in LIBRARY_PACKAGES), None)
     if frame is None:
         return "", ""
     place = f"{Path(frame.filename).name}, line {frame.lineno}"

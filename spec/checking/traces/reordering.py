@@ -16,7 +16,7 @@ from typing import Final
 
 from spec.checking.model import Choice, Model, Path
 from spec.checking.traces.lanes import owner
-from spec.language.cells import Misplaced
+from spec.language.cells import OutOfCell
 from spec.language.errors import Disabled
 from spec.language.state import Values
 from spec.language.words import without_bounds
@@ -116,7 +116,7 @@ class _Orders:
         try:
             action.instances[choice[1]](self.window.s)
             return self.window.changed()
-        except (Disabled, Misplaced):
+        except (Disabled, OutOfCell):
             return None
         except Exception:  # where a path does not come, an action may raise
             return None

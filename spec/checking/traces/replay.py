@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from spec.checking.arguments import Given
-from spec.checking.exploration import is_violation, split
+from spec.checking.arguments import SpecificationOrClass
+from spec.checking.exploration import is_violation, split_properties
 from spec.checking.model import DEADLOCK, TYPE_OK, Model, Transition
-from spec.checking.traces.paths import as_variables, do, trace, trace_along
+from spec.checking.traces.paths import as_variables, take_step, trace, trace_along
 from spec.checking.traces.refusal import Refusal, refusal
 from spec.checking.traces.trace import Trace, TraceStep
 from spec.language.errors import OutOfDomain, UsageError, represented
@@ -36,7 +36,7 @@ class Replay:
 
     def __init__(
         self,
-        specification: Given,
+        specification: SpecificationOrClass,
         initial: Mapping[str, Any] | None = None,
         *,
         judging: Collection[str] | None = None,
@@ -57,7 +57,7 @@ class Replay:
             for number, each in enumerate(self.model.properties)
             if each.name != DEADLOCK and (judging is None or each.name in judging)
         ]
-        self._of_states, self._of_steps = split(self.model, judged)
+        self._of_states, self._of_steps = split_properties(self.model, judged)
         self._first = self._begin(initial)
         self._path: list[tuple[int, int]] = []
         self._decided: dict[str, int] = {}
@@ -136,7 +136,7 @@ class Replay:
         if not following:
             raise NotEnabled(f"step {self.number + 1}, {step}: {self._refusal()}")
         with without_bounds():
-            told, after, wrong, values = do(self.model, self._state, choice)
+            told, after, wrong, values = take_step(self.model, self._state, choice)
         self._path.append(choice)
         self._values.append(values)
         if after is None:
@@ -201,7 +201,7 @@ class Replay:
         """
         if self._wrong:
             return []
-        model = self.model.only(only) if only else self.model
+        model = self.model.replay_choices(only) if only else self.model
         with without_bounds():
             return model.expand(self._state, self._of_steps).steps
 
@@ -244,7 +244,7 @@ class Replay:
         if not self._following({choice}):
             return self.refusal(step)
         with without_bounds():
-            return do(self.model, self._state, choice).told
+            return take_step(self.model, self._state, choice).shown
 
     def refusal(self, step: Step) -> Refusal:
         """Why a step that there is cannot be done here.

@@ -12,7 +12,7 @@ from typing import Any, Final
 from spec.checking.model import DEADLOCK
 from spec.checking.traces.lines import Line, Report
 from spec.checking.values.spelling import PLAIN, Spelling
-from spec.checking.values.text import change, jsonable, jsonable_change, jsonable_state, show
+from spec.checking.values.text import change_text, jsonable, jsonable_change, jsonable_state, show
 from spec.language.domains import LEFT_OUT
 from spec.language.rules import Lanes
 from spec.language.words import Step
@@ -26,7 +26,7 @@ class TraceStep:
     """A step, what the action said, and what it changed: the place, the value before, the value after."""
 
     step: Step
-    said: tuple[str, ...]
+    sentences: tuple[str, ...]
     changes: Mapping[str, tuple[Any, Any]]
     views: tuple[str, ...] = ()
     """What the views say of its successor, and did not say of the state before; nothing where the successor lies
@@ -45,23 +45,23 @@ class TraceStep:
         return f"{self.step.action}({parameters})"
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """That, and what the action said."""
         return self._with_said(self.call)
 
     @property
     def line(self) -> str:
         """The same with who does it and to whom, where neither the action's name nor a parameter says it."""
-        actor, receiver = self.lanes.unsaid
+        actor, receiver = self.lanes.unnamed
         return self._with_said(f"{f'{actor}: ' * bool(actor)}{self.call}{f' -> {receiver}' * bool(receiver)}")
 
     @property
     def lines(self) -> list[str]:
         """What it changed, a place to a line."""
-        return [f"{place}: {change(*values, self.spelling)}" for place, values in self.changes.items()]
+        return [f"{place}: {change_text(*values, self.spelling)}" for place, values in self.changes.items()]
 
     def _with_said(self, words: str) -> str:
-        return f"{words}   {'; '.join(self.said)}" if self.said else words
+        return f"{words}   {'; '.join(self.sentences)}" if self.sentences else words
 
     def to_json(self) -> dict[str, Any]:
         """A step of the JSON contract; `views` is there if they say something."""
@@ -125,7 +125,7 @@ class Trace(Report):
         yield from self.head()
         yield numbered(1, width, "initially")
         yield from remarks(width, self.initial_views, "" if self.steps else mark)
-        yield from value_lines(width, variables_told(self.initial, self.spelling))
+        yield from value_lines(width, variable_lines(self.initial, self.spelling))
         for number, step in enumerate(self.steps, start=2):
             yield from step_lines(number, width, step, mark if number == self.length else "")
         if self.broken:
@@ -181,7 +181,7 @@ def value_lines(width: int, lines: Iterable[str]) -> Iterator[Line]:
     return (Line(f"  {'':{width}}    ", line, "value") for line in lines)
 
 
-def variables_told(variables: Mapping[str, Any], spelling: Spelling = PLAIN) -> Iterator[str]:
+def variable_lines(variables: Mapping[str, Any], spelling: Spelling = PLAIN) -> Iterator[str]:
     """The initial state, line by line; keys of one variable that hold nothing stand in one line."""
     for name, value in variables.items():
         if not isinstance(value, Mapping) or not value:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from spec.language.errors import UsageError, told
+from spec.language.errors import UsageError, error_text
 from spec.language.specification import Specification
 from spec.language.state import State
 
@@ -41,7 +41,7 @@ def function_of(specification: Specification, written: str) -> Callable[[Specifi
         function = ast.Expression(ast.Lambda(args=_parameters(), body=tree.body))
         code = compile(ast.fix_missing_locations(function), "<expression>", "eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
-        why = failure.msg if isinstance(failure, SyntaxError) else told(failure)
+        why = failure.msg if isinstance(failure, SyntaxError) else error_text(failure)
         raise UsageError(f"it is no expression of Python: {why}") from None
     known = _names_in(specification)
     for name in _free_names(tree):

@@ -9,7 +9,7 @@ from keyword import iskeyword
 from typing import Any
 
 from spec.language.errors import LONGEST_INTEGER
-from spec.language.identity import same
+from spec.language.identity import is_same_value
 from spec.language.specification import Specification
 
 __all__ = ["Imports", "class_name", "constants_given", "constructor", "literal"]
@@ -108,4 +108,4 @@ def constants_given(specification: Specification) -> dict[str, Any]:
     """The constants and switches that are not as by default."""
     usual = {name: constant.default for name, constant in type(specification).constants().items()}
     usual |= specification._fixed
-    return {name: value for name, value in specification.valuation.items() if not same(value, usual[name])}
+    return {name: value for name, value in specification.valuation.items() if not is_same_value(value, usual[name])}

@@ -12,8 +12,8 @@ from enum import Enum
 from typing import Any, Final
 
 from spec.checking.values.literals import literal
-from spec.language.errors import UsageError, shown
-from spec.language.identity import same
+from spec.language.errors import UsageError, safe_repr
+from spec.language.identity import is_same_value
 from spec.language.specification import Specification
 from spec.language.words import Constant
 
@@ -25,7 +25,7 @@ KEPT: Final = "a truth, a number, a text, bytes, None, or a tuple or set of thes
 
 def read(constant: Constant, text: str) -> Any:
     """The value that a text means; the text itself where it means none of the constant's type."""
-    for form in constant.among or ():
+    for form in constant.allowed_values or ():
         if _plainly(form) == text:
             return form
     if constant.type is bool:
@@ -66,8 +66,10 @@ def settings_of(specification: Specification) -> dict[str, str]:
         text = written(constant, value)
         if text is not None:
             settings[name] = text
-        elif not same(value, usual[name]):
-            raise UsageError(f"{name} = {shown(value)}: no trace is kept with it, for it cannot be written as {KEPT}")
+        elif not is_same_value(value, usual[name]):
+            raise UsageError(
+                f"{name} = {safe_repr(value)}: no trace is kept with it, for it cannot be written as {KEPT}"
+            )
     return settings
 
 

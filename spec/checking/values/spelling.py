@@ -21,7 +21,7 @@ from spec.language.cells import key_in_brackets
 from spec.language.domains import ABSENT, LEFT_OUT, Domain, EnumerationDomain, OptionalDomain, PossiblyDomain
 from spec.language.errors import printed
 from spec.language.identity import identity
-from spec.language.state import Layout, told_apart
+from spec.language.state import Layout, distinct_names
 
 __all__ = ["PLAIN", "Spelling", "name_of_key", "name_of_member", "spelling_of"]
 
@@ -102,7 +102,7 @@ def _members(layout: Layout) -> dict[str, Mapping[Any, str]]:
     found: dict[str, Mapping[Any, str]] = {}
     for variable in layout.variables.values():
         keys = [*variable.names]
-        found[variable.name] = dict(zip(keys, told_apart(keys, name_of_key, literal), strict=True))
+        found[variable.name] = dict(zip(keys, distinct_names(keys, name_of_key, literal), strict=True))
     return found
 
 

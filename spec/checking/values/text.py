@@ -14,7 +14,7 @@ from typing import Any, Final
 from spec.checking.values.literals import literal
 from spec.checking.values.spelling import PLAIN, WORDS, Spelling, name_of_key, name_of_member
 from spec.language.domains import ABSENT, LEFT_OUT, Subset
-from spec.language.errors import LONGEST_INTEGER, printed, shown
+from spec.language.errors import LONGEST_INTEGER, printed, safe_repr
 from spec.language.escapes import escaped
 
 PARTING: Final = frozenset('()[]{},;"\\')
@@ -82,7 +82,7 @@ def _is_number(text: str) -> bool:
     return False
 
 
-def change(old: Any, new: Any, spelling: Spelling = PLAIN) -> str:
+def change_text(old: Any, new: Any, spelling: Spelling = PLAIN) -> str:
     """What a place held and holds; of a set, what comes and what goes.
 
     >>> change(1, 2), change(frozenset({1, 2}), frozenset({2, 3}))
@@ -145,7 +145,7 @@ def jsonable(value: Any, spelling: Spelling = PLAIN) -> Any:
     if isinstance(value, Mapping):
         return {name_of_key(key): jsonable(part, spelling) for key, part in value.items() if part is not LEFT_OUT}
     if isinstance(value, frozenset):
-        members = value if isinstance(value, Subset) else sorted(value, key=shown)
+        members = value if isinstance(value, Subset) else sorted(value, key=safe_repr)
         found = [jsonable(part, spelling) for part in members]
         return found if spelling.word(value) is None else {"#set": found}
     if isinstance(value, tuple):

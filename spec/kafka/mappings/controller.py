@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from spec.checking.model import Model
 from spec.kafka.divergences import Divergence, divergence_at, divergences_of
 from spec.kafka.foreign_client import node_text
-from spec.kafka.harness import Harness, Task, driven_releases
+from spec.kafka.harness import Harness, Task, harness_releases
 from spec.kafka.mapping import Difference, Observation, PathTask, SystemMapping, differences
 from spec.language import Step
 from spec.language.state import Values
@@ -73,7 +73,7 @@ class ControllerMapping(SystemMapping[ControllerTask]):
     @classmethod
     def releases(cls) -> Sequence[str]:
         """Those of the families."""
-        return driven_releases()
+        return harness_releases()
 
     @classmethod
     def kafka(cls, release: str) -> Harness:

@@ -26,10 +26,10 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 from election.ids import BrokerId
 from spec.checking.model import Model
 from spec.kafka.control_values import of_context
-from spec.kafka.event_plane import RELEASES
+from spec.kafka.controller_beside import RELEASES
 from spec.kafka.mapping import Observation, SystemMapping
-from spec.kafka.step_plane import SEEN_OF_CONTEXT, KafkaSteps, StepsTask, comparable_requests, is_compared
-from spec.kafka.world import AGAIN, ControlCommand, path_of
+from spec.kafka.path_runner import SEEN_OF_CONTEXT, PathRunner, ScriptTask, comparable_requests, is_compared
+from spec.kafka.scripted_cluster import AGAIN, ControlCommand, path_of
 from spec.language import Size, Step
 from spec.language.state import Values
 from spec.systems.cluster import ANSWERS, LEADERS, TOPIC, ClusterState
@@ -109,14 +109,16 @@ class Verbatim(Partitions[Any]):
         super().receive(s, broker, request)
 
 
-def verbatim(system: Partitions[Any], release: str, tell: Callable[[BrokerId, ControlRequest], None]) -> Verbatim:
+def literal_system(
+    system: Partitions[Any], release: str, tell: Callable[[BrokerId, ControlRequest], None]
+) -> Verbatim:
     """The same system, be it a mutant, that says more, as this release does, and higher epochs."""
     says = {"tell": staticmethod(tell), "line": line_of(release)}
     that_tells: type[Verbatim] = type(type(system).__name__, (Verbatim, type(system)), says)
     return that_tells(**{**system.valuation, "max_leader_epoch": system.max_leader_epoch + HIGHER})
 
 
-class PartitionsMapping(SystemMapping[StepsTask]):
+class PartitionsMapping(SystemMapping[ScriptTask]):
     """From the system `partitions`, under its constants, to a whole controller's batches."""
 
     system = Partitions
@@ -126,7 +128,7 @@ class PartitionsMapping(SystemMapping[StepsTask]):
         super().__init__(model, release)
         self.sent: list[tuple[BrokerId, ControlRequest]] = []
         assert isinstance(model.specification, Partitions)
-        self.partitions = verbatim(
+        self.partitions = literal_system(
             model.specification, release, lambda broker, request: self.sent.append((broker, request))
         )
         self.model = Model(self.partitions)
@@ -145,20 +147,20 @@ class PartitionsMapping(SystemMapping[StepsTask]):
         return {} if Release(release) >= Release("2.2.0") else {"preferred_elections": False}
 
     @classmethod
-    def kafka(cls, release: str) -> KafkaSteps:
+    def kafka(cls, release: str) -> PathRunner:
         """A whole controller, batch by batch."""
-        return KafkaSteps(release)
+        return PathRunner(release)
 
     # Paths.
 
-    def task(self, states: Sequence[Values], choices: Sequence[tuple[int, int]], of: Hashable = None) -> StepsTask:
+    def task(self, states: Sequence[Values], choices: Sequence[tuple[int, int]], of: Hashable = None) -> ScriptTask:
         """What happens, and what is to be seen; a path that ends where a change is over goes on to the next batch."""
-        path = PathTold(self)
+        path = PathScript(self)
         for choice in choices:
             path.take(choice)
         while (ahead := self.ahead(path.state)) is not None:
             path.take(ahead)
-        return StepsTask(happens=path.happens, path=(self.first, path.taken), specified=path.specified, of=of)
+        return ScriptTask(commands=path.happens, path=(self.first, path.taken), specified=path.specified, of=of)
 
     def after(self, before: Values, choice: tuple[int, int]) -> Values:
         """The state after a step; what the controller sends in it is `sent`."""
@@ -287,7 +289,7 @@ class PartitionsMapping(SystemMapping[StepsTask]):
 
 
 @dataclass
-class PathTold:
+class PathScript:
     """A path, as it is told step by step."""
 
     mapping: PartitionsMapping

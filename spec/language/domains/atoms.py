@@ -10,10 +10,10 @@ from itertools import islice
 from numbers import Integral
 from typing import Any, Final, TypeVar
 
+from spec.language.allowed_values import listed
 from spec.language.domains.base import Domain
-from spec.language.errors import OutOfDomain, SpecificationError, namesake, shown
-from spec.language.identity import same
-from spec.language.listing import listed
+from spec.language.errors import OutOfDomain, SpecificationError, equal_looking, safe_repr
+from spec.language.identity import is_same_value
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class IntegerDomain(Domain[int]):
         return self.low + code
 
     def __str__(self) -> str:
-        return f"an integer of {shown(self.low)}..{shown(self.high)}"
+        return f"an integer of {safe_repr(self.low)}..{safe_repr(self.high)}"
 
     def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
         return self.low, self.high
@@ -51,13 +51,13 @@ class EnumerationDomain(Domain[T]):
             self._codes = {value: code for code, value in enumerate(self.values)}
         except TypeError:
             raise SpecificationError(
-                f"an enumeration of {shown(self.values)}: its values must be immutable"
+                f"an enumeration of {safe_repr(self.values)}: its values must be immutable"
             ) from None
         if len(self._codes) < len(self.values):
-            twice = f"an enumeration of {shown(self.values)}: a value stands in it twice"
+            twice = f"an enumeration of {safe_repr(self.values)}: a value stands in it twice"
             raise SpecificationError(f"{twice}{self._in_disguise()}")
         if any(isinstance(value, float) and value != value for value in self.values):
-            raise SpecificationError(f"an enumeration of {shown(self.values)}: nan is not equal to itself")
+            raise SpecificationError(f"an enumeration of {safe_repr(self.values)}: nan is not equal to itself")
         self.size = len(self.values)
 
     def _in_disguise(self) -> str:
@@ -65,10 +65,10 @@ class EnumerationDomain(Domain[T]):
         first: dict[Any, Any] = {}
         for value in self.values:
             other = first.setdefault(value, value)
-            if not same(other, value):
+            if not is_same_value(other, value):
                 records = hasattr(other, "_fields") and hasattr(value, "_fields")
                 hint = "; a field that says which it is, kind: Literal[...], tells them apart" if records else ""
-                return f", for {shown(other)} equals {shown(value)} in Python{hint}"
+                return f", for {safe_repr(other)} equals {safe_repr(value)} in Python{hint}"
         return ""
 
     def rank(self, value: Any) -> int:
@@ -76,8 +76,8 @@ class EnumerationDomain(Domain[T]):
             code = self._codes[value]
         except (KeyError, TypeError):
             code = -1
-        if code < 0 or not same(value, self.values[code]):  # True equals 1, and a NamedTuple a tuple
-            raise OutOfDomain(value, f"{self}{namesake(value, self._types)}")
+        if code < 0 or not is_same_value(value, self.values[code]):  # True equals 1, and a NamedTuple a tuple
+            raise OutOfDomain(value, f"{self}{equal_looking(value, self._types)}")
         return code
 
     @cached_property
@@ -88,7 +88,7 @@ class EnumerationDomain(Domain[T]):
         return self.values[code]
 
     def __str__(self) -> str:
-        return shown(self.values[0]) if self.size == 1 else f"one of {some_of(self.values)}"
+        return safe_repr(self.values[0]) if self.size == 1 else f"one of {listed_some(self.values)}"
 
     def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
         return tuple(map(id, self.values))
@@ -148,7 +148,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, int) or not isinstance(value, Integral) else int(value)
 
 
-def some_of(values: Collection[Any]) -> str:
+def listed_some(values: Collection[Any]) -> str:
     """Values in a message: all of them, or the first and how many there are."""
     if len(values) <= TOLD:
         return ", ".join(map(str, values))

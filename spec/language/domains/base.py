@@ -8,9 +8,9 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from spec.language.allowed_values import LISTED, within
 from spec.language.errors import OutOfDomain, SpecificationError
-from spec.language.listing import LISTED, within
-from spec.language.permutations import Moving, Permutation, Route, Sorts, united
+from spec.language.permutations import Moving, Permutation, Route, Sorts, disjoint_union
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -139,7 +139,7 @@ class Domain(ABC, Generic[T]):
     @property
     def sorts(self) -> Sorts:
         """The sorts that its values are of, or made from."""
-        return self.moving.sorts if self.moving else united(domain.sorts for domain in self.inner)
+        return self.moving.sorts if self.moving else disjoint_union(domain.sorts for domain in self.inner)
 
     def moved(self, value: Any, permutation: Permutation) -> Any:
         """Where a permutation takes a value of it; that need not be in the domain."""

@@ -8,11 +8,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar
 
-from spec.language.domains.atoms import some_of
+from spec.language.allowed_values import within
+from spec.language.domains.atoms import listed_some
 from spec.language.domains.base import Domain, Slot
 from spec.language.errors import OutOfDomain
-from spec.language.listing import within
-from spec.language.permutations import Permutation, Route, routes_behind
+from spec.language.permutations import Permutation, Route, routes_after
 
 T = TypeVar("T")
 
@@ -112,7 +112,7 @@ class SubsetDomain(Domain[frozenset[T]]):
         return self.unrank(sum(1 << bit for bit, code in enumerate(reversed(codes)) if code))
 
     def __str__(self) -> str:
-        return f"a frozenset of {some_of(self.order)}"
+        return f"a frozenset of {listed_some(self.order)}"
 
     def _includes(self, other: Any) -> bool:
         return self.elements.includes(other.elements)
@@ -202,4 +202,4 @@ class SequenceDomain(Domain[tuple[T, ...]]):
         yield Route(0, tuple(range(self.longest + 1)))
         elements = self.elements.routes(other.elements, permutation)
         for at in range(self.longest):
-            yield from routes_behind(1 + at * len(elements), elements, guard=0, above=at)
+            yield from routes_after(1 + at * len(elements), elements, guard=0, above=at)

@@ -8,14 +8,14 @@ from itertools import product
 from math import prod
 from typing import Any, Final, TypeVar
 
+from spec.language.allowed_values import counted, within
 from spec.language.domains.atoms import EnumerationDomain, IntegerDomain, LeftOut, LeftOutDomain
 from spec.language.domains.base import Domain
 from spec.language.domains.collections import SequenceDomain, SubsetDomain
 from spec.language.domains.optional import OptionalDomain, PossiblyDomain, PossiblyEmptyDomain
 from spec.language.domains.records import RecordDomain, TupleDomain
-from spec.language.errors import SpecificationError, shown
-from spec.language.listing import counted, within
-from spec.language.permutations import Sorts, united
+from spec.language.errors import SpecificationError, safe_repr
+from spec.language.permutations import Sorts, disjoint_union
 
 T = TypeVar("T")
 D = TypeVar("D", bound="Domain[Any] | MappingDomain")
@@ -38,7 +38,7 @@ class MappingDomain:
     @property
     def sorts(self) -> Sorts:
         """The sorts that its keys and values are of, or made from."""
-        return united(domain.sorts for domain in (self.keys, *self.cells.values()))
+        return disjoint_union(domain.sorts for domain in (self.keys, *self.cells.values()))
 
 
 def integers(low: int, high: int) -> Domain[int]:
@@ -47,7 +47,7 @@ def integers(low: int, high: int) -> Domain[int]:
     >>> list(integers(-1, 1))
     [-1, 0, 1]
     """
-    low, high = (_integer(end, f"integers({shown(low)}, {shown(high)}): its ends are") for end in (low, high))
+    low, high = (_integer(end, f"integers({safe_repr(low)}, {safe_repr(high)}): its ends are") for end in (low, high))
     if high < low:
         raise SpecificationError(f"integers({low}, {high}): it holds nothing")
     return IntegerDomain(low, high)
@@ -86,7 +86,7 @@ def subset_of(elements: Domain[T] | Iterable[T]) -> Domain[frozenset[T]]:
 
 def sequence_of(elements: Domain[T] | Iterable[T], longest: int) -> Domain[tuple[T, ...]]:
     """Every tuple of at most `longest` of these elements, repetitions included, the empty one first."""
-    longest = _integer(longest, f"sequence_of(..., {shown(longest)}): the length is")
+    longest = _integer(longest, f"sequence_of(..., {safe_repr(longest)}): the length is")
     if longest < 0:
         raise SpecificationError(f"sequence_of(..., {longest}): it holds nothing")
     return SequenceDomain(as_domain(elements), longest)

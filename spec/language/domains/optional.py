@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from spec.language.domains.base import Domain, Slot
 from spec.language.errors import SpecificationError
-from spec.language.permutations import Permutation, Route, routes_behind
+from spec.language.permutations import Permutation, Route, routes_after
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ class OrNothingDomain(Domain[T]):
 
     def _routes(self, other: Any, permutation: Permutation) -> Iterator[Route]:
         yield Route(0, (0, 1))
-        yield from routes_behind(1, self.domain.routes(other.domain, permutation), guard=0)
+        yield from routes_after(1, self.domain.routes(other.domain, permutation), guard=0)
 
 
 class OptionalDomain(OrNothingDomain[T | None]):

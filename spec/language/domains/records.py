@@ -11,8 +11,8 @@ from math import prod
 from typing import Any, TypeVar
 
 from spec.language.domains.base import Domain, Slot
-from spec.language.errors import OutOfDomain, SpecificationError, namesake
-from spec.language.permutations import Permutation, Route, routes_behind
+from spec.language.errors import OutOfDomain, SpecificationError, equal_looking
+from spec.language.permutations import Permutation, Route, routes_after
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -80,7 +80,7 @@ class _Product(Domain[T]):
         first = 0
         for part, its in zip(self.parts, other.parts, strict=True):
             inner = part.routes(its, permutation)
-            yield from routes_behind(first, inner)
+            yield from routes_after(first, inner)
             first += len(inner)
 
 
@@ -110,7 +110,7 @@ class RecordDomain(_Product[T]):
 
     def _ask(self, value: Any, ask: Callable[[Domain[Any], Any], R]) -> list[R]:
         if value.__class__ is not self.cls:
-            raise OutOfDomain(value, f"{self}{namesake(value, {type(self.unrank(0))})}")
+            raise OutOfDomain(value, f"{self}{equal_looking(value, {type(self.unrank(0))})}")
         answers = []
         for (name, domain), part in zip(self.fields.items(), value, strict=True):
             try:

@@ -220,7 +220,7 @@ OTHERWISE: list[tuple[str, Anomaly, dict[str, Any], list[str]]] = [
 
 
 @rows("row, options, told", {name: row for name, *row in OTHERWISE})
-def test_what_is_not_as_recorded_is_told(row: Anomaly, options: dict[str, Any], told: list[str]) -> None:
+def test_a_difference_from_the_record_is_reported(row: Anomaly, options: dict[str, Any], told: list[str]) -> None:
     """On a line for each side that is not: what was recorded, and what was found."""
     outcome = row.explore(**options)
     assert outcome.conclusion().splitlines() == told
@@ -239,7 +239,7 @@ def test_a_bound_leaves_it_open(depth: int, undecided: list[str]) -> None:
 
 
 @pytest.mark.parametrize("last", SIDES)
-def test_after_an_interruption_nothing_is_begun(last: str) -> None:
+def test_after_an_interrupt_nothing_is_started(last: str) -> None:
     """What was found until then is there."""
     asked: list[str] = []
 
@@ -300,7 +300,7 @@ def test_a_counterexample_is_known_by_its_row(monkeypatch: pytest.MonkeyPatch) -
     assert [str(each) for each in known_in(found)] == ["T20, open since 2.1; --with lock"]
 
 
-def test_what_breaks_with_the_fix_as_well_is_another_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_violation_with_the_fix_is_not_the_anomaly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither is what breaks with the switch on, nor another property, nor a trace of another system."""
     monkeypatch.setattr(module, "anomalies", lambda: (FORMS,))
     found = check(FORMS.specification("off"))

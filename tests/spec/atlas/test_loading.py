@@ -126,7 +126,7 @@ def test_where_it_fails_is_the_persons_line(tmp_path: Path) -> None:
         system_named("deep.py:Lock")
 
 
-def test_a_syntax_error_is_told_where_it_is(tmp_path: Path) -> None:
+def test_a_syntax_error_is_reported_with_its_place(tmp_path: Path) -> None:
     """In the file that has it, which may be another than the one that was named."""
     (tmp_path / "other.py").write_text("\n\ndef (")
     (tmp_path / "lock.py").write_text("import other\n")
@@ -218,7 +218,7 @@ def test_a_value_of_another_type_is_refused(name: str, text: str, message: str) 
         value_of(name, Typed.constants()[name], text)
 
 
-def test_without_wishes_the_defaults_hold() -> None:
+def test_defaults_hold_without_settings() -> None:
     """A system without releases begins with what its constants say."""
     assert specification(Typed).valuation == {name: each.default for name, each in Typed.constants().items()}
 
@@ -285,14 +285,14 @@ def test_constants_are_those_of_the_variant_that_the_others_pick(
         ({"settings": ["kind=wall"]}, "kind = wall: it must be one of rope, arm"),
     ],
 )
-def test_what_a_variant_lacks_is_refused(asked: dict[str, Any], message: str) -> None:
+def test_an_option_that_a_variant_lacks_is_refused(asked: dict[str, Any], message: str) -> None:
     """By its name and what it has; what only a subclass has that nobody asks for does not count."""
     with pytest.raises(UsageError) as refused:
         specification(Turnstile, **asked)
     assert str(refused.value) == message
 
 
-def test_what_is_asked_for_is_never_passed_over() -> None:
+def test_no_setting_is_ignored() -> None:
     """Only a release is; a constant that another variant has, or none, is refused when it is asked for."""
     assert under(Turnstile, "1.1", {"kind": "arm", "lock": False}).valuation["lock"] is False
     assert type(under(Turnstile, constants={"kind": "rope"})) is Rope
@@ -326,7 +326,7 @@ def test_what_a_specification_raises_is_told_with_its_place() -> None:
     assert place_in(Careless, raised.value.__cause__) in str(raised.value)
 
 
-def test_what_others_raise_is_theirs() -> None:
+def test_exceptions_of_others_pass() -> None:
     """An exception that did not come through its code stays what it is, and a told one stays as it was told."""
     walkers = "toys.py"
     with pytest.raises(KeyError), answering_for(Walkers):

@@ -16,15 +16,15 @@ from spec.checking.local import LocalEngine
 from spec.checking.model import DEADLOCK, EvaluationFailed
 from spec.checking.result import BaseResult, Result
 from spec.checking.spark import SparkEngine
-from spec.checking.traces.followed import follow
 from spec.checking.traces.itf import RecordedTrace
 from spec.checking.traces.paths import as_variables
 from spec.checking.traces.trace import Trace
+from spec.checking.traces.validate import validate
 from spec.language import Specification, SpecificationError
 from spec.testing import Violation, as_state_machine
 from spec.testing.walk import Walk, WalkedGraph
 
-ITS_OWN = {"engine", "seconds", "compile_seconds", "bytes_per_state", "jobs", "seen_through"}
+ITS_OWN = {"engine", "seconds", "compile_seconds", "bytes_per_state", "jobs", "opaque_rules"}
 """What an engine may tell that others do not."""
 
 RUNS, STEPS = 12, 12
@@ -173,7 +173,7 @@ def written(specification: Specification, trace: Trace, directory: Path) -> None
     recorded.write(path)
     read = RecordedTrace.read(path)
     same("ITF", read, recorded)
-    followed = follow(read, specification)
+    followed = validate(read, specification)
     same("replay", (followed.left, followed.at), ("", trace.length))
     same("what is replayed", told(followed.trace), told(trace))
 

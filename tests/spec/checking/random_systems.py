@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple
 
 from spec.atlas.loading import system_named
 from spec.language import Bounded, Disabled, Domain, Specification, SpecificationError, Step
-from spec.language.errors import NothingToSay
+from spec.language.errors import NotApplicable
 from tests.spec.checking.features import (
     JUDGEMENTS,
     KEYS,
@@ -205,7 +205,7 @@ class Writer:
 
         def decides_little(text: str) -> bool:
             found = [outcome_of(text, name, names) for names in samples]
-            plain = all(answer is True or answer is False or answer is NothingToSay for answer in found)
+            plain = all(answer is True or answer is False or answer is NotApplicable for answer in found)
             return plain and found[0] is not (word == "sometimes")
 
         return f"@{word}{ranges}\n{self.best(draft, decides_little)}"
@@ -350,7 +350,7 @@ def outcome_of(text: str, name: str, names: dict[str, Any]) -> Any:
     exec(code(text, "exec"), defined)
     try:
         return defined[name](None, **names)
-    except (Disabled, NothingToSay) as nothing:
+    except (Disabled, NotApplicable) as nothing:
         return type(nothing)
     except Exception as failure:
         return failure

@@ -108,7 +108,7 @@ def told(answer: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("given", WORKS)
-def test_what_can_mean_one_thing_is_taken_for_that(given: str) -> None:
+def test_unambiguous_arguments_are_converted(given: str) -> None:
     """It is answered as if it were written in full."""
     asked, in_full = WORKS[given]
     assert told(asked()) == told(in_full())
@@ -152,7 +152,7 @@ REFUSED: dict[str, tuple[Callable[..., Any], Any, dict[str, Any], str]] = {
 
 
 @rows("given", [*REFUSED])
-def test_what_means_nothing_is_refused(given: str) -> None:
+def test_meaningless_arguments_are_refused(given: str) -> None:
     """On one line, with what was given and what is allowed."""
     ask, specification, options, message = REFUSED[given]
     with pytest.raises(UsageError) as refused:
@@ -227,7 +227,7 @@ def test_a_level_of_the_driver_is_a_whole_number(given: Any) -> None:
         ({"resume": True}, "there is nothing to resume without a run directory"),
     ],
 )
-def test_what_no_engine_can_do_is_refused(engine: Any, given: dict[str, Any], message: str) -> None:
+def test_impossible_engine_options_are_refused(engine: Any, given: dict[str, Any], message: str) -> None:
     """When it is made, before anything is explored."""
     with pytest.raises(UsageError) as refused:
         engine(**given)

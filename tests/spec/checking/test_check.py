@@ -91,7 +91,7 @@ HOLDS = dict.fromkeys(("type_ok", "below_the_limit", "no_hop", "below_the_lower"
 SEEN: dict[str, tuple[str, int | None]] = {"there": ("witnessed", 4), "a_step_there": ("witnessed", 4)}
 
 
-def test_all_is_well() -> None:
+def test_a_correct_system_holds() -> None:
     """Nothing broken, every witness seen, every action taken: it holds."""
     result = check(Stairs())
     assert (result.verdict, result.why, result.exit_code, result.counterexample) == ("holds", "", 0, None)
@@ -166,7 +166,7 @@ VERDICTS: list[tuple[str, dict[str, Any], dict[str, Any], str, int, str]] = [
 
 
 @rows("constants, asked, verdict, code, why", {name: row for name, *row in VERDICTS})
-def test_one_verdict_is_made_of_all(
+def test_the_verdict_combines_all_properties(
     constants: dict[str, Any], asked: dict[str, Any], verdict: str, code: int, why: str
 ) -> None:
     """A violation counts most, then a bound, then that something never happens."""
@@ -174,7 +174,7 @@ def test_one_verdict_is_made_of_all(
     assert (result.verdict, result.exit_code, result.why) == (verdict, code, why)
 
 
-def test_what_is_accepted_is_told() -> None:
+def test_accepted_vacuous_properties_are_reported() -> None:
     """If it never happens; and that it was asked for, in any case."""
     result = check(Stairs(lazy=True), accept_vacuous=["fly", "up", "there"])
     assert "\n  accepted    action fly is never taken\n" in str(result)
@@ -191,7 +191,7 @@ def test_what_is_accepted_is_told() -> None:
         ({"accept_vacuous": "fly", "show": "there"}, "accept_vacuous: where properties are named"),
     ],
 )
-def test_what_cannot_be_accepted_is_refused(asked: dict[str, Any], message: str) -> None:
+def test_an_unacceptable_property_is_refused(asked: dict[str, Any], message: str) -> None:
     """What there is not, what must hold, and what is not looked at."""
     with pytest.raises(UsageError, match=message):
         check(Stairs(), **asked)
@@ -205,7 +205,7 @@ def test_holds_says_that_progress_was_not_checked() -> None:
         assert "not checked" not in str(other)
 
 
-def test_what_was_not_explored_to_the_end_is_undecided() -> None:
+def test_a_bounded_run_is_undecided() -> None:
     """A run that stops says nothing of what it has not found; what it has found stands."""
     assert properties(check(Stairs(dream=2, limit=5))) == {
         "type_ok": ("undecided", None),
@@ -218,21 +218,21 @@ def test_what_was_not_explored_to_the_end_is_undecided() -> None:
     assert properties(check(Stairs(), max_depth=2)) == dict.fromkeys(HOLDS | SEEN, ("undecided", None))
 
 
-def test_only_those_named_are_looked_at() -> None:
+def test_only_named_properties_are_checked() -> None:
     """And the domains, always; witnesses and others are left out."""
     result = check(Stairs(limit=3, lower=5), properties=["below_the_lower"])
     assert properties(result) == {"type_ok": ("undecided", None), "below_the_lower": ("violated", 6)}
     assert result.depth == 6
 
 
-def test_domains_are_looked_at_whatever_is_named() -> None:
+def test_domains_are_always_checked() -> None:
     """A value outside its domain is found before the property that was asked for."""
     table = Table(size=3, rows=(Row(0, "a", 0, 1), Row(0, "b", 1, -1), Row(1, "a", 0, 2)), bad=(2,))
     result = check(table, properties=["good"])
     assert properties(result) == {"type_ok": ("violated", 2), "good": ("undecided", None)}
 
 
-def test_going_on_reports_the_first_violation_of_each() -> None:
+def test_keep_going_reports_the_first_violation_of_each_property() -> None:
     """The counterexample is the shortest of them, the statistics those of the whole."""
     result = check(Stairs(limit=6, hop=2, lower=5), keep_going=True)
     assert properties(result) == SEEN | {
@@ -247,7 +247,7 @@ def test_going_on_reports_the_first_violation_of_each() -> None:
     assert (result.verdict, result.distinct_states, result.depth) == ("violated", 9, 9)
 
 
-def test_stopping_reports_all_that_the_level_decides() -> None:
+def test_stopping_reports_all_violations_of_the_level() -> None:
     """Several properties broken in one level: all are told, and the one declared first has the counterexample."""
     result = check(Stairs(limit=5, hop=4, lower=5))
     assert {name: found for name, found in properties(result).items() if found[0] == "violated"} == dict.fromkeys(

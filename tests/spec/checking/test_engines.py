@@ -22,7 +22,7 @@ from tests.spec.checking.toys import Clock
     ("name", "kind", "told"),
     [("auto", AutoEngine, "reference"), ("local", LocalEngine, "local"), ("reference", ReferenceEngine, "reference")],
 )
-def test_an_engine_is_had_by_name(name: str, kind: type, told: str) -> None:
+def test_an_engine_is_found_by_name(name: str, kind: type, told: str) -> None:
     """The result says which one it was that explored."""
     assert isinstance(engine_named(name), kind)
     assert check(Clock(), engine=name).engine == told
@@ -40,7 +40,7 @@ def test_the_command_line_offers_the_engines_of_the_registry() -> None:
         assert option.to_info_dict()["type"]["choices"] == tuple(ENGINES)
 
 
-def test_an_engine_is_imported_when_it_is_asked_for() -> None:
+def test_an_engine_is_imported_on_demand() -> None:
     """Until then neither numba nor pyspark is, nor the module of the engine."""
     program = """
 import sys

@@ -65,7 +65,7 @@ def figures_of(specification: Any, engine: Any, **asked: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("frozen", [False, True])
-def test_what_is_loaded_is_not_looked_through_for_garbage(*, frozen: bool) -> None:
+def test_loaded_kernels_are_not_garbage_collected(*, frozen: bool) -> None:
     """It is old at once, without being looked at. What a program has frozen before stays so."""
     before = gc.get_freeze_count()
     gc.unfreeze()
@@ -80,7 +80,7 @@ def test_what_is_loaded_is_not_looked_through_for_garbage(*, frozen: bool) -> No
         gc.freeze()
 
 
-def test_with_nothing_compiled_a_small_system_is_answered_all_the_same(tmp_path: Path) -> None:
+def test_a_small_system_needs_no_kernels(tmp_path: Path) -> None:
     """By the reference engine; and nothing is compiled for it."""
     run = subprocess.run(
         [PROGRAMS / "kafkaspec", *["check", "replication", "--set", "brokers=1", "--json"]],
@@ -106,7 +106,7 @@ def test_with_nothing_compiled_a_small_system_is_answered_all_the_same(tmp_path:
     ],
     ids=str,
 )
-def test_what_is_large_is_handed_over(impatient: None, asked: dict[str, Any]) -> None:
+def test_a_large_system_is_handed_over(impatient: None, asked: dict[str, Any]) -> None:
     """Whatever is asked, it is passed on, and answered as by any engine."""
     for specification in (Bank(), Counters(), Philosophers()):
         engine = AutoEngine(workers=1)
@@ -122,7 +122,7 @@ def test_orbits_are_handed_over(impatient: None) -> None:
     assert engine.name == "local"
 
 
-def test_what_is_not_compiled_is_compiled_meanwhile(impatient: None, missing: None) -> None:
+def test_missing_kernels_are_compiled_meanwhile(impatient: None, missing: None) -> None:
     """It is told while the reference engine goes on, and what it took is a figure of its own."""
     seen = list[Statistics]()
     engine = AutoEngine()
@@ -186,7 +186,7 @@ def test_interrupted_before_the_local_engine_has_begun(impatient: None, monkeypa
     assert (found.verdict, found.engine, found.depth > 0) == ("interrupted", "reference", True)
 
 
-def test_interrupted_after_that(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_during_the_local_engine_is_handled(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The local engine's last whole level is told, and the seconds of both."""
     monkeypatch.setattr("spec.checking.first_tier.ALONE", patience := 0.02)
     seconds = list[float]()

@@ -49,7 +49,7 @@ def shown(result: Result) -> dict[str, Any]:
 
 @pytest.mark.parametrize("written", GOALS)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_the_shortest_way_is_shown(engine: str, written: str) -> None:
+def test_the_shortest_trace_is_shown(engine: str, written: str) -> None:
     """The same on every engine, step for step, with figures of the levels up to there."""
     toy = Walkers()
     found = check(toy, engine=ENGINES[engine](), show=written)
@@ -62,7 +62,7 @@ def test_the_shortest_way_is_shown(engine: str, written: str) -> None:
 
 @pytest.mark.parametrize("written", ["two_had_it", "back", "hand_over", "len(s.held) == 2", "2 in s.state.values()"])
 @pytest.mark.parametrize("engine", ENGINES)
-def test_the_shortest_way_is_shown_among_orbits(engine: str, written: str) -> None:
+def test_the_shortest_trace_is_shown_under_symmetry(engine: str, written: str) -> None:
     """A way that the system has, as long as without symmetry, and the same on every engine."""
     found = check(SOCIETY, engine=ENGINES[engine](), show=written, symmetry=True)
     assert shown(found) == shown(check(SOCIETY, engine="reference", show=written, symmetry=True))
@@ -70,7 +70,7 @@ def test_the_shortest_way_is_shown_among_orbits(engine: str, written: str) -> No
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_predicate_that_tells_brokers_apart_is_refused_under_symmetry(engine: str) -> None:
+def test_a_predicate_that_distinguishes_brokers_is_refused_under_symmetry(engine: str) -> None:
     """By what it is called."""
     with pytest.raises(UsageError) as refused:
         check(SOCIETY, engine=ENGINES[engine](), show="s.state[0] == 2", symmetry=True)
@@ -86,7 +86,7 @@ def test_a_step_of_one_broker_is_refused_under_symmetry() -> None:
 
 @pytest.mark.parametrize("engine", [LocalEngine, SparkEngine])
 @pytest.mark.parametrize("written", ["all_at_the_end", "sum(s.at.values()) == 9"])
-def test_a_run_that_is_resumed_shows_it_too(
+def test_a_resumed_run_shows_the_trace(
     written: str, engine: type[LocalEngine] | type[SparkEngine], tmp_path: Path
 ) -> None:
     """And it shows nothing else than what it was begun for."""
@@ -100,7 +100,7 @@ def test_a_run_that_is_resumed_shows_it_too(
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("written", ["s.at[0] == s.at[1] == 99", "to_be_seen", "b"])
-def test_what_is_never_reached_is_vacuous(written: str, engine: str) -> None:
+def test_an_unreachable_goal_is_vacuous(written: str, engine: str) -> None:
     """When all was explored; before that nothing is known. What else is never taken is not asked."""
     toy: Specification = Walkers() if "at" in written else Table(size=2, rows=(Row(0, "a", 0, 1),))
     found = check(toy, engine=ENGINES[engine](), show=written)
@@ -119,7 +119,7 @@ def test_a_domain_that_is_left_before_is_a_violation(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_predicate_that_raises_on_the_way_is_told_with_the_way(engine: str) -> None:
+def test_a_predicate_that_raises_is_reported_with_its_trace(engine: str) -> None:
     """As a property is."""
     with pytest.raises(EvaluationFailed) as failed:
         check(Walkers(), engine=ENGINES[engine](), show="1 // (2 - s.at[0]) > 9")
@@ -128,7 +128,7 @@ def test_a_predicate_that_raises_on_the_way_is_told_with_the_way(engine: str) ->
     assert failed.value.trace.length == 3
 
 
-def test_a_predicate_says_what_a_witness_says() -> None:
+def test_a_predicate_equals_a_witness() -> None:
     """In every state that there is."""
     toy = Walkers()
     model = Model(toy, Goal.of(toy, "all(place == self.length - 1 for place in s.at.values())"))
@@ -184,7 +184,7 @@ WRONG = {
     "s.at[0]": "it answers 0, not True or False",
     "None": "it answers None, not True or False",
     "s.far > 1": "there is no variable far; there are at",
-    "s.at[7] == 1": "Misplaced: at: 7 is not a key of it",
+    "s.at[7] == 1": "OutOfCell: at: 7 is not a key of it",
     "s.at.update({0: 1})": "",
     "exit()": "it calls sys.exit()",
     "(" * 300 + "1" + ")" * 300: "it is no expression of Python: ",
@@ -196,7 +196,7 @@ WRONG = {
 
 
 @rows("written", [*WRONG])
-def test_what_cannot_be_shown_is_refused_in_a_line(written: str) -> None:
+def test_an_invalid_goal_is_a_one_line_error(written: str) -> None:
     """Before anything is explored, with the reason."""
     with pytest.raises(UsageError) as refused:
         check(Walkers(), show=written)
@@ -205,7 +205,7 @@ def test_what_cannot_be_shown_is_refused_in_a_line(written: str) -> None:
 
 
 @pytest.mark.parametrize("also", [{"properties": ["not_too_far"]}, {"keep_going": True}, {"deadlock": True}], ids=str)
-def test_nothing_else_is_looked_for(also: dict[str, Any]) -> None:
+def test_only_the_goal_is_checked(also: dict[str, Any]) -> None:
     """It would say nothing of what holds."""
     with pytest.raises(UsageError, match="nothing else is looked for"):
         check(Walkers(), show="change", **also)

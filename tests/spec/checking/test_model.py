@@ -237,7 +237,7 @@ class LateWhim(Specification[LateWhimState]):
         s.x = (s.x + 1 + (calls % 2 if calls > 20 else 0)) % 200
 
 
-def test_an_action_is_tried_again_now_and_then() -> None:
+def test_actions_are_sometimes_repeated_to_detect_nondeterminism() -> None:
     """What becomes a matter of chance only later is found as well, if it happens often."""
     message, _ = failed(LateWhim())
     assert message.startswith("up(): it is not deterministic: done twice in one state, x became")
@@ -283,7 +283,7 @@ BEGINNINGS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("begin", "cause"), [row[1:] for row in BEGINNINGS], ids=[row[0] for row in BEGINNINGS])
-def test_a_mistake_in_the_initial_state_is_told(begin: Any, cause: str) -> None:
+def test_an_exception_in_the_initial_state_is_reported(begin: Any, cause: str) -> None:
     """It happened before the first state."""
     message, state = failed(type("Mistaken", (Shop,), {"begin": begin})())
     assert message.startswith(cause)
@@ -362,7 +362,7 @@ def test_a_mistake_in_a_property_of_steps_names_the_step_too(judge: Any, cause: 
 
 
 @pytest.mark.parametrize("over", ["state", "before", "after"])
-def test_a_mistake_in_a_witness_is_told_alike(over: str) -> None:
+def test_an_exception_in_a_witness_is_reported_alike(over: str) -> None:
     """Of states or of steps."""
     message, _ = failed(watching(sometimes, lambda s: None if s.day == 2 else False, over)())
     assert message.startswith("odd")

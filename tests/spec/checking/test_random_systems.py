@@ -73,13 +73,13 @@ def parts(systems: int, each: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("numbers", parts(60, 15))
-def test_everybody_says_the_same(numbers: range, tmp_path: Path) -> None:
+def test_all_engines_agree_on_random_systems(numbers: range, tmp_path: Path) -> None:
     """The reference engine, the local one with one worker and with two, simulations, machines, and files."""
     go_through(numbers, tmp_path)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("numbers", parts(20_000, 200))
-def test_everybody_says_the_same_of_many(numbers: range, tmp_path: Path) -> None:
+def test_all_engines_agree_on_many_random_systems(numbers: range, tmp_path: Path) -> None:
     """As above."""
     go_through(numbers, tmp_path)

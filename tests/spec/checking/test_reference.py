@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spec.checking import Model, Statistics, check
 from spec.checking.check import silent
-from spec.checking.exploration import Discovery, Exploration, OnProgress, Options, is_violation, split
+from spec.checking.exploration import Discovery, Exploration, OnProgress, Options, is_violation, split_properties
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
     Specification,
@@ -296,7 +296,7 @@ def test_an_interrupted_run_has_whole_levels(level: int) -> None:
     assert found.coverage == bounded.coverage
 
 
-def test_whoever_watches_is_told_of_each_level() -> None:
+def test_progress_reports_each_level() -> None:
     """Depth and distinct states never go back, and each level is told when it is whole."""
     told: list[Statistics] = []
     explore(Counters(), on_progress=told.append)
@@ -418,7 +418,7 @@ class Unstartable(Starts):
         require(place > 9)
 
 
-def test_without_an_initial_state_there_is_nothing_to_say() -> None:
+def test_without_an_initial_state_the_check_is_refused() -> None:
     """A specification that cannot begin would hold of everything, and is refused."""
     for properties in ((), ("not_one",)):
         with pytest.raises(SpecificationError, match=r"^unstartable: it has no initial state$"):
@@ -432,7 +432,7 @@ class WrongStart(Starts):
         s.at = 10
 
 
-def test_an_initial_state_outside_its_domain_is_told() -> None:
+def test_an_initial_state_outside_its_domain_is_reported() -> None:
     """With the cell, the value and what is allowed."""
     with pytest.raises(SpecificationError) as refused:
         check(WrongStart())
@@ -464,7 +464,7 @@ class Still(Specification[StillState]):
         return bool(before.x == after.x)
 
 
-def test_steps_that_change_nothing_are_looked_at() -> None:
+def test_stuttering_steps_are_checked() -> None:
     """A transition invariant is asked about them, and a witness may be one of them."""
     result = check(Still())
     assert [(each.name, each.verdict, each.length) for each in result.properties] == [
@@ -475,7 +475,7 @@ def test_steps_that_change_nothing_are_looked_at() -> None:
     assert (result.depth, result.distinct_states, result.generated_states) == (1, 1, 2)
 
 
-def test_properties_are_looked_at_in_every_level() -> None:
+def test_properties_are_checked_in_every_level() -> None:
     """What is broken only in the last of many levels, by a state and by the step to it, is found there."""
     last = Counters(counters=2, top=4, at_most=7)
     result = check(last)
@@ -487,7 +487,7 @@ def test_splitting_leaves_out_what_is_not_looked_at_in_states() -> None:
     """Domains and deadlock are judged where a state is expanded; the others in states or in steps."""
     model = Model(Table())
     names = [each.name for each in model.properties]
-    in_states, in_steps = split(model, range(len(names)))
+    in_states, in_steps = split_properties(model, range(len(names)))
     assert [[names[n] for n in numbers] for numbers in (in_states, in_steps)] == [
         ["good", "not_worse", "to_be_seen"],
         ["good_step"],
@@ -541,9 +541,7 @@ DEADLOCKS: list[tuple[Specification, dict[str, Any], str]] = [
 
 
 @rows("specification, asked, verdict", DEADLOCKS)
-def test_a_deadlock_is_looked_for_where_it_is_asked_for(
-    specification: Specification, asked: dict[str, Any], verdict: str
-) -> None:
+def test_deadlocks_are_checked_on_request(specification: Specification, asked: dict[str, Any], verdict: str) -> None:
     """On request, by name or because the specification asks; a state that a bound closes is none."""
     result = check(specification, **asked)
     assert result.verdict == verdict
@@ -591,7 +589,7 @@ class RunningOut:
 
 
 @pytest.mark.parametrize(("looks", "last"), [(0, 1), (30, 4), (150, 8)])
-def test_where_memory_ends_it_tells_of_the_last_level_that_is_whole(
+def test_out_of_memory_reports_the_last_complete_level(
     looks: int, last: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a bound on that depth would have."""

@@ -52,7 +52,7 @@ KINDS: dict[str, Any] = {
     "counterexample": (dict, type(None)),
     "counterexamples": list,
     "shown": (dict, type(None)),
-    "seen_through": list,
+    "opaque_rules": list,
     "known": list,
     "without_effect": list,
 }
@@ -123,7 +123,7 @@ def test_a_result_by_hand() -> None:
         "symmetry": False,
         "compared": None,
         "accept_vacuous": [],
-        "seen_through": [],
+        "opaque_rules": [],
         "known": [],
         "without_effect": [],
         "engine": "reference",

@@ -50,7 +50,7 @@ def verdict_of(found: Simulation, name: str) -> tuple[str, int | None]:
     [Jugs(), Counters(), Philosophers(), Bank(), ControllerElection(brokers=2, fence_zk=False)],
     ids=lambda specification: specification.name,
 )
-def test_the_same_seed_gives_the_same(specification: Specification) -> None:
+def test_equal_seeds_give_equal_results(specification: Specification) -> None:
     """All statistics and the counterexample, with any number of workers and with none of the tables."""
     first = told(simulate(specification, runs=60, steps=30, seed=11, deadlock=True))
     others: list[dict[str, Any]] = [{}, {"workers": 3}, {"plain": True}]
@@ -69,13 +69,13 @@ def test_batches_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first["verdict"] == "violated"
 
 
-def test_another_seed_gives_something_else() -> None:
+def test_seeds_give_different_results() -> None:
     """And without one, one is chosen."""
     assert told(simulate(Bank(), runs=50, seed=1)) != told(simulate(Bank(), runs=50, seed=2))
     assert simulate(Clock(), runs=1, steps=1).seed != simulate(Clock(), runs=1, steps=1).seed
 
 
-def test_the_run_that_failed_can_be_had_alone() -> None:
+def test_the_failing_run_can_be_repeated_alone() -> None:
     """It breaks the same again, and shrinks to the same trace."""
     system = ControllerElection(brokers=2, fence_zk=False)
     found = simulate(system, runs=10_000, steps=60, seed=1)
@@ -123,7 +123,7 @@ PLANTED: dict[str, tuple[Specification, str, int, int]] = {
 
 @pytest.mark.parametrize("planted", PLANTED)
 @pytest.mark.parametrize("plain", [False, True])
-def test_what_is_planted_is_found(planted: str, plain: bool) -> None:
+def test_a_planted_fault_is_found(planted: str, plain: bool) -> None:
     """What breaks ... has the verdict that it has for `check`, and its shortest trace."""
     specification, name, length, code = PLANTED[planted]
     found = simulate(specification, runs=5_000, seed=1, deadlock=name == "deadlock", plain=plain)
@@ -144,7 +144,7 @@ def test_what_is_declared_first_comes_first() -> None:
     assert found.counterexample.broken == "good_step"
 
 
-def test_nothing_found_is_no_proof() -> None:
+def test_a_run_without_violation_is_no_proof() -> None:
     """It is a bound that was reached, and says so; what was not broken is undecided."""
     found = simulate(Clock(), runs=4, steps=7, seed=1)
     assert (found.verdict, found.exit_code) == ("bounded", 20)
@@ -154,7 +154,7 @@ def test_nothing_found_is_no_proof() -> None:
     assert found.tally.sketch.estimate == 8
 
 
-def test_only_what_is_named_is_looked_at() -> None:
+def test_only_named_properties_are_checked() -> None:
     """As in `check`; a deadlock is none unless it is asked for."""
     assert simulate(Bank(), runs=50, seed=1, properties=["not_rich"]).verdict == "bounded"
     assert [each.name for each in simulate(Bank(), runs=1, seed=1, properties=["not_rich"]).properties] == [
@@ -165,7 +165,7 @@ def test_only_what_is_named_is_looked_at() -> None:
     assert (stuck.verdict, stuck.tally.early) == ("bounded", 5)
 
 
-def test_what_a_bound_closes_is_no_deadlock() -> None:
+def test_a_bounded_state_is_no_deadlock() -> None:
     """The run ends there, and that is all."""
     found = simulate(Counters(closed_at=2), runs=10, seed=1, deadlock=True)
     assert (found.verdict, found.tally.early, found.tally.longest) == ("bounded", 10, 3)
@@ -231,7 +231,7 @@ def test_witnesses_are_counted() -> None:
     assert verdict_of(found, "never") == ("undecided", None)
 
 
-def test_what_happens_in_one_run_can_be_seen() -> None:
+def test_one_run_can_be_shown() -> None:
     """If nothing breaks in it; its steps are those of the run."""
     found = simulate(Clock(hours=3), steps=4, seed=1, run=2)
     assert found.example is not None
@@ -274,7 +274,7 @@ class Raising(Specification[RaisingState]):
 
 @pytest.mark.parametrize("who", ["action", "invariant", "step"])
 @pytest.mark.parametrize("plain", [False, True])
-def test_what_raises_is_told(who: str, plain: bool) -> None:
+def test_an_exception_is_reported(who: str, plain: bool) -> None:
     """As `check` tells it, and in which run it was."""
     cls: Any = type("Raising", (Raising,), {"who": who})
     with pytest.raises(EvaluationFailed, match="ZeroDivisionError") as failed:
@@ -319,7 +319,7 @@ def test_ctrl_c_ends_with_what_was_found_so_far() -> None:
     assert found.why.endswith(" runs of up to 10 steps, of 1,000,000,000")
 
 
-def test_who_watches_sees_it_grow() -> None:
+def test_progress_increases() -> None:
     """Runs and steps only ever become more, up to all of them."""
     seen: list[SimulationStatistics] = []
     simulate(Clock(), runs=5_000, steps=10, seed=1, on_progress=seen.append)
@@ -339,13 +339,13 @@ def test_who_watches_sees_it_grow() -> None:
         ({"properties": ["none"]}, "clock has no property none"),
     ],
 )
-def test_what_is_asked_wrongly_is_refused(asked: dict[str, Any], wrong: str) -> None:
+def test_invalid_options_are_refused(asked: dict[str, Any], wrong: str) -> None:
     """In one line, with what is allowed."""
     with pytest.raises(UsageError, match=wrong):
         simulate(Clock(), **asked)
 
 
-def test_it_begins_in_a_domain() -> None:
+def test_an_initial_state_outside_its_domain_is_a_violation() -> None:
     """Or not at all."""
     with pytest.raises(SpecificationError, match="the initial state is outside its domain"):
         simulate(Table(size=1, starts=(0, 3)), runs=1)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from spec.cli.dropped_interrupts import coming_again
+from spec.cli.dropped_interrupts import reraising_dropped_interrupts
 
 ENOUGH = 30
 """Seconds in which an interrupt has come."""
@@ -58,15 +58,15 @@ def in_a_callback_of_the_garbage_collector() -> None:
 @pytest.mark.parametrize(
     "dropped", [in_a_finalizer, in_the_callback_of_a_weak_reference, in_a_callback_of_the_garbage_collector]
 )
-def test_an_interrupt_that_python_drops_comes_again(dropped: Callable[[], None]) -> None:
+def test_an_interrupt_dropped_by_python_is_raised_again(dropped: Callable[[], None]) -> None:
     """At first nothing is raised; then it is, in whatever comes next."""
-    with coming_again(signal.SIGUSR1):
+    with reraising_dropped_interrupts(signal.SIGUSR1):
         dropped()
         with pytest.raises(KeyboardInterrupt):
             Event().wait(ENOUGH)
 
 
-def test_what_else_python_drops_is_told_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_unraisable_exceptions_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     """To the hook that was there, which is there again afterwards."""
 
     class Failing:
@@ -79,7 +79,7 @@ def test_what_else_python_drops_is_told_as_ever(monkeypatch: pytest.MonkeyPatch)
         told.append(dropped.exc_type)
 
     monkeypatch.setattr(sys, "unraisablehook", hook)
-    with coming_again(signal.SIGUSR1):
+    with reraising_dropped_interrupts(signal.SIGUSR1):
         Failing()
     assert told == [LookupError]
     assert sys.unraisablehook is hook

@@ -36,7 +36,7 @@ spec.cli.main.main()
         ("raise ValueError", 1, "freed\n"),
     ],
 )
-def test_a_process_that_has_answered_frees_nothing_one_by_one(ends: str, code: int, freed: str) -> None:
+def test_the_process_exits_without_freeing_objects(ends: str, code: int, freed: str) -> None:
     """What it printed is there, what was registered is called, and the exit code is that of the answer."""
     done = subprocess.run([sys.executable, "-c", KEPT.format(ends=ends)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (code, f"answered\nregistered\n{freed}"), done.stderr

@@ -39,7 +39,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_first_of_a_set_is_the_same_in_every_process(place: Path) -> None:
+def test_set_order_is_equal_in_every_process(place: Path) -> None:
     """A trace that one writes is followed by another, and neither looks at what the environment says."""
     show = [PROGRAM, "check", "first.py", "--show", "take", "--trace", "first.itf.json"]
     assert run(*show, seed=SEEDS[0], place=place).returncode == 0
@@ -68,7 +68,7 @@ def test_a_program_from_stdin_is_read_once(place: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_python_that_looks_at_no_environment_goes_on_as_it_began(place: Path) -> None:
+def test_isolated_python_is_not_restarted(place: Path) -> None:
     """It would start once more for ever."""
     done = run(sys.executable, "-E", PROGRAM, "list", seed="1", place=place)
     assert done.returncode == 0

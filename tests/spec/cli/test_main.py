@@ -44,7 +44,7 @@ def test_an_interrupt_while_the_command_is_loaded_is_one_line(number: str) -> No
     assert done.stdout == command.OBJECT
 
 
-def test_it_says_what_the_command_says_later() -> None:
+def test_early_and_late_interrupts_print_the_same() -> None:
     """Word for word."""
     failure = failure_of(KeyboardInterrupt())
     assert failure is not None

@@ -60,7 +60,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return wait
 
 
-def test_a_line_has_all_figures() -> None:
+def test_a_progress_line_has_all_figures() -> None:
     """Depth, generated, distinct, queue, rate, memory and time, in numbers that can be read."""
     said = told(STATISTICS)
     assert said.startswith("depth 12, 3.5 M generated, 1.0 M distinct, 2,345 queued, 250 k/s, ")
@@ -77,7 +77,7 @@ def test_a_line_has_all_figures() -> None:
     ],
     ids=["states", "runs", "an evaluation"],
 )
-def test_a_line_has_room(statistics: Statistics | SimulationStatistics, width: int) -> None:
+def test_a_progress_line_is_cut_to_the_width(statistics: Statistics | SimulationStatistics, width: int) -> None:
     """However large the statistics are; speed, memory and time are among the last that are left out."""
     said = told(statistics, width=width)
     assert len(said) <= width
@@ -85,7 +85,7 @@ def test_a_line_has_room(statistics: Statistics | SimulationStatistics, width: i
         assert re.search(r" [\d.]+ [kM](?:/s| steps/s), .*[MG]B, 27:26:05$", said)
 
 
-def test_what_an_engine_knows_beside_them() -> None:
+def test_an_engine_adds_its_own_figures() -> None:
     """Bytes for each state, and the share of the time in which the specification itself ran."""
     said = told(STATISTICS._replace(bytes_per_state=22.84, in_python=0.126), width=120)
     assert ", 250 k/s, 23 bytes/state, 13% in Python, " in said
@@ -94,7 +94,7 @@ def test_what_an_engine_knows_beside_them() -> None:
 
 
 @pytest.mark.parametrize(("queue", "full"), [(1000000, 0), (500000, BAR // 2), (1, BAR - 1), (0, BAR)])
-def test_a_bar_fills_as_less_is_left_to_do(queue: int, full: int) -> None:
+def test_a_bar_fills_as_the_queue_empties(queue: int, full: int) -> None:
     """It shows which share of the states found so far is expanded, and is full only if all are."""
     assert bar(STATISTICS._replace(queue=queue)) == "#" * full + "-" * (BAR - full)
 
@@ -108,12 +108,12 @@ def test_a_line_of_a_simulation() -> None:
     assert "0 steps/s" in told(walked._replace(seconds=0.0))
 
 
-def test_a_bar_of_nothing() -> None:
+def test_an_empty_bar_is_drawn() -> None:
     """Before the first state there is no share."""
     assert bar(STATISTICS._replace(distinct=0, queue=0)) == "-" * BAR
 
 
-def test_no_time_has_passed() -> None:
+def test_zero_seconds_give_no_rate() -> None:
     """At the very beginning there is no rate yet."""
     assert " 0/s" in told(STATISTICS._replace(seconds=0.0))
 
@@ -131,7 +131,7 @@ def test_a_plain_line_every_few_seconds(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["a terminal", "a file"])
-def test_who_is_quick_sees_nothing(clock: Clock, stream: io.StringIO) -> None:
+def test_a_quick_run_prints_no_progress(clock: Clock, stream: io.StringIO) -> None:
     """It stays as it is when the exploration was over before anybody could ask."""
     with Progress(stream) as progress:
         progress(STATISTICS)
@@ -139,7 +139,7 @@ def test_who_is_quick_sees_nothing(clock: Clock, stream: io.StringIO) -> None:
     assert stream.getvalue() == ""
 
 
-def test_who_had_to_wait_sees_what_it_came_to(clock: Clock) -> None:
+def test_a_slow_run_prints_its_final_figures(clock: Clock) -> None:
     """A line at the end, whether or not one had been due before."""
     stream = io.StringIO()
     with Progress(stream, every=3.0) as progress:
@@ -148,7 +148,7 @@ def test_who_had_to_wait_sees_what_it_came_to(clock: Clock) -> None:
     assert stream.getvalue() == f"{told(STATISTICS)}\n"
 
 
-def test_who_was_never_told_says_nothing(clock: Clock) -> None:
+def test_without_statistics_nothing_is_printed(clock: Clock) -> None:
     """Nor does one whose exploration came to no end: what went wrong stands there alone."""
     stream = io.StringIO()
     with Progress(stream):
@@ -175,7 +175,7 @@ def test_a_terminal_is_written_on_in_place(clock: Clock, monkeypatch: pytest.Mon
     assert stream.getvalue().endswith(f"\x1b[2K{told(STATISTICS)}\n")
 
 
-def test_what_is_done_beside_exploring_is_told_at_once(clock: Clock) -> None:
+def test_other_activities_are_printed_at_once(clock: Clock) -> None:
     """And once, however quick it is; the lines with statistics come as they always do."""
     stream, doing = io.StringIO(), "compiling for states of 2 words"
     with Progress(stream, every=3.0) as progress:
@@ -190,7 +190,7 @@ def test_what_is_done_beside_exploring_is_told_at_once(clock: Clock) -> None:
     assert lines[1:] == [told(STATISTICS)] * 2
 
 
-def test_before_the_first_state_there_are_no_figures_to_tell(clock: Clock) -> None:
+def test_before_the_first_state_no_figures_are_printed(clock: Clock) -> None:
     """A line says what is done instead."""
     stream, nothing = io.StringIO(), Statistics(0, 0, 0, 0, 0.0, doing="compiling")
     with Progress(stream, every=3.0) as progress:
@@ -215,7 +215,7 @@ def test_a_dumb_terminal_gets_plain_lines(clock: Clock, monkeypatch: pytest.Monk
     assert stream.getvalue() == 2 * f"{told(STATISTICS)}\n"
 
 
-def test_an_evaluation_that_takes_long_is_not_what_it_came_to(clock: Clock) -> None:
+def test_a_long_evaluation_is_not_part_of_the_final_line(clock: Clock) -> None:
     """It has a line of its own, and the last one has the statistics."""
     stream = io.StringIO()
     with Progress(stream, every=3.0) as progress:
@@ -227,7 +227,7 @@ def test_an_evaluation_that_takes_long_is_not_what_it_came_to(clock: Clock) -> N
     assert last == told(STATISTICS)
 
 
-def test_stderr_is_where_it_goes(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_goes_to_stderr(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """Unless another stream is given."""
     with Progress() as progress:
         clock(4.0)

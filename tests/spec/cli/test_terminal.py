@@ -44,7 +44,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
 
 
-def test_elsewhere_it_is_as_it_is() -> None:
+def test_off_a_terminal_text_is_unchanged() -> None:
     """In a file or a pipe, whatever the width of the terminal that it was begun from."""
     assert for_stream(REPORT, io.StringIO()) == PLAIN
 
@@ -78,19 +78,19 @@ def test_wrapping_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert for_stream(report, Terminal(), "never") == text
 
 
-def test_letters_are_as_wide_as_they_are_shown() -> None:
+def test_wide_characters_count_double() -> None:
     """Some take two columns."""
     shown = for_stream([Line("  ", "\N{CAT}" * 15 + " " + "\N{CAT}" * 15)], Terminal())
     assert shown.splitlines() == ["  " + "\N{CAT}" * 15] * 2
 
 
-def test_a_terminal_that_is_too_narrow_is_not_wrapped_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_too_narrow_terminal_is_not_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has its own way to break lines."""
     monkeypatch.setenv("COLUMNS", "20")
     assert for_stream(REPORT, Terminal(), "never") == PLAIN
 
 
-def test_a_line_looks_as_what_it_is() -> None:
+def test_styles_follow_the_kind_of_line() -> None:
     """Not as what its words happen to be like."""
     words = "12  never_two does not hold"
     (plain, shown) = (for_stream([Line("  ", words, kind)], Terminal()) for kind in ("plain", "step"))
@@ -133,7 +133,7 @@ def test_colours_change_no_text() -> None:
         (io.StringIO(), "always", {}, True),
     ],
 )
-def test_where_there_are_colours(
+def test_colours_need_a_capable_terminal(
     stream: io.StringIO, colours: str, environment: dict[str, str], coloured: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a terminal, if nobody has said otherwise."""

@@ -25,7 +25,7 @@ from spec.language import (
     SpecificationError,
     booleans,
     either,
-    every,
+    every_combination,
     integers,
     interchangeable,
     left_out,
@@ -75,7 +75,7 @@ def with_cells() -> st.SearchStrategy[Tree]:
 
 
 @given(with_cells(), with_cells())
-def test_what_it_includes_it_holds(one: Tree, other: Tree) -> None:
+def test_included_values_are_members(one: Tree, other: Tree) -> None:
     """Value by value; and itself in any case."""
     assert not one.domain.includes(other.domain) or all(value in one.domain for value in other.domain)
     assert one.domain.includes(one.domain)
@@ -113,7 +113,7 @@ def test_a_narrower_domain_is_included(narrower: Domain[Any], wider: Domain[Any]
     ],
     ids=str,
 )
-def test_what_is_of_another_kind_is_not_included(one: Domain[Any], other: Domain[Any]) -> None:
+def test_other_kinds_are_not_included(one: Domain[Any], other: Domain[Any]) -> None:
     """However alike it looks."""
     assert not one.includes(other)
     assert not other.includes(one)
@@ -140,7 +140,7 @@ def test_a_value_comes_back_from_its_flattened_form(tree: Tree) -> None:
 
 
 @given(with_cells(), st.data())
-def test_a_stranger_is_refused_flattened_as_it_is_by_number(tree: Tree, data: st.DataObject) -> None:
+def test_foreign_values_are_refused_by_slots_and_by_number(tree: Tree, data: st.DataObject) -> None:
     """In the same words."""
 
     def refusal(ask: Callable[[Any], object], value: Any) -> str | None:
@@ -285,7 +285,7 @@ def test_the_slots_of_each_kind(domain: Domain[Any], slots: list[tuple[str, int]
     assert list(domain.slots) == slots
 
 
-def test_what_is_not_used_is_flattened_to_zero() -> None:
+def test_unused_slots_are_zero() -> None:
     """The parts of None, of what is absent and of elements beyond the length, so that equal values look alike."""
     pairs = tuple_of(integers(4, 6), booleans())
     assert PossiblyDomain(optional(pairs)).codes(ABSENT) == (0, 0, 0, 0)
@@ -359,7 +359,7 @@ REFUSALS: list[tuple[str, Domain[Any], Any, str]] = [
 
 
 @rows("domain, value, message", {name: row for name, *row in REFUSALS})
-def test_a_stranger_is_refused_by_name(domain: Domain[Any], value: Any, message: str) -> None:
+def test_foreign_values_are_refused_by_name(domain: Domain[Any], value: Any, message: str) -> None:
     """The refusal says which value, and what is allowed."""
     for ask in (domain.rank, domain.codes):
         with pytest.raises(OutOfDomain) as refused:
@@ -428,7 +428,11 @@ BADLY_BUILT: list[tuple[str, Callable[[], Any], str]] = [
     ("a sequence of very many", lambda: sequence_of(integers(0, 2**40), 10**4), "410,000 bits"),
     ("many parts of many", lambda: tuple_of(*[sequence_of(range(2), 60_000)] * 2).slots, "more than 100,000 parts"),
     ("interchangeable values without end", lambda: interchangeable("x", range(10**12)), "1,000,000,000,000 values"),
-    ("each of very many", lambda: every(Pair, left=range(10**4), right=range(10**4)), "100,000,000 choices"),
+    (
+        "each of very many",
+        lambda: every_combination(Pair, left=range(10**4), right=range(10**4)),
+        "100,000,000 choices",
+    ),
     ("either of very many", lambda: either(range(10**12), ("a",)), "1,000,000,000,000 values"),
 ]
 
@@ -451,7 +455,7 @@ def test_an_iterator_that_ends_is_listed() -> None:
     assert list(map(exact, integers(*np.array([1, 2])))) == list(map(exact, [1, 2]))
 
 
-def test_what_is_not_listed_may_be_large() -> None:
+def test_unlisted_domains_may_be_large() -> None:
     """Numbers, sets and sequences are counted and flattened without going through their values."""
     assert integers(0, 10**12).size == 10**12 + 1
     assert len(subset_of(range(1000)).slots) == 1000
@@ -526,13 +530,13 @@ def test_a_canonical_set_is_the_set(elements: frozenset[str]) -> None:
     )
 
 
-def test_strangers_come_after_the_domains_own_by_their_names() -> None:
+def test_foreign_values_sort_after_members() -> None:
     """A set with elements that the domain does not have is still walked in one order, whatever their hashes."""
     mixed = canonical(frozenset({"kiwi", "pear"})) | {"zucchini", "banana", "melon"}
     assert list(mixed) == ["pear", "kiwi", "banana", "melon", "zucchini"]
 
 
-def test_what_is_no_set_is_not_combined_with_one() -> None:
+def test_sets_combine_only_with_sets() -> None:
     """A list is refused as Python refuses it for a frozenset."""
     for combine in OPERATORS:
         with pytest.raises(TypeError, match="unsupported operand"):
@@ -585,7 +589,7 @@ ABSORBED: list[Any] = [3, "text", (1,), frozenset({1}), canonical(frozenset({"fi
 
 
 @pytest.mark.parametrize("other", ABSORBED, ids=map(repr, ABSORBED))
-def test_what_is_left_out_absorbs(other: Any) -> None:
+def test_left_out_values_absorb_operations(other: Any) -> None:
     """Adding to it, taking from it and joining it with anything gives it back, on either side."""
     for combine in (operator.add, operator.sub, operator.or_, operator.and_):
         assert combine(LEFT_OUT, other) is LEFT_OUT
@@ -615,13 +619,13 @@ LOOKS: list[tuple[str, Callable[[Any], Any]]] = [
 
 
 @rows("look", dict(LOOKS))
-def test_what_is_left_out_refuses_to_be_looked_at(look: Callable[[Any], Any]) -> None:
+def test_left_out_values_cannot_be_read(look: Callable[[Any], Any]) -> None:
     """Code that compares, measures or formats it is told that it is left out."""
     with pytest.raises(SpecificationError, match=r"^a value that the specification leaves out was read$"):
         look(LEFT_OUT)
 
 
-def test_what_is_left_out_forgets_what_is_written() -> None:
+def test_left_out_values_discard_writes() -> None:
     """Its domain takes any value, and holds only the one that tells nothing."""
     domain = left_out()
     assert [domain.rank(value) for value in (0, "x", None, [1], LEFT_OUT)] == [0] * 5

@@ -64,7 +64,7 @@ def test_a_rule_may_be_several_actions() -> None:
     assert [one.name for one in Dials(ways=1).actions] == ["up"]
 
 
-def test_they_are_taken_one_by_one() -> None:
+def test_each_action_is_taken_by_itself() -> None:
     """Each step names its own."""
     result = check(Dials(), engine="reference", keep_going=True)
     assert {one.name: one.taken for one in result.actions} == {"up": 5, "down": 5}
@@ -81,6 +81,6 @@ def test_two_actions_of_one_name_are_refused() -> None:
         check(Twice())
 
 
-def test_only_actions_are_made_so() -> None:
+def test_only_actions_can_be_made_with_each() -> None:
     with pytest.raises(SpecificationError, match=r"@invariant: turn=each\(...\) makes several actions of a rule"):
         invariant(turn=each(lambda self: [], like=lambda turn: up))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spec.checking.values.text import show
-from spec.language.errors import represented, shown, told
+from spec.language.errors import error_text, represented, safe_repr
 from spec.language.escapes import escaped, escaped_lines
 
 ALL = st.text(st.characters(exclude_categories=()))
@@ -25,7 +25,7 @@ class Named:
 
 
 @pytest.mark.parametrize("code", [0x00, 0x0A, 0x0D, 0x1B, 0x7F, 0x9B, 0x061C, 0x200E, 0x2028, 0x202E, 0x2069, 0xD800])
-def test_what_nobody_sees_is_written_as_python_writes_it(code: int) -> None:
+def test_invisible_characters_are_escaped(code: int) -> None:
     assert escaped(f"a{chr(code)}b") == f"a{chr(code)!r}b".replace("'", "")
 
 
@@ -33,12 +33,12 @@ def test_what_nobody_sees_is_written_as_python_writes_it(code: int) -> None:
 def test_lines_are_printable_and_a_line_stays_one(text: str) -> None:
     assert escaped(text).isprintable()
     assert list(map(escaped, text.split("\n"))) == escaped_lines(text).split("\n")
-    assert shown(text).isprintable()
-    assert told(ValueError(text)).isprintable()
+    assert safe_repr(text).isprintable()
+    assert error_text(ValueError(text)).isprintable()
     assert represented(Named(text)).isprintable()
     assert show(Named(text)).isprintable()
 
 
 @given(ALL.filter(str.isprintable))
-def test_what_is_seen_stays_as_it_is(text: str) -> None:
+def test_visible_characters_are_unchanged(text: str) -> None:
     assert escaped(text) == text

@@ -44,7 +44,7 @@ def test_a_command_that_lacks_a_library_names_its_extra(library: str, words: str
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_program_that_lacks_hypothesis_is_told_so() -> None:
+def test_a_missing_hypothesis_is_reported() -> None:
     program = "import sys; sys.modules['hypothesis'] = None; import spec.testing"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1

@@ -131,7 +131,7 @@ class Judged(Slide):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_property_says_nothing_of_what_it_is_not_about(engine: str) -> None:
+def test_a_property_skips_states_outside_its_condition(engine: str) -> None:
     """An invariant holds there, a witness is not seen there."""
     found = verdicts(Judged, engine)
     assert [name for name, verdict in found.items() if verdict == "violated"] == ["not_there", "by_one_only"]
@@ -139,7 +139,7 @@ def test_a_property_says_nothing_of_what_it_is_not_about(engine: str) -> None:
     assert unseen == ["locked_far_out", "left_to_the_end"]
 
 
-def test_what_none_of_the_actions_takes_is_no_property() -> None:
+def test_a_property_of_impossible_parameters_is_absent() -> None:
     """Without a lock there is no witness of locking; one of several actions is enough."""
     with_a_lock, without = (set(verdicts(Judged, "reference", locks=locks)) for locks in (True, False))
     assert with_a_lock - without == {"is_locked"}
@@ -230,13 +230,13 @@ WRONG: list[tuple[str, Callable[[], Any], str]] = [
 
 
 @rows("write, message", {name: row for name, *row in WRONG})
-def test_what_is_no_condition_is_refused(write: Callable[[], Any], message: str) -> None:
+def test_an_invalid_condition_is_refused(write: Callable[[], Any], message: str) -> None:
     with pytest.raises(SpecificationError) as refused:
         write()
     assert str(refused.value).partition(": ")[2] == message
 
 
-def test_an_action_that_there_never_is_is_refused() -> None:
+def test_an_unknown_action_is_refused() -> None:
     """One that is not there under these constants is not."""
 
     class Misspelt(Slide):
@@ -252,7 +252,7 @@ def test_an_action_that_there_never_is_is_refused() -> None:
     )
 
 
-def test_a_parameter_that_the_step_has_not_is_refused() -> None:
+def test_an_unknown_step_parameter_is_refused() -> None:
     class Asking(Slide):
         @transition_invariant(of=["lock", "left"])
         def it(self, before: Place, after: Place, by: int) -> bool:
@@ -379,7 +379,7 @@ def test_a_trace_names_the_value_of_which_it_is_broken() -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_in_an_action_it_is_told(engine: str) -> None:
+def test_where_in_an_action_is_refused(engine: str) -> None:
     """An action has guards."""
 
     class Guarded(Slide):
@@ -389,6 +389,6 @@ def test_in_an_action_it_is_told(engine: str) -> None:
             where(s.at == 1)
 
     with pytest.raises(
-        EvaluationFailed, match=r"^stay\(\): NothingToSay: `where` belongs into properties and views$"
+        EvaluationFailed, match=r"^stay\(\): NotApplicable: `where` belongs into properties and views$"
     ):
         check(Guarded(), engine=engine)

@@ -133,7 +133,7 @@ class Yards(Specification[Yard]):
         s.poured += 1
 
 
-def test_what_is_of_a_part_has_its_name() -> None:
+def test_members_of_a_part_carry_its_name() -> None:
     """Variables where the class of states names the part, actions and properties behind those of the whole."""
     yards = Yards()
     assert [*yards.variables] == ["left.level", "left.is_open", "poured", "right.level", "right.is_open"]
@@ -143,13 +143,13 @@ def test_what_is_of_a_part_has_its_name() -> None:
     assert [each.name for each in yards.views] == ["left.says", "right.says"]
 
 
-def test_each_has_the_sizes_that_it_was_given() -> None:
+def test_each_part_has_its_own_sizes() -> None:
     """Though they have one class, and name one type."""
     cells = {cell.name: cell.domain.size for cell in Model(Yards()).layout.cells}
     assert (cells["left.level"], cells["right.level"], cells["poured"]) == (3, 4, 4)
 
 
-def test_every_part_begins() -> None:
+def test_every_part_is_initialized() -> None:
     """In each of its ways, and then the whole."""
     ways = Yards().initials
     assert len(ways) == 3 * 4
@@ -159,7 +159,7 @@ def test_every_part_begins() -> None:
 @pytest.mark.parametrize(
     "engine", ["reference", "local", SparkEngine(driver_level=10**6)], ids=["reference", "local", "spark"]
 )
-def test_every_engine_goes_through_it(engine: Any) -> None:
+def test_every_engine_explores_parts(engine: Any) -> None:
     """With one answer: 2, 1 or 0 litres are on the left or, poured, on the right; and each tap is open or not."""
     result = check(Yards(), engine=engine, keep_going=True)
     told = {each.name: each.verdict for each in result.properties}
@@ -185,7 +185,7 @@ class Leaks(Yards):
         s.left.level = 0
 
 
-def test_a_part_is_not_told_who_else_took_a_step() -> None:
+def test_a_part_sees_only_its_own_steps() -> None:
     """What it says of steps is of its own, unless it says otherwise."""
     assert check(Leaks(), properties=["left.only_drops"]).verdict == "holds"
 
@@ -206,13 +206,13 @@ def test_a_trace_names_the_part() -> None:
     assert "2 of 3" in counterexample.steps[-1].views
 
 
-def test_it_is_walked_through() -> None:
+def test_parts_are_simulated() -> None:
     """By the machines that Hypothesis drives; a rule has no dot in its name."""
     machine = as_state_machine(Yards())
     assert {"pour", "left_turn", "right_drip"} <= {each.__name__ for each in machine.actions}
 
 
-def test_it_is_sent_to_others() -> None:
+def test_parts_can_be_pickled() -> None:
     """And made anew there."""
     assert [*pickle.loads(pickle.dumps(Yards(most=1))).variables] == [*Yards().variables]
 
@@ -236,12 +236,12 @@ class Nobody(Specification[Yard]):
         """Nothing."""
 
 
-def test_a_part_that_nothing_makes_is_told() -> None:
+def test_a_part_that_is_never_made_is_refused() -> None:
     with pytest.raises(SpecificationError, match=r"part Yard\.right: nothing makes it, @part def right\(self\) in"):
         Model(Nobody())
 
 
-def test_a_part_that_the_states_do_not_name_is_told() -> None:
+def test_a_part_missing_in_the_states_is_refused() -> None:
     class Third(Yards):
         @part
         def middle(self) -> Tanks:
@@ -253,7 +253,7 @@ def test_a_part_that_the_states_do_not_name_is_told() -> None:
 
 
 @pytest.mark.parametrize("given", [3, Yards()], ids=["a number", "of other states"])
-def test_what_is_no_such_part_is_told(given: Any) -> None:
+def test_a_part_of_the_wrong_class_is_refused(given: Any) -> None:
     class Wrong(Yards):
         @part
         def left(self) -> Any:
@@ -264,7 +264,7 @@ def test_what_is_no_such_part_is_told(given: Any) -> None:
         Model(Wrong())
 
 
-def test_two_parts_of_one_name_are_told() -> None:
+def test_two_parts_of_one_name_are_refused() -> None:
     with pytest.raises(SpecificationError, match=r"part left: a part has that name"):
 
         class Twice(Specification[Yard]):

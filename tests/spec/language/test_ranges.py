@@ -102,7 +102,7 @@ def figures(result: Result) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("engine", ["reference", "local"])
-def test_it_is_taken_for_what_is_there(engine: str) -> None:
+def test_actions_range_over_present_values(engine: str) -> None:
     """As if the guard said so, on every engine."""
     asked: dict[str, Any] = {"engine": engine, "max_depth": 8}
     assert figures(check(ByState(), **asked)) == figures(check(ByDomain(), **asked))
@@ -151,7 +151,7 @@ def test_the_domain_is_that_of_the_set() -> None:
     assert [len(each.instances) for each in Untyped().actions] == [1, 2]
 
 
-def test_properties_and_views_are_about_what_is_there() -> None:
+def test_properties_and_views_range_over_present_values() -> None:
     """Of what is not there an invariant says nothing, a witness is none, and a view is silent."""
 
     class Second(Untyped):
@@ -167,7 +167,7 @@ def test_properties_and_views_are_about_what_is_there() -> None:
     assert {each.name: each.verdict for each in result.properties}["something"] == "witnessed"
 
 
-def test_what_is_made_of_the_state_needs_a_type() -> None:
+def test_a_range_made_of_the_state_needs_a_type() -> None:
     """Which values there may ever be cannot be seen."""
 
     class Computed(Untyped):
@@ -238,7 +238,7 @@ def test_a_parameter_ranges_over_either(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ["reference", "local"])
 @pytest.mark.parametrize("astray", [Astray, AstrayProperty])
-def test_a_value_that_a_parameter_cannot_have_is_told(astray: type[Astray], engine: str) -> None:
+def test_an_impossible_parameter_value_is_reported(astray: type[Astray], engine: str) -> None:
     """It was passed over, and the action seemed never to happen."""
     outside = "parameter letter ranges over what it cannot be here: 'z' is not one of a, b"
     with pytest.raises(EvaluationFailed, match=outside) as failed:

@@ -101,7 +101,7 @@ def test_a_record_is_sized_field_by_field() -> None:
     assert Sizes(GARDEN).domain(Gap).size == 2 * 2 * 2
 
 
-def test_what_no_rule_reads_is_left_out() -> None:
+def test_unread_fields_are_left_out() -> None:
     """A type, or one place of it."""
     assert list(Sizes({Litres: left_out()}).domain(Bed, plant=[None], watched=[True])) == [(None, LEFT_OUT, True)]
     assert Sizes({**GARDEN, Bed.water: left_out()}).domain(Bed).size == 3 * 1 * 2
@@ -137,7 +137,7 @@ Plain = Annotated[int, "a number of something"]
         ),
     ],
 )
-def test_what_has_no_size_is_told_by_its_place(given: Mapping[Any, Size], type_: Any, said: str) -> None:
+def test_a_missing_size_is_reported_with_its_place(given: Mapping[Any, Size], type_: Any, said: str) -> None:
     """In one line."""
     with pytest.raises(SpecificationError) as wrong:
         Sizes(given).domain(type_)
@@ -153,7 +153,7 @@ def test_what_has_no_size_is_told_by_its_place(given: Mapping[Any, Size], type_:
         (Bed, {"water": [9]}, "Bed.water: 9 is not an integer of 0..3, which is all of int, litres"),
     ],
 )
-def test_what_cannot_be_narrowed_is_told(type_: Any, narrowed: dict[str, Size], said: str) -> None:
+def test_an_impossible_narrowing_is_refused(type_: Any, narrowed: dict[str, Size], said: str) -> None:
     """By the field."""
     with pytest.raises(SpecificationError) as wrong:
         Sizes(GARDEN).domain(type_, **narrowed)
@@ -270,14 +270,14 @@ def test_a_method_that_overrides_needs_no_mark_and_no_types() -> None:
     assert len(pour.instances) == 2 * 4
 
 
-def test_what_is_said_of_states_is_a_method_of_theirs() -> None:
+def test_states_may_have_methods() -> None:
     """And every engine has it."""
     local = check(Garden(), engine="local")
     assert local.verdict == "holds"
     assert local.distinct_states == check(Garden(), engine="reference").distinct_states == 2 * 4 * 4 * 4
 
 
-def test_what_does_not_exist_under_these_constants_cannot_be_read() -> None:
+def test_absent_variables_cannot_be_read() -> None:
     """As if it were not declared."""
 
     class Reads(Garden):
@@ -336,12 +336,12 @@ class Unsized(Specification[Plots]):
         """Nothing."""
 
 
-def test_a_type_without_a_size_is_told_with_its_variable() -> None:
+def test_a_type_without_size_is_reported_with_its_variable() -> None:
     with pytest.raises(SpecificationError, match=r"^variable beds: a plot's number: int has no size"):
         Model(Unsized())
 
 
-def test_a_name_that_is_not_known_is_told() -> None:
+def test_an_unknown_name_is_reported() -> None:
     class Strange(State):
         x: Unknown = variable("What it is.")  # type: ignore[name-defined]  # noqa: F821
 

@@ -23,7 +23,7 @@ from spec.language import (
     sequence_of,
     subset_of,
 )
-from spec.language.cells import WORD, Misplaced
+from spec.language.cells import WORD, OutOfCell
 from spec.language.domains import Domain, MappingDomain, Subset
 from spec.language.state import Layout, Values, Window
 from tests.rows import rows
@@ -61,7 +61,7 @@ def test_the_first_state_holds_the_first_values() -> None:
     assert (s.till, dict(s.price), dict(s.stock)) == (0, {"pear": 0, "fig": 0, "apple": 0}, {})
 
 
-def test_what_is_assigned_is_read_back() -> None:
+def test_assigned_values_are_read_back() -> None:
     """Plain variables and keys hold what was last assigned to them, within the same action."""
     _, s = opened(shop())
     s.till = 3
@@ -113,7 +113,7 @@ def test_a_partial_mapping_is_a_dict_of_what_is_there() -> None:
 
 
 @pytest.mark.parametrize("key", ["pear", "plum", 3])
-def test_what_is_not_in_a_partial_mapping_is_a_key_error(key: object) -> None:
+def test_an_absent_key_is_a_key_error(key: object) -> None:
     """Reading or deleting a key that is not there is the KeyError that a dict raises."""
     _, s = opened(shop())
     with pytest.raises(KeyError, match=repr(key)):
@@ -172,7 +172,7 @@ def _operations(draw: st.DrawFn) -> tuple[str, Any]:
 
 
 @given(st.lists(_operations(), max_size=30))
-def test_the_state_does_as_dicts_do(operations: list[tuple[str, Any]]) -> None:
+def test_state_mappings_behave_like_dicts(operations: list[tuple[str, Any]]) -> None:
     """Whatever is assigned, undone and taken over, the variables hold what an int and two dicts would hold."""
     window, s = opened(shop())
     committed: dict[str, Any] = {"till": 0, "price": dict.fromkeys(("pear", "fig", "apple"), 0), "stock": {}}
@@ -238,7 +238,7 @@ MISTAKES: list[tuple[str, Callable[[Any], Any], str]] = [
 
 
 @rows("mistake, message", {name: row for name, *row in MISTAKES})
-def test_a_mistake_is_told_in_one_line(mistake: Callable[[Any], Any], message: str) -> None:
+def test_a_misuse_is_a_one_line_error(mistake: Callable[[Any], Any], message: str) -> None:
     """The error names the variable, and what there is or what to do instead."""
     _, s = opened(shop())
     with pytest.raises(SpecificationError) as refused:
@@ -261,7 +261,7 @@ UNKNOWN_KEYS: list[tuple[str, Callable[[Any], Any], str]] = [
 def test_an_unknown_key_is_out_of_the_domain(mistake: Callable[[Any], Any], message: str) -> None:
     """A key that the variable does not declare is a value out of place, and is named with its variable."""
     _, s = opened(shop())
-    with pytest.raises(Misplaced) as refused:
+    with pytest.raises(OutOfCell) as refused:
         mistake(s)
     assert str(refused.value) == message
 
@@ -278,7 +278,7 @@ WRITES: list[tuple[str, Callable[[Any], Any], str]] = [
 
 
 @rows("write, name", {name: row for name, *row in WRITES})
-def test_nobody_writes_outside_an_action(write: Callable[[Any], Any], name: str) -> None:
+def test_writes_outside_an_action_are_refused(write: Callable[[Any], Any], name: str) -> None:
     """Where nothing may be assigned, as in a property, each way to assign is refused, and nothing changes."""
     window, s = opened(shop())
     s.stock["fig"] = 1
@@ -325,7 +325,7 @@ def test_a_value_outside_its_domain_is_named_with_its_cell(
         )
     )
     write(s)
-    with pytest.raises(Misplaced) as refused:
+    with pytest.raises(OutOfCell) as refused:
         window.changed()
     assert (refused.value.cell, refused.value.value, str(refused.value)) == (cell, value, message)
     window.reset()
@@ -336,7 +336,7 @@ MUTABLE: list[Any] = [[1], {"a": 1}, {1}, ([1],), Pair(0, [1])]
 
 
 @pytest.mark.parametrize("value", MUTABLE, ids=map(repr, MUTABLE))
-def test_what_can_be_changed_in_place_is_refused(value: object) -> None:
+def test_mutable_values_are_refused(value: object) -> None:
     """A list, however deep inside a value, is refused by the name of the cell, whatever its domain."""
     for domain in (integers(0, 1), left_out(), sequence_of(range(2), 2)):
         window, s = opened(layout(count=domain))
@@ -385,7 +385,7 @@ def test_the_window_goes_from_state_to_state() -> None:
     assert (s.x, window.changed()) == (2, (2, 3))
 
 
-def test_what_was_not_assigned_is_the_state_itself() -> None:
+def test_without_assignment_the_successor_is_the_state() -> None:
     """A successor without assignments is the very tuple that was loaded, and assignments do not touch that."""
     window, s = opened(layout(x=integers(0, 5)))
     loaded = (3,)
@@ -408,14 +408,14 @@ def test_successors_hold_canonical_values() -> None:
     assert (list(first[0]), first[1] is LEFT_OUT) == (["z", "x", "w"], True)
 
 
-def test_the_window_tells_what_was_assigned() -> None:
+def test_the_window_reports_assignments() -> None:
     """Each cell that was assigned, with its value before and now, in the order of the cells; ABSENT where none is."""
     window, s = opened(shop())
     s.stock["fig"], s.till = 3, 99
     assert list(window.assigned().items()) == [("till", (0, 99)), ("stock[fig]", (ABSENT, 3))]
 
 
-def test_the_window_gathers_what_is_looked_at() -> None:
+def test_the_window_records_reads() -> None:
     """Once it watches, each cell that is read is gathered, presence of a key included, and no other."""
     window, s = opened(shop())
     s.stock["fig"] = 1
@@ -562,5 +562,5 @@ def test_values_that_are_equal_but_of_other_types_are_told_apart() -> None:
         if fits:
             assert exact(window.changed()[0]) == exact(value)
         else:
-            with pytest.raises(Misplaced):
+            with pytest.raises(OutOfCell):
                 window.changed()

@@ -58,7 +58,7 @@ class Door(Specification[Hinge]):
         s.is_open = True
 
 
-def test_a_field_that_says_what_it_turns_is_a_switch() -> None:
+def test_a_documented_field_is_a_switch() -> None:
     """With its sentence; one that is no yes or no, and no member of an enumeration, is none."""
     constants = Door.constants()
     assert [*constants] == ["lock", "greased"]
@@ -67,7 +67,7 @@ def test_a_field_that_says_what_it_turns_is_a_switch() -> None:
     assert constants["lock"].allowed == "one of bolt, chain"
 
 
-def test_it_stands_as_in_the_newest_release() -> None:
+def test_switches_default_to_the_newest_release() -> None:
     """And each release is a row of them."""
     assert Door().valuation == {"lock": "bolt", "greased": True} == Door.releases["2.0"]
     assert Door.releases["1.1"] == {"lock": "chain", "greased": True}
@@ -81,12 +81,12 @@ def test_the_record_is_that_of_the_constants() -> None:
     assert Door.of_release("1.1").design == ROWS["1.1"]
 
 
-def test_what_is_no_member_is_refused() -> None:
+def test_an_invalid_value_is_refused() -> None:
     with pytest.raises(UsageError, match="lock = 'glue': it must be one of bolt, chain"):
         Door(lock="glue")
 
 
-def test_some_of_them_may_be_enough() -> None:
+def test_a_subset_of_switches_may_be_taken() -> None:
     class Plain(Door):
         """Its lock never changes."""
 
@@ -97,12 +97,12 @@ def test_some_of_them_may_be_enough() -> None:
 
 
 @pytest.mark.parametrize("name", ["colour", "height", "weight"])
-def test_a_field_that_is_no_switch_is_told(name: str) -> None:
+def test_a_field_that_is_no_switch_is_refused(name: str) -> None:
     with pytest.raises(SpecificationError, match=rf"switches\(Design\): its field {name} is no Annotated\[bool"):
         switches(Design, ROWS, only=[name])
 
 
-def test_what_a_subclass_adds_is_added() -> None:
+def test_fields_of_a_subclass_are_switches() -> None:
     """The rows are those of the last that has any."""
 
     class Wide(Door):

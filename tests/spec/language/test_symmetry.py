@@ -15,7 +15,7 @@ from spec.language import (
     OutOfDomain,
     SpecificationError,
     either,
-    every,
+    every_combination,
     integers,
     interchangeable,
     left_out,
@@ -30,7 +30,7 @@ from spec.language import (
     subset_of,
     tuple_of,
 )
-from spec.language.anonymous import ToldApart, anonymity
+from spec.language.anonymous import ValuesDistinguished, anonymity
 from spec.language.domains import PossiblyDomain
 from spec.language.permutations import Permutation, Route
 from tests.rows import rows
@@ -52,8 +52,8 @@ def path(broker: int) -> str:
     return f"/ids/{broker}"
 
 
-SESSIONS = every(Session, broker=BROKERS, number=range(2))
-PATHS = either(["/", "/ids"], every(path, broker=BROKERS))
+SESSIONS = every_combination(Session, broker=BROKERS, number=range(2))
+PATHS = either(["/", "/ids"], every_combination(path, broker=BROKERS))
 
 
 # The words.
@@ -80,7 +80,7 @@ def test_every_choice_of_parts_is_made_once() -> None:
     assert SESSIONS.moved(Session(2, 1), TURN) == Session(0, 1)
 
 
-def test_of_either_only_what_is_made_of_brokers_moves() -> None:
+def test_in_a_union_only_interchangeable_values_move() -> None:
     """Fixed paths stay."""
     assert list(PATHS) == ["/", "/ids", "/ids/0", "/ids/1", "/ids/2"]
     assert [PATHS.moved(each, TURN) for each in PATHS] == ["/", "/ids", "/ids/1", "/ids/2", "/ids/0"]
@@ -222,7 +222,7 @@ def test_a_domain_that_is_not_symmetric_is_refused(domain: Domain[Any], other: D
         domain.routes(other, TURN)
 
 
-def test_what_is_not_there_stays_so() -> None:
+def test_absent_values_stay_absent() -> None:
     """None and absent are nobody."""
     assert optional(BROKERS).moved(None, TURN) is None
     assert PossiblyDomain(BROKERS).moved(ABSENT, TURN) is ABSENT
@@ -231,7 +231,7 @@ def test_what_is_not_there_stays_so() -> None:
 # Anonymous values.
 
 
-def test_values_without_a_face_are_equal_or_not() -> None:
+def test_anonymous_values_compare_for_equality_only() -> None:
     """And that is what sets and mappings need; nobody is None, or a string."""
     (one, other), (same, _) = anonymous(), anonymous()
     assert (one == same, one != other, one == None, one == "0", one == 7) == (True, True, False, False, False)  # noqa: E711
@@ -263,9 +263,9 @@ def anonymous() -> tuple[Any, Any]:
         (lambda one, other: other in (5, 1), "it singles out broker 1"),
     ],
 )
-def test_whoever_tells_them_apart_is_told_so(does: Any, why: str) -> None:
+def test_distinguishing_anonymous_values_is_refused(does: Any, why: str) -> None:
     """In the words of what was tried."""
-    with pytest.raises(ToldApart) as told:
+    with pytest.raises(ValuesDistinguished) as told:
         does(*anonymous())
     assert str(told.value) == why
 

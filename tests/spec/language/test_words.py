@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from spec.language import Bounded, Disabled, Step, action, bound, require, say, without_bounds
-from spec.language.words import bounds_are_on, listening
+from spec.language.words import bounds_are_on, narrated_to
 from tests.rows import rows
 
 
 @pytest.mark.parametrize("condition", [True, 1, "text", (0,)])
-def test_what_is_true_disables_nothing(condition: object) -> None:
+def test_a_true_guard_enables(condition: object) -> None:
     """Guards and bounds take any value for its truth."""
     require(condition)
     bound(condition)
 
 
 @rows("condition", [False, 0, "", None, ()])
-def test_what_is_false_disables(condition: object) -> None:
+def test_a_false_guard_disables(condition: object) -> None:
     """A guard disables the action; a bound disables it as well, and can be told from a guard."""
     with pytest.raises(Disabled) as disabled:
         require(condition)
@@ -44,14 +44,14 @@ def test_bounds_can_be_put_aside() -> None:
         bound(False)
 
 
-def test_sentences_are_heard_by_who_listens_last() -> None:
+def test_sentences_go_to_the_innermost_listener() -> None:
     """Nobody listens: nothing happens. Listening ends with its block."""
     outer: list[str] = []
     inner: list[str] = []
     say("to nobody")
-    with listening(outer.append):
+    with narrated_to(outer.append):
         say("one")
-        with listening(inner.append):
+        with narrated_to(inner.append):
             say("two")
         say("three")
     say("to nobody")

@@ -35,7 +35,7 @@ class Sending(Specification[World]):
         return s.receiver.known_epoch < 3
 
 
-def test_it_refuses_what_is_older_than_what_it_knows() -> None:
+def test_older_requests_are_refused() -> None:
     """And tells so; what it has taken once it takes again."""
     result = check(Sending(), engine="reference", keep_going=True)
     assert {each.name: each.verdict for each in result.properties} == {
@@ -45,11 +45,11 @@ def test_it_refuses_what_is_older_than_what_it_knows() -> None:
     }
     assert result.distinct_states == 4 * 4  # an epoch known, and none or one of three on its way
     assert result.counterexample is not None
-    assert result.counterexample.steps[-1].said == ("accepted",)
+    assert result.counterexample.steps[-1].sentences == ("accepted",)
     assert result.counterexample.steps[-1].views == ("the broker that gets requests refuses those below epoch 3",)
 
 
-def test_where_there_is_none_nothing_is_sent() -> None:
+def test_without_a_broker_nothing_is_sent() -> None:
     """No request is on its way, and none arrives."""
     system = Sending(exists=False)
     assert [each.name for each in system.actions] == ["send"]

@@ -38,7 +38,7 @@ TOLD = LeaderAndIsrPartitionState("t", 0, 1, 1, 1, (1,), 1, (0, 1), isNew=True)
 LEADER_AND_ISR = LeaderAndIsrRequest(9, 1, 0, (TOLD,), (1,))
 
 
-def test_what_no_broker_looks_at_does_not_wait() -> None:
+def test_unread_requests_do_not_wait() -> None:
     """Who is new, which leaders are live, which controller wrote the state, all of metadata but who leads."""
     kept = waiting().reduced(LEADER_AND_ISR)
     assert kept == LeaderAndIsrRequest(9, 1, 0, (TOLD._replace(isNew=False, controllerEpoch=0),), ())
@@ -47,7 +47,7 @@ def test_what_no_broker_looks_at_does_not_wait() -> None:
     assert metadata.partitionStates == (UpdateMetadataPartitionState("t", 0, 0, 1, 1, (), 0, (), ()),)
 
 
-def test_what_is_kept_may_wait() -> None:
+def test_kept_requests_may_wait() -> None:
     """Its domain has it, and none that is not kept as it is."""
     requests = waiting(stops=True)
     stop = StopReplicaRequest(9, 1, 1, False, (StopReplicaPartitionState("t", 0, 1, True),))

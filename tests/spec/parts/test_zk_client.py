@@ -33,7 +33,7 @@ ASSIGNMENTS = {T0: ReplicaAssignment((1, 2)), T1: ReplicaAssignment((2, 3))}
 
 
 @pytest.mark.parametrize("system", [Partitions, Reassignment, TopicDeletion, ControlRequests])
-def test_what_is_explored_is_the_controller_that_is_imported(system: type[Any]) -> None:
+def test_the_explored_controller_is_the_imported_one(system: type[Any]) -> None:
     """It is no class of the system's, and has its client alone from it."""
     specification = system()
     window = Model(specification).window()
@@ -96,9 +96,7 @@ def at_once(cluster: Cluster, fence_zk: bool = True) -> ZkClientReadingVariables
         ("get_topic_partition_states", ((T0, T1),)),
     ],
 )
-def test_what_is_read_at_once_is_what_zookeeper_would_answer(
-    cluster: Cluster, method: str, arguments: tuple[Any, ...]
-) -> None:
+def test_immediate_reads_equal_zookeepers_answers(cluster: Cluster, method: str, arguments: tuple[Any, ...]) -> None:
     """And no request is waited for."""
     by_requests, reading = asking(cluster, None), asking(cluster, at_once(cluster))
     event = Call("ask", (method, arguments))

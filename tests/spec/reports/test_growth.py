@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from spec.checking.result import LevelResult
 from spec.reports import content, growth
-from spec.reports.growth import COLOURED, mermaid, sentence, svg, thinned
+from spec.reports.growth import COLOURED, bucket_levels, mermaid, sentence, svg
 from tests.rows import rows
 
 
@@ -24,7 +24,7 @@ def test_a_bar_is_as_high_as_its_level_has_states() -> None:
     assert [bar[0].text for bar in bars][1] == "level 2: 500 states, 501 with all before"
 
 
-def test_the_largest_level_is_told() -> None:
+def test_the_largest_level_is_named() -> None:
     """And how many there are."""
     assert sentence(levels(1, 2000, 3)) == "3 levels; the largest is level 2, with 2,000 states."
     assert sentence(levels(1)) == "1 level; the largest is level 1, with 1 state."
@@ -34,7 +34,7 @@ def test_the_largest_level_is_told() -> None:
 @rows("many", [1, 119, 120, 121, 5000])
 def test_of_many_levels_the_largest_of_several_are_drawn(many: int) -> None:
     """No more than there is room for, the largest of all among them, in order."""
-    drawn = thinned(levels(*range(1, many + 1)))
+    drawn = bucket_levels(levels(*range(1, many + 1)))
     assert len(drawn) <= growth.MOST
     assert len(drawn) > min(many, growth.MOST) // 2
     assert drawn[-1].states == many

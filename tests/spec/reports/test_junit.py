@@ -56,14 +56,14 @@ def test_the_text_of_a_failure_is_the_trace() -> None:
     assert case.result[0].text == str(result.counterexample)
 
 
-def test_what_was_not_decided_is_skipped_where_something_else_failed() -> None:
+def test_undecided_cases_are_skipped_beside_a_failure() -> None:
     """With the reason."""
     found = outcomes(broken())
     assert found["type_ok"] == found["understood"] == "Skipped: not decided: silence is violated, in 2 states"
     assert found[ACTIONS] == "Skipped: not decided; never taken: think"
 
 
-def test_what_never_happens_fails() -> None:
+def test_unreached_witnesses_fail() -> None:
     """A witness, and a dead action."""
     found = outcomes(vacuous())
     assert found["silence"] == "passed"
@@ -71,7 +71,7 @@ def test_what_never_happens_fails() -> None:
     assert found[ACTIONS] == "Failure: never taken: think"
 
 
-def test_what_is_accepted_does_not_fail() -> None:
+def test_accepted_vacuous_cases_do_not_fail() -> None:
     """It is skipped, as there is nothing to be seen of it."""
     found = outcomes(check(Odd(decent=True), engine="reference", accept_vacuous=["understood", "think"]))
     assert (found["understood"], found[ACTIONS]) == ("Skipped: never met", "passed")
@@ -106,7 +106,7 @@ def test_a_case_fails_where_the_command_does(result: Any, fails: bool) -> None:
     assert (suite.failures + suite.errors > 0) == (found.exit_code != 0) == fails
 
 
-def test_what_was_checked_stands_in_properties_of_the_suite() -> None:
+def test_settings_are_properties_of_the_suite() -> None:
     """As JSON names it."""
     suite = ElementTree.fromstring(to_junit(check(Clock(hours=5), engine="reference", max_depth=9)).encode())
     about = {each.get("name"): each.get("value") for each in suite.iter("property")}
@@ -141,7 +141,7 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
 
 
 @pytest.mark.parametrize("result", [broken, vacuous, lambda: check(Clock())])
-def test_there_is_nothing_that_the_schema_does_not_have(result: Any) -> None:
+def test_the_report_conforms_to_the_schema(result: Any) -> None:
     """No other element or attribute."""
     for element in ElementTree.fromstring(to_junit(result()).encode()).iter():
         attributes, children = ALLOWED[element.tag]

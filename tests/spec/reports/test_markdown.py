@@ -43,7 +43,7 @@ def rows(result: Result) -> list[list[str]]:
     return found
 
 
-def test_it_has_what_was_checked_what_came_of_it_and_what_was_met() -> None:
+def test_the_report_has_settings_verdict_and_coverage() -> None:
     """In this order, the counterexample first."""
     assert words(parsed(broken()), "heading") == [
         "odd: silence is violated, in 2 states",
@@ -57,7 +57,7 @@ def test_it_has_what_was_checked_what_came_of_it_and_what_was_met() -> None:
     ]
 
 
-def test_what_a_person_wrote_is_no_markup() -> None:
+def test_user_text_is_escaped() -> None:
     """Neither in tables, nor in sentences."""
     found = rows(broken())
     assert ["left out of the model", "<i>manners</i>"] in found
@@ -67,7 +67,7 @@ def test_what_a_person_wrote_is_no_markup() -> None:
     assert value == show(WORDS)
 
 
-def test_the_trace_is_told_as_it_is_with_its_diagram() -> None:
+def test_the_trace_has_its_diagram() -> None:
     """In fences that nothing in them ends."""
     trace = broken().counterexample
     assert trace is not None
@@ -85,7 +85,7 @@ def test_no_line_of_a_trace_ends_its_fence() -> None:
     assert f"{fenced}\n" in [token.content for token in told if token.type == "fence"]
 
 
-def test_where_none_acts_there_is_no_diagram() -> None:
+def test_without_actors_there_is_no_diagram() -> None:
     """It would tell no more than the text."""
     trace = check(Clock(), show="s.hand == 2").shown
     assert trace is not None

@@ -54,7 +54,7 @@ def words(result: Result) -> str:
     return " ".join(" ".join(_Reader(to_html(result)).words).split())
 
 
-def test_it_has_what_was_checked_what_came_of_it_and_what_was_met() -> None:
+def test_the_page_has_settings_verdict_and_coverage() -> None:
     """In this order, the counterexample first; a link leads to each."""
     read = _Reader(to_html(broken()))
     places = [of["id"] for tag, of in read.elements if tag == "section"]
@@ -73,7 +73,7 @@ def test_it_has_what_was_checked_what_came_of_it_and_what_was_met() -> None:
         assert part in told
 
 
-def test_what_a_person_wrote_is_no_markup() -> None:
+def test_user_text_is_escaped() -> None:
     """Nor does the page fetch or run anything."""
     text = to_html(broken())
     read = _Reader(text)
@@ -83,7 +83,7 @@ def test_what_a_person_wrote_is_no_markup() -> None:
     assert re.findall(r"""src="(?!data:)|url\(|@import|https?://""", text.replace('href="#', "")) == []
 
 
-def test_the_trace_is_told_as_it_is_with_its_diagram() -> None:
+def test_the_trace_has_its_diagram() -> None:
     """Line by line, of which those are marked that a reader looks for."""
     result = broken()
     trace = result.counterexample
@@ -100,12 +100,12 @@ def test_the_trace_is_told_as_it_is_with_its_diagram() -> None:
     ElementTree.fromstring(b64decode(picture))
 
 
-def test_where_none_acts_there_is_no_diagram() -> None:
+def test_without_actors_there_is_no_diagram() -> None:
     """It would tell no more than the text."""
     assert "<img" not in to_html(check(Clock(), show="s.hand == 2"))
 
 
-def test_a_verdict_looks_like_what_it_is() -> None:
+def test_the_verdict_has_its_colour() -> None:
     """Good, bad or open."""
     for result, look in ((check(Clock()), "good"), (broken(), "bad"), (vacuous(), "open")):
         assert f'<p class="verdict {look}">{result.verdict}</p>' in to_html(result)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from spec.language import UsageError
-from spec.reports import FORMATS, put, require_writable, write
+from spec.reports import FORMATS, require_writable, write, write_whole
 from tests.spec.reports.odd import broken
 
 
 @pytest.mark.parametrize("ending", FORMATS)
-def test_the_name_of_a_file_says_what_it_is(ending: str, tmp_path: Path) -> None:
+def test_the_file_suffix_selects_the_format(ending: str, tmp_path: Path) -> None:
     """As it is made of a result."""
     result = broken()
     write(result, tmp_path / f"report{ending}")
@@ -38,7 +38,7 @@ def test_whether_a_file_can_be_written_changes_nothing(tmp_path: Path) -> None:
     assert there.read_text() == "of another run"
 
 
-def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+def test_an_unwritable_path_is_refused(tmp_path: Path) -> None:
     """A directory, and a place in none."""
     with pytest.raises(UsageError, match=f"^{tmp_path} cannot be written: Is a directory$"):
         require_writable(tmp_path)
@@ -46,13 +46,13 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
         require_writable(tmp_path / "no" / "where")
 
 
-def test_a_pipe_is_not_opened_before_its_time(tmp_path: Path) -> None:
+def test_a_pipe_is_opened_only_for_writing(tmp_path: Path) -> None:
     """It would wait for its reader."""
     os.mkfifo(tmp_path / "pipe")
     require_writable(tmp_path / "pipe")
 
 
-def test_no_half_of_a_report_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_no_partial_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be taken for a whole one."""
 
     def written_in_part(path: Path, text: str, **how: str) -> None:
@@ -61,5 +61,5 @@ def test_no_half_of_a_report_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Path, "write_text", written_in_part)
     with pytest.raises(OSError, match="No space left"):
-        put(tmp_path / "report.md", "all of it")
+        write_whole(tmp_path / "report.md", "all of it")
     assert list(tmp_path.iterdir()) == []

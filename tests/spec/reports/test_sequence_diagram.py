@@ -116,7 +116,7 @@ def trace_of_a_visit() -> Trace:
 
 def test_a_step_has_an_actor_and_a_receiver() -> None:
     """A parameter or words, as the action has it; else whose values are interchangeable, the part, or the system."""
-    told = {each.label: (each.actor, each.receiver, each.said) for each in messages_of(trace_of_a_visit())}
+    told = {each.label: (each.actor, each.receiver, each.sentences) for each in messages_of(trace_of_a_visit())}
     assert told == {
         "ring": ("a guest", "the bell", "ding; dong"),
         "hear loud=true": ("tenant 2", "tenant 2", ""),
@@ -305,7 +305,7 @@ class Desks(Specification[Desk]):
         s.open = False
 
 
-def test_what_is_of_one_with_a_number_has_a_lane_beside_it() -> None:
+def test_numbered_owners_have_adjacent_lanes() -> None:
     """With its own name above; a parameter that the lane says is not told again."""
     replay = Replay(Desks)
     for officer in (10, 2):

@@ -161,7 +161,7 @@ def test_aldebaran_has_one_initial_state() -> None:
         (["dark"], 9, "--by dark: dark is not known"),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_line(by: list[str], most: int, says: str) -> None:
+def test_an_invalid_request_is_a_one_line_error(by: list[str], most: int, says: str) -> None:
     """It is said what would help."""
     with pytest.raises(UsageError, match=f"^{says}"):
         state_graph(Lamps(), by, most)

@@ -187,7 +187,7 @@ BEYOND: Mapping[str, Beyond] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", BEYOND)
-def test_chance_finds_nothing_in_what_is_mended(name: str) -> None:
+def test_simulation_finds_nothing_in_fixed_systems(name: str) -> None:
     """Nor does it stop short: every action is taken."""
     beyond = BEYOND[name]
     found = simulate(beyond.system(**beyond.constants), runs=beyond.runs, seed=18)
@@ -197,7 +197,7 @@ def test_chance_finds_nothing_in_what_is_mended(name: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", BEYOND)
-def test_chance_finds_what_is_wrong_only_there(name: str) -> None:
+def test_simulation_finds_faults_beyond_exploration(name: str) -> None:
     """By the property that is there for it."""
     beyond = BEYOND[name]
     found = simulate(
@@ -208,7 +208,7 @@ def test_chance_finds_what_is_wrong_only_there(name: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", BEYOND)
-def test_generated_machines_find_nothing_in_what_is_mended(name: str) -> None:
+def test_hypothesis_finds_nothing_in_fixed_systems(name: str) -> None:
     """As many walks as the profile takes."""
     beyond = BEYOND[name]
     run_state_machine_as_test(as_state_machine(beyond.system(**beyond.constants)))
@@ -216,7 +216,7 @@ def test_generated_machines_find_nothing_in_what_is_mended(name: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", BEYOND)
-def test_generated_machines_find_what_is_wrong_only_there(name: str) -> None:
+def test_hypothesis_finds_faults_beyond_exploration(name: str) -> None:
     """By one property or another; of what they find nothing is shrunk."""
     beyond = BEYOND[name]
     machine = as_state_machine(beyond.faulty(**beyond.constants))

@@ -67,7 +67,7 @@ def test_the_story_of_a_bounce_can_be_read_aloud() -> None:
         "broker_change()",
     ]
     (message,) = [each for each in messages_of(trace) if each.number == 4]
-    assert (message.actor, message.receiver, message.said) == (
+    assert (message.actor, message.receiver, message.sentences) == (
         "connection of the controller",
         "broker 0",
         "LeaderAndIsr",

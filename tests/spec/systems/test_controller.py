@@ -82,7 +82,7 @@ def actions(result: Result) -> list[str]:
 def said(result: Result, last: int = 1) -> list[str]:
     """What was said in the last steps, oldest first."""
     assert result.counterexample is not None
-    return [sentence for each in result.counterexample.steps[-last:] for sentence in each.said]
+    return [sentence for each in result.counterexample.steps[-last:] for sentence in each.sentences]
 
 
 def brokers(result: Result, action: str) -> list[int]:
@@ -94,7 +94,7 @@ def brokers(result: Result, action: str) -> list[int]:
 # Each fix switched off breaks the property that it is there for, and the way to it is the one history knows.
 
 
-def test_a_context_stays_where_a_failover_fails_that_moves_nobody() -> None:
+def test_a_failed_failover_without_move_keeps_the_context() -> None:
     """B24: /controller is deleted, then a step of the failover fails; the broker leaves it at that."""
     result = check(ControllerLife.of(**ControllerLife.releases["3.9"]), properties=["resigned_context_empty"])
     assert length(result, "resigned_context_empty") == 11
@@ -103,7 +103,7 @@ def test_a_context_stays_where_a_failover_fails_that_moves_nobody() -> None:
 
 
 @pytest.mark.long
-def test_a_context_stays_where_somebody_stands_for_election_who_was_controller() -> None:
+def test_a_former_controller_electing_again_keeps_its_context() -> None:
     """B24 without a failure: the node goes between maybeResign and elect, and elect only notes that there is none."""
     result = check(ControllerLife.of(request_failures=False), properties=["resigned_context_empty"])
     assert length(result, "resigned_context_empty") == 24
@@ -113,7 +113,7 @@ def test_a_context_stays_where_somebody_stands_for_election_who_was_controller()
 
 
 @pytest.mark.long
-def test_who_resigns_whenever_it_reads_another_keeps_no_context() -> None:
+def test_resigning_on_reading_another_clears_the_context() -> None:
     """Both forms of B24 are gone with the proposal, to the end where one election is all there is.
 
     What happens without failures happens with them, too: a step may fail, and need not.

@@ -35,7 +35,7 @@ def steps(result: Result) -> list[str]:
 def said(result: Result) -> str:
     """All that was said on the way."""
     assert result.counterexample is not None
-    return "; ".join(sentence for each in result.counterexample.steps for sentence in each.said)
+    return "; ".join(sentence for each in result.counterexample.steps for sentence in each.sentences)
 
 
 # Each fix switched off breaks the property that it is there for, and the way to it is the one history knows.
@@ -70,7 +70,7 @@ def test_with_the_failure_swallowed_two_failovers_have_one_epoch() -> None:
     result = check(swallowed)
     assert result.counterexample is not None
     assert (result.counterexample.broken, result.counterexample.length) == ("epoch_unique", 28)
-    assert "BADVERSION: logged and swallowed" in result.counterexample.steps[-1].said[0]
+    assert "BADVERSION: logged and swallowed" in result.counterexample.steps[-1].sentences[0]
 
 
 def test_with_three_brokers_two_losers_swallow_it() -> None:

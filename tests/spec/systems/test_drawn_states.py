@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spec.checking import Replay
-from spec.checking.traces.pictures import captions, drawings
+from spec.checking.traces.drawings import captions, drawings_in
 from spec.language import Specification, Step
 from spec.systems.controller_election import ControllerElection
 from spec.systems.replication import Replication
@@ -17,7 +17,7 @@ def drawn_after(specification: Specification, *steps: Step) -> dict[str, Any]:
     for step in steps:
         replay.do(step)
     names = [each.name for each in captions(replay.model)]
-    return dict(zip(names, drawings(replay.model, replay.reached[-1]), strict=True))
+    return dict(zip(names, drawings_in(replay.model, replay.reached[-1]), strict=True))
 
 
 def strong(words: str) -> dict[str, str]:

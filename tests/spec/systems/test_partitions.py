@@ -57,7 +57,7 @@ def broken(result: Result) -> set[str]:
     return {each.name for each in result.properties if each.verdict == "violated"}
 
 
-def test_who_is_controller_is_said_after_one_has_resigned_too() -> None:
+def test_the_controller_is_shown_after_a_resignation() -> None:
     """No broker is the controller here; of another that was elected it is said that it is."""
     shown = check(Partitions(brokers=2), show="controller_moved_during_change", engine="reference").shown
     assert shown is not None
@@ -70,7 +70,7 @@ def test_who_is_controller_is_said_after_one_has_resigned_too() -> None:
 
 
 @pytest.mark.long
-def test_what_a_change_leaves_in_its_batch_stops_all_that_follow() -> None:
+def test_a_leftover_batch_stops_later_changes() -> None:
     """B21: cut short, it leaves StopReplica behind; elected again, the controller takes no replica offline."""
     result = check(Partitions(), engine=LocalEngine(), keep_going=True)
     assert broken(result) == {"batch_empty", "dead_not_in_isr", "offline_replica_is_dead"}
@@ -495,7 +495,7 @@ def test_a_controller_that_was_replaced_cannot_delete_notifications(fence_zk: bo
         ("B21", "StopReplica for t-0 on broker 1 stays in a batch, unsent"),
     ],
 )
-def test_what_is_decisive_is_said(id_: str, said: str) -> None:
+def test_decisive_facts_are_in_the_view(id_: str, said: str) -> None:
     """What the controller takes a state for that it wrote, and what it does not find empty."""
     specification = anomaly_named(id_).specification("off")
     trace = check(specification, properties=[anomaly_named(id_).property], engine="reference").counterexample

@@ -49,7 +49,7 @@ OUTSIDE: Mapping[str, Any] = {
 def told(result: Result) -> list[str]:
     """The counterexample as the steps it is made of, with what is said of them."""
     assert result.counterexample is not None
-    return [": ".join((each.step.action, *each.said)) for each in result.counterexample.steps]
+    return [": ".join((each.step.action, *each.sentences)) for each in result.counterexample.steps]
 
 
 def broken(result: Result) -> set[str]:
@@ -75,7 +75,7 @@ def test_each_change_tells_what_it_changes() -> None:
     assert found.counterexample is not None
     changes = [each for each in found.counterexample.steps if each.step.action == "next_change"]
     assert len(changes) > 3
-    assert [each for each in changes if not (each.said or each.views)] == []
+    assert [each for each in changes if not (each.sentences or each.views)] == []
     told = [sentence for each in found.counterexample.steps for sentence in each.views]
     assert "the controller has the replica on broker 1 as ReplicaDeletionStarted" in told
     assert "the controller is about to write the topic's node" in told

@@ -27,7 +27,7 @@ def test_no_system_and_no_part_helps_the_type_checker() -> None:
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
-def test_help_is_seen() -> None:
+def test_type_ignores_are_detected() -> None:
     """That a set is not empty is no comparison."""
     source = "a = bool(b == c)\nd = bool(e)\nf = bool(g and h)\ni = 1  # type: ignore\n"
     assert sorted(help_with_types(source)) == [1, 3, 4]

@@ -114,7 +114,7 @@ def test_a_faithful_system_passes() -> None:
     run(against(Till(), Drawer, see=look, expected=expectation), max_examples=50)
 
 
-def test_a_difference_is_found_and_told_field_by_field() -> None:
+def test_a_difference_is_reported_field_by_field() -> None:
     """The failure says after which step, and what each of the two has."""
     failure = failure_of(against(Till(), Generous, see=look, expected=expectation))
     assert isinstance(failure.error, Mismatch)
@@ -165,7 +165,7 @@ def test_the_specification_is_judged_too() -> None:
         run(against(Rich(), Drawer, see=look, expected=expectation))
 
 
-def test_how_a_step_is_done_is_the_authors() -> None:
+def test_the_author_defines_how_steps_are_done() -> None:
     """Without methods of those names, a function does the steps."""
 
     def do(ledger: list[int], step: Step) -> bool:

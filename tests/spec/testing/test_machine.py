@@ -79,7 +79,7 @@ class Counted:
 # What is found
 
 
-def test_a_broken_invariant_is_found_and_told() -> None:
+def test_a_broken_invariant_is_found_and_reported() -> None:
     """The failure says which property, what it states, for which parameters, what it saw, what the step did."""
     failure = failure_of(as_state_machine(Lock()))
     assert isinstance(failure.error, Violation)
@@ -144,7 +144,7 @@ def test_a_sole_initial_state_is_judged_too() -> None:
     assert failure.steps == ["lit()"]
 
 
-def test_an_initial_that_raises_is_told_as_check_tells_it() -> None:
+def test_an_initial_that_raises_is_reported_as_by_check() -> None:
     """With its name, before any machine is made."""
 
     class Damp(Fuse):
@@ -180,7 +180,7 @@ def test_events_that_hang_together_are_shrunk_together() -> None:
     assert len(failure_of(as_state_machine(system)).steps) == shortest.length - 1
 
 
-def test_what_no_look_ahead_finds_is_shrunk_too() -> None:
+def test_failures_beyond_the_look_ahead_are_shrunk() -> None:
     """In a large system the program has no step that can be left out."""
     system = Crowd()
     steps = failure_of(as_state_machine(system)).steps
@@ -215,7 +215,7 @@ def test_the_ci_profile_finds_what_lies_deep() -> None:
         run(as_state_machine(Wheels()), max_examples=settings.get_profile("ci").max_examples)
 
 
-def test_what_one_action_undoes_is_still_reached() -> None:
+def test_states_that_actions_undo_are_reached() -> None:
     """Forty steps up, where every other step would fall: runs that mute the fall get there."""
     assert failure_of(as_state_machine(Climb())).steps == ["step_up()"] * 40
 
@@ -434,7 +434,7 @@ def test_distinct_actions_are_a_target_where_there_are_many_examples(monkeypatch
     assert best == [None, {"distinct actions taken": 2}]
 
 
-def test_it_is_used_as_any_machine_of_hypothesis() -> None:
+def test_it_is_a_hypothesis_state_machine() -> None:
     """A subclass may look at more and clean up; settings stand before it."""
     ended = 0
 
@@ -450,7 +450,7 @@ def test_it_is_used_as_any_machine_of_hypothesis() -> None:
     assert ended > 0
 
 
-def test_an_invariant_of_a_subclass_is_kept_or_told() -> None:
+def test_a_subclass_invariant_is_checked() -> None:
     """Hypothesis shrinks what it breaks."""
 
     class Bounded(as_state_machine(Lock(forcing=False))):  # type: ignore[misc]

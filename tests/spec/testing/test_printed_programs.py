@@ -148,7 +148,7 @@ def test_a_failing_machine_prints_a_program_that_fails(meant: int) -> None:
         runs(printed(failure.text))
 
 
-def test_so_does_one_that_a_person_made_of_it() -> None:
+def test_a_hand_edited_program_still_fails() -> None:
     """It has the steps' classes, too."""
     failure = failure_of(OddMachine)
     with pytest.raises(Violation, match="never is broken"):

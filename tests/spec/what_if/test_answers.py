@@ -16,8 +16,8 @@ import pytest
 from election.ids import BrokerId
 from spec.language.errors import UsageError
 from spec.what_if.any_order import AnyOrder, in_any_order
-from spec.what_if.cluster import KnownCluster, PartitionStatus, complete
 from spec.what_if.events import AllowUnclean, AnotherController, ClusterEvent, Crash, Reassign, Return, Shutdown
+from spec.what_if.known_cluster import KnownCluster, PartitionStatus, complete
 from spec.what_if.prediction import PartitionHealth, Prediction, what_if
 from spec.what_if.reading import read_cluster, read_plan
 from statemachines.cluster_history import Written
@@ -88,17 +88,17 @@ def test_only_the_last_to_die_brings_them_back(release: str) -> None:
     assert set(worst(in_any_order(cluster, Return(5), release=release)).values()) == {Online}
 
 
-def test_who_is_said_to_be_alive_may_lead_at_once_which_is_told() -> None:
+def test_a_broker_given_as_live_may_lead_and_is_reported() -> None:
     """A cluster at rest is not so, and its listing did not have it so."""
     found = what_if(listed("in-07-scale-in.txt", live={1, 2, 3, 5}), Crash(1))
     assert numbers(found.at_first) == [0, 1, 4]
-    told = found.told(with_steps=True).splitlines()
+    told = found.text(with_steps=True).splitlines()
     at = told.index("0. before anything happens the controller changes test.topic-0, test.topic-1, test.topic-4")
     assert told[at + 1] == "   broker 1 is controller, epoch 1"
     assert found.to_json()["at_first"] == [["test.topic", 0], ["test.topic", 1], ["test.topic", 4]]
 
 
-def test_where_no_partition_has_a_leader_nobody_is_known_to_be_alive() -> None:
+def test_without_leaders_no_broker_is_known_live() -> None:
     found = what_if(listed("in-09-unavailable.txt"))
     assert str(found).startswith("1 topic, 2 partitions, no broker alive, no controller, Kafka 3.9")
     assert "assumed: dead: 2, in no ISR (--live)" in str(found)
@@ -142,7 +142,7 @@ NOBODY: set[BrokerId] = set()
         ),
     ],
 )
-def test_what_comes_of_a_listing(
+def test_predictions_for_listings(
     name: str,
     alive: set[BrokerId],
     events: list[ClusterEvent],
@@ -156,7 +156,7 @@ def test_what_comes_of_a_listing(
     assert ends(found, topic) == ended
 
 
-def test_who_is_in_sync_without_a_leader_can_be_given() -> None:
+def test_the_isr_of_a_leaderless_partition_can_be_given() -> None:
     """Brokers until 2.3 do not tell it: their listing has an empty ISR."""
     cluster = listed("in-26-rf1-0.10-after.txt", isr={TopicPartition("ts", 1): (2,)})
     assert cluster.live == {1}
@@ -166,7 +166,7 @@ def test_who_is_in_sync_without_a_leader_can_be_given() -> None:
 # How bad it is on the way.
 
 
-def test_the_worst_moment_is_told_though_all_ends_well() -> None:
+def test_the_worst_moment_is_reported() -> None:
     """Two replicas, and both have to be in sync: whatever is taken down stops producers."""
     cluster = listed("in-19-cc-rf2-min2.txt")
     samples = "strimzi.cruisecontrol.partitionmetricsamples"
@@ -187,7 +187,7 @@ def test_the_worst_moment_is_told_though_all_ends_well() -> None:
     }
 
 
-def test_of_two_moments_that_are_as_bad_the_first_is_told() -> None:
+def test_the_first_of_equally_bad_moments_is_reported() -> None:
     cluster = listed("in-23-win-crlf.txt")
     found = what_if(cluster, Crash(2), Return(2), Crash(3), Return(3))
     assert found.exit_code == 0
@@ -196,7 +196,7 @@ def test_of_two_moments_that_are_as_bad_the_first_is_told() -> None:
     assert what_if(cluster).to_json()["worst"] is None
 
 
-def test_nothing_is_bad_on_the_way() -> None:
+def test_without_a_bad_moment_none_is_reported() -> None:
     found = what_if(listed("in-17-strimzi-4.txt"), Crash(4), Return(4), Crash(5))
     assert "worst on the way: every partition keeps its min ISR" in str(found)
 
@@ -233,7 +233,7 @@ def test_since_1_1_the_last_in_sync_stays_and_leads_again() -> None:
     assert ends(what_if(cluster, Crash(2), Return(2, 3), release="1.1"), "t")[0] == (2, {2, 3}, Online)
 
 
-def test_a_cluster_of_0_10_is_listed_afterwards_as_was_said() -> None:
+def test_the_prediction_for_0_10_matches_its_listing() -> None:
     begun, listed_then = listed("in-26-rf1-0.10.txt"), listed("in-26-rf1-0.10-after.txt")
     said = what_if(begun, Crash(2), release="0.10.2")
     assert {each.partition: (each.after.leader, each.after.isr) for each in said.changes} == {
@@ -263,9 +263,7 @@ def test_where_the_isr_was_emptied_only_an_unclean_election_helps(
         (AllowUnclean("t"), "2.0", "reads it at its next election"),
     ],
 )
-def test_what_is_configured_is_no_event_before_controllers_heard_of_it(
-    event: AllowUnclean, release: str, instead: str
-) -> None:
+def test_unclean_configuration_was_no_event_in_old_releases(event: AllowUnclean, release: str, instead: str) -> None:
     cluster = listed("10-unclean-default-isr.txt")
     for asked in (what_if, in_any_order):
         with pytest.raises(UsageError, match=f"is an event since 2.[01]; a controller of {release} {instead}"):
@@ -273,7 +271,7 @@ def test_what_is_configured_is_no_event_before_controllers_heard_of_it(
 
 
 @rows("event, since", [(AllowUnclean(), "2.0"), (AllowUnclean("t"), "2.1")])
-def test_since_then_it_elects_at_once(event: AllowUnclean, since: str) -> None:
+def test_a_controller_notified_of_unclean_elects_at_once(event: AllowUnclean, since: str) -> None:
     cluster = listed("10-unclean-default-isr.txt", live={1, 2, 3})
     for release in (since, "3.9"):
         assert ends(what_if(cluster, Crash(2), event, release=release), "t")[0] == (3, {3}, Unclean)
@@ -298,7 +296,7 @@ def test_no_leader_is_elected_for_a_topic_that_is_to_be_deleted(release: str) ->
 
 
 @rows("release", RELEASES)
-def test_it_is_deleted_when_all_its_brokers_run(release: str) -> None:
+def test_a_queued_topic_is_deleted_when_all_brokers_run(release: str) -> None:
     found = what_if(listed("08-marked.txt"), Return(2), release=release)
     assert ends(found, "t")[0] == (None, set(), Deleted)
     assert Written("/admin/delete_topics/t", None) in found.steps[0]
@@ -306,7 +304,7 @@ def test_it_is_deleted_when_all_its_brokers_run(release: str) -> None:
 
 
 @rows("release, leader", [("1.0", 2), ("2.0", 2), ("2.1", None), ("3.9", None)])
-def test_a_shutdown_passes_over_it_since_2_1(release: str, leader: BrokerId | None) -> None:
+def test_since_2_1_a_shutdown_skips_queued_topics(release: str, leader: BrokerId | None) -> None:
     """Until then it is led by another. That a broker is dead keeps the deletion back."""
     status = PartitionStatus(ReplicaAssignment((1, 2, 3)), 1, (1, 2), 0)
     t0 = TopicPartition("t", 0)
@@ -318,11 +316,11 @@ def test_a_shutdown_passes_over_it_since_2_1(release: str, leader: BrokerId | No
 @rows("release", RELEASES)
 def test_brokers_are_told_to_delete_it_with_its_log(release: str) -> None:
     found = what_if(listed("08-marked.txt"), Return(2), release=release)
-    told = found.told(with_steps=True)
+    told = found.text(with_steps=True)
     assert all(f"to broker {broker}: StopReplica, with the log, of t-0" in told for broker in (1, 2))
 
 
-def test_in_any_order_it_is_left_out() -> None:
+def test_in_any_order_queued_topics_are_left_out() -> None:
     found = in_any_order(listed("08-marked.txt"), Return(2))
     assert worst(found) == {TopicPartition("u", 0): Online}
     assert "t is marked for deletion" in str(found)
@@ -371,7 +369,7 @@ def test_a_move_that_waits_in_zookeeper_begins_with_the_controller(release: str)
         in_any_order(cluster, Crash(1), release=release)
 
 
-def test_as_json_it_is_one_object() -> None:
+def test_json_is_one_object() -> None:
     found = what_if(listed("08-marked.txt"), Return(2))
     partition = next(each for each in json.loads(json.dumps(found.to_json()))["partitions"] if each["topic"] == "t")
     assert partition["health"] == "deleted"

@@ -25,7 +25,6 @@ from spec.what_if.any_order import (
     in_any_order,
     system_of,
 )
-from spec.what_if.cluster import KnownCluster, PartitionStatus
 from spec.what_if.events import (
     AllowUnclean,
     AnotherController,
@@ -39,6 +38,7 @@ from spec.what_if.events import (
     Shutdown,
 )
 from spec.what_if.events_in_any_order import RULES, EventsInAnyOrder
+from spec.what_if.known_cluster import KnownCluster, PartitionStatus
 from spec.what_if.plan import EventPlan, PlannedCluster
 from spec.what_if.planned_move import MovingCluster, PlannedMove
 from spec.what_if.prediction import PartitionHealth, what_if
@@ -79,7 +79,7 @@ def test_one_order_ends_well_and_another_does_not() -> None:
     assert "broker 1 starts" in str(found)
 
 
-def test_what_ends_well_in_every_order() -> None:
+def test_safe_events_are_safe_in_every_order() -> None:
     found = in_any_order(cluster(status(1, 2, 3)), Crash(1), Crash(3))
     assert worst(found) is PartitionHealth.Online
     assert found.exit_code == 0
@@ -87,7 +87,7 @@ def test_what_ends_well_in_every_order() -> None:
     assert found.cases[0].explored
 
 
-def test_too_few_in_sync() -> None:
+def test_too_few_in_sync_replicas_are_reported() -> None:
     assert worst(in_any_order(cluster(status(1, 2), min_isr=2), Crash(1))) is PartitionHealth.UnderMinIsr
 
 
@@ -128,7 +128,7 @@ def test_unclean_elections_are_permitted_as_by_default_in_a_release(release: str
         assert [each.unclean for each in situations(topic, [Crash(1)], release)] == [said]
 
 
-def test_partitions_that_are_alike() -> None:
+def test_equal_partitions_are_explored_once() -> None:
     found = situations(cluster(status(1, 2), status(3, 1), status(1, 4), status(4, 2)), [Crash(1)])
     numbers = {situation.events: [each.partition for each in partitions] for situation, partitions in found.items()}
     assert numbers == {(Crash(0),): [0, 2], (Crash(1),): [1], (): [3]}
@@ -145,7 +145,7 @@ def test_partitions_that_are_alike() -> None:
     ],
     ids=["replicas", "order of the ISR", "who is in sync", "min ISR", "who is alive"],
 )
-def test_partitions_that_are_not(one: KnownCluster, other: KnownCluster) -> None:
+def test_different_partitions_are_explored_separately(one: KnownCluster, other: KnownCluster) -> None:
     assert set(situations(one, [Crash(1)])).isdisjoint(situations(other, [Crash(1)]))
 
 
@@ -210,7 +210,7 @@ def renamed(
         ),
     ],
 )
-def test_what_brokers_are_called_decides_nothing_but_what_is_done_first(
+def test_broker_ids_decide_only_the_first_event(
     order: tuple[int, ...], events: tuple[ClusterEvent, ...], release: str, unclean: bool
 ) -> None:
     """Replicas of several dead brokers go offline in the order of ids: a way may be a step longer, its end is not."""
@@ -260,7 +260,7 @@ class Whole(EventsInAnyOrder):
     ],
 )
 @pytest.mark.parametrize("release", ["3.9", pytest.param("2.2", marks=pytest.mark.long)])
-def test_what_else_there_is_in_a_cluster_decides_nothing(
+def test_other_partitions_do_not_matter(
     others: tuple[tuple[int, ...], ...], events: tuple[ClusterEvent, ...], release: str
 ) -> None:
     """A partition on brokers 0 and 1 is explored alone; and with broker 2 beside it, and what happens to that one."""
@@ -290,7 +290,7 @@ def test_what_else_there_is_in_a_cluster_decides_nothing(
         ((CreateTopic("u", 1, 1), Crash(1)), "it explores partitions that there are"),
     ],
 )
-def test_what_is_not_explored_is_refused(events: tuple[ClusterEvent, ...], says: str) -> None:
+def test_unexplored_events_are_refused(events: tuple[ClusterEvent, ...], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         in_any_order(cluster(status(1, 2)), *events)
 
@@ -317,7 +317,7 @@ def test_a_broker_dies_returns_and_dies_again() -> None:
         in_any_order(cluster(status(1, 2)), Crash(1), Crash(1))
 
 
-def test_a_bound_is_told() -> None:
+def test_a_reached_bound_is_reported() -> None:
     found = in_any_order(cluster(status(1, 2, 3)), Crash(1), Crash(2), AnotherController(), max_states=50)
     assert not found.cases[0].explored
     assert found.exit_code == 20
@@ -338,7 +338,7 @@ def test_events_that_cannot_all_happen_are_refused(events: tuple[ClusterEvent, .
         in_any_order(cluster(status(1, 2)), *events)
 
 
-def test_who_lags_stays_behind_while_others_return() -> None:
+def test_a_lagging_broker_stays_behind_while_others_return() -> None:
     found = in_any_order(cluster(status(1, 2, 3, isr=(1, 2)), min_isr=3), Crash(2), Return(2))
     assert worst(found) is PartitionHealth.UnderMinIsr
     back = in_any_order(cluster(status(1, 2, 3, isr=(1, 2)), min_isr=3), Crash(3), Return(3))
@@ -414,7 +414,7 @@ def test_controllers_that_follow_each_other(failovers: int) -> None:
     assert found.cases[0].situation == dies.cases[0].situation
 
 
-def test_what_is_too_much_is_refused_in_a_line() -> None:
+def test_too_many_events_are_a_one_line_error() -> None:
     def explore(subject: EventsInAnyOrder, **options: Any) -> Result:
         raise SpecificationError("so many values, and at most 100,000 are listed")
 
@@ -547,9 +547,7 @@ class WithSlowQueues(EventsInAnyOrder[SlowCluster]):
     ],
     ids=str,
 )
-def test_a_slow_queue_brings_nothing_else(
-    begun: PartitionStatus, events: tuple[ClusterEvent, ...], release: str
-) -> None:
+def test_slow_queues_add_no_outcomes(begun: PartitionStatus, events: tuple[ClusterEvent, ...], release: str) -> None:
     """What breaks is the same; a way to it may be longer, as brokers are told on it."""
     [situation] = situations(cluster(begun, min_isr=2), events, release)
     system = system_of(situation, release, PlanBounds(9, 3))
@@ -629,7 +627,7 @@ def test_a_move_that_is_under_way(events: tuple[ClusterEvent, ...], arrives: boo
     assert "asks for the move" not in str(found)
 
 
-def test_what_a_move_that_is_under_way_has_done_is_told() -> None:
+def test_a_move_under_way_is_described() -> None:
     """Not only what comes after the first event."""
     alone = PartitionStatus(ReplicaAssignment((3, 1), (3,), (1,)), 1, (1,), 0)
     lines = iter(str(in_any_order(cluster(alone), Crash(3))).splitlines())
@@ -709,7 +707,7 @@ class MoveApart(PlannedMove):
         ),
     ],
 )
-def test_what_brokers_are_called_decides_nothing_of_a_move(
+def test_broker_ids_do_not_matter_for_a_move(
     order: tuple[int, ...], events: tuple[ClusterEvent, ...], release: str
 ) -> None:
     situation = Situation(2, 0, (0, 1), frozenset(order), events, 2, False, (1, 2))
@@ -749,9 +747,7 @@ class Ends(PlannedMove):
     ],
     ids=str,
 )
-def test_what_comes_of_one_order_is_among_what_may_come_of_any(
-    begun: PartitionStatus, events: tuple[ClusterEvent, ...], release: str
-) -> None:
+def test_one_order_is_among_any_order(begun: PartitionStatus, events: tuple[ClusterEvent, ...], release: str) -> None:
     whole = cluster(begun)
     [situation] = situations(whole, events, release)
     [target] = [event.targets[T0] for event in events if isinstance(event, Reassign)]
@@ -830,7 +826,7 @@ def test_a_leader_without_all_records_is_noticed() -> None:
 
 
 @pytest.mark.long
-def test_what_holds_of_moves_in_every_release() -> None:
+def test_move_properties_hold_in_every_release() -> None:
     """And what is not among these rules breaks in some release, or is an outcome."""
     broken: set[str] = set()
     invariants: set[str] = set()

@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from spec.language.errors import UsageError
-from spec.what_if.cluster import Description, complete
+from spec.what_if.known_cluster import Description, complete
 from spec.what_if.reading import read_cluster, read_plan
 from statemachines.messages.leader_and_isr import NO_EPOCH
 from statemachines.messages.topic_partition import TopicPartition
@@ -114,7 +114,7 @@ def test_a_listing_is_refused(name: str, says: str) -> None:
         ("05-generate.out", ("the current assignment is read",)),
     ],
 )
-def test_what_is_left_out_or_open_is_told(name: str, notes: tuple[str, ...]) -> None:
+def test_omissions_and_assumptions_are_reported(name: str, notes: tuple[str, ...]) -> None:
     described = read_cluster(listing(name))
     assert len(described.notes) == len(notes)
     for told, note in zip(described.notes, notes, strict=True):
@@ -132,7 +132,7 @@ def test_what_is_left_out_or_open_is_told(name: str, notes: tuple[str, ...]) -> 
         ("in-07-scale-in.txt", None, None),
     ],
 )
-def test_who_is_alive_if_the_listing_says_so(name: str, live: set[int] | None, controller: int | None) -> None:
+def test_live_brokers_are_read_from_the_listing(name: str, live: set[int] | None, controller: int | None) -> None:
     described = read_cluster(listing(name))
     assert described.live == live
     assert described.controller == controller
@@ -198,7 +198,7 @@ def test_whether_a_partition_without_leader_and_isr_has_a_state(
 
 
 @rows("name, target", [("05-generate.out", (1, 3)), ("01-plan-same.json", (1, 2))])
-def test_a_plan(name: str, target: tuple[int, ...]) -> None:
+def test_a_plan_is_read(name: str, target: tuple[int, ...]) -> None:
     assert read_plan(listing(name)) == {T0: target}
 
 
@@ -210,7 +210,7 @@ def test_a_plan(name: str, target: tuple[int, ...]) -> None:
         ("05-cluster.txt", ":1: this is no JSON"),
     ],
 )
-def test_what_is_no_plan(name: str, says: str) -> None:
+def test_an_invalid_plan_is_refused(name: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         read_plan(listing(name))
 
@@ -231,6 +231,6 @@ def test_what_is_no_plan(name: str, says: str) -> None:
         ('{"brokers": [{"id": "x"}], "topics": []}', "brokers: id is a whole number"),
     ],
 )
-def test_metadata_that_cannot_be(tmp_path: Path, text: str, says: str) -> None:
+def test_impossible_metadata_is_refused(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         of(tmp_path, text)

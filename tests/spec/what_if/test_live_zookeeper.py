@@ -13,8 +13,8 @@ from kazoo.client import KazooClient
 
 from spec.language.errors import EnvironmentFailed, UsageError
 from spec.what_if import live_zookeeper
-from spec.what_if.cluster import complete
 from spec.what_if.events import Crash
+from spec.what_if.known_cluster import complete
 from spec.what_if.prediction import what_if
 from spec.what_if.reading import read_cluster
 from statemachines.cluster_history import Elected
@@ -102,7 +102,7 @@ def test_a_cluster_is_read_and_nothing_written(chroot: tuple[Any, str]) -> None:
     assert Elected(1, 6) in what_if(cluster, Crash(2)).steps[0]
 
 
-def test_what_administrators_have_asked_for_is_read(chroot: tuple[Any, str]) -> None:
+def test_pending_administrator_requests_are_read(chroot: tuple[Any, str]) -> None:
     client, source = chroot
     lay_out(client)
     described = read_cluster(source)
@@ -115,7 +115,7 @@ def test_what_administrators_have_asked_for_is_read(chroot: tuple[Any, str]) -> 
     assert described.reassigning == {T1: (4, 2)}
 
 
-def test_what_is_configured_for_all_brokers_is_read(chroot: tuple[Any, str]) -> None:
+def test_cluster_wide_configuration_is_read(chroot: tuple[Any, str]) -> None:
     client, source = chroot
     lay_out(client, {"/config/brokers/<default>": OF_ALL_BROKERS, "/config/topics/t": {"version": 1, "config": {}}})
     cluster = complete(read_cluster(source))
@@ -156,7 +156,7 @@ def test_what_is_configured_for_all_brokers_is_read(chroot: tuple[Any, str]) -> 
         ({"/brokers/ids/1\u202e": {}}, "/brokers/ids/1\u202e: it is no number of a broker"),
     ],
 )
-def test_what_is_no_kafkas_is_refused_with_its_path(
+def test_a_foreign_node_is_refused_with_its_path(
     chroot: tuple[Any, str], changed: dict[str, object], says: str
 ) -> None:
     client, source = chroot
@@ -181,7 +181,9 @@ def refusing() -> Iterator[str]:
         yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
-def test_no_server_answers(refusing: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unreachable_server_is_reported(
+    refusing: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """One line says so; what kazoo logs of each attempt is nowhere. A host that is silent may still answer."""
     monkeypatch.setattr(live_zookeeper, "PATIENCE", 0.2)
     no_answer = pytest.raises(EnvironmentFailed, match="no server answers")
@@ -190,7 +192,7 @@ def test_no_server_answers(refusing: str, monkeypatch: pytest.MonkeyPatch, caplo
     assert not [each for each in caplog.records if each.name.startswith("kazoo")]
 
 
-def test_a_refused_connection_is_told_at_once(refusing: str) -> None:
+def test_a_refused_connection_is_reported_at_once(refusing: str) -> None:
     """Where no host of the list can do otherwise, each with its reason."""
     with pytest.raises(EnvironmentFailed) as failed:
         read_cluster(f"zookeeper://{refusing},no.invalid:1/kafka")
@@ -200,12 +202,12 @@ def test_a_refused_connection_is_told_at_once(refusing: str) -> None:
 @pytest.mark.parametrize(
     "hosts", ["", "/kafka", "[::1:2181", "a,,b", "a:0", "a:99999", "a:b", "a b:2181", "http://a:1"]
 )
-def test_what_are_no_hosts(hosts: str) -> None:
+def test_invalid_hosts_are_refused(hosts: str) -> None:
     with pytest.raises(UsageError, match=r"is no host; zookeeper:// takes HOST:PORT,HOST:PORT/CHROOT"):
         read_cluster(f"zookeeper://{hosts}")
 
 
-def test_without_kazoo(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_kazoo_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kazoo", None)
     with pytest.raises(UsageError, match=r"pip install '\.\[zookeeper\]'"):
         read_cluster("zookeeper://nowhere:2181")

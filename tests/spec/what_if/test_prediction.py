@@ -6,7 +6,6 @@ from time import process_time
 import pytest
 
 from spec.language.errors import UsageError
-from spec.what_if.cluster import KnownCluster, PartitionStatus
 from spec.what_if.events import (
     AllowUnclean,
     AnotherController,
@@ -19,6 +18,7 @@ from spec.what_if.events import (
     Return,
     Shutdown,
 )
+from spec.what_if.known_cluster import KnownCluster, PartitionStatus
 from spec.what_if.prediction import PartitionHealth, Prediction, what_if
 from spec.what_if.running_cluster import RunningCluster
 from statemachines.cluster_history import Elected, Failed, Sent, Written
@@ -69,7 +69,7 @@ def test_a_follower_leads_when_its_leader_dies_in_every_release(release: str) ->
 
 
 @rows("release", RELEASES)
-def test_who_returns_is_in_sync_again_and_leads_when_asked_for(release: str) -> None:
+def test_a_returning_broker_rejoins_and_leads_on_request(release: str) -> None:
     begun = cluster(status(1, 2, 3))
     assert after(what_if(begun, Crash(1), Return(1), release=release)) == (2, (1, 2, 3))
     assert after(what_if(begun, Crash(1), Return(1), ElectPreferred(), release=release)) == (1, (1, 2, 3))
@@ -83,7 +83,7 @@ def test_the_last_in_sync_stays_in_the_isr_and_the_partition_offline() -> None:
     assert health(prediction, T1) is PartitionHealth.Online
 
 
-def test_who_is_not_in_sync_leads_only_where_that_is_permitted() -> None:
+def test_an_out_of_sync_replica_leads_only_if_permitted() -> None:
     begun = cluster(status(1, 2, 3, isr=(1,)))
     assert after(what_if(begun, AllowUnclean(), Crash(1), release="3.9")) == (2, (2,))
     assert after(what_if(begun, Crash(1), release="3.9")) == (None, (1,))
@@ -109,7 +109,7 @@ def test_a_topic_that_permits_unclean_elections_says_so_itself() -> None:
     assert after(what_if(permitted, Crash(1)))[0] == 2
 
 
-def test_who_lags_is_not_elected_and_catches_up_when_it_returns() -> None:
+def test_a_lagging_broker_is_not_elected_and_catches_up_on_return() -> None:
     begun = cluster(status(1, 2, 3, isr=(1, 3)))
     assert after(what_if(begun, AnotherController())) == (1, (1, 3)), "it stays behind by itself"
     assert after(what_if(begun, Crash(2), Return(2))) == (1, (1, 2, 3))
@@ -205,33 +205,33 @@ def test_two_partitions_of_one_topic_of_which_one_is_asked_about() -> None:
         other.of_topics(["v"])
 
 
-def test_what_is_told_comes_from_what_was_written() -> None:
+def test_changes_are_read_from_zookeeper() -> None:
     prediction = what_if(cluster(status(1, 2, 3)), Crash(1))
     written = [step.data for step in prediction.steps[0] if isinstance(step, Written)]
     assert [state.leader_and_isr[:3] for state in written if isinstance(state, TopicPartitionState)] == [
         (2, 5, (2, 3))
     ]
-    told = prediction.told(with_steps=True)
+    told = prediction.text(with_steps=True)
     assert "ZooKeeper: /brokers/topics/t/partitions/0/state: leader 2, epoch 5, ISR 2,3" in told
     assert "to broker 3: LeaderAndIsr of t-0" in told
     assert "ZooKeeper" not in str(prediction)
 
 
-def test_what_a_controller_logs_is_told_with_the_steps() -> None:
+def test_controller_log_lines_are_among_the_steps() -> None:
     """Not without them: which partitions are offline stands in the table."""
     prediction = what_if(cluster(status(1)), Crash(1))
     logged = "error: t-0 did not change from OfflinePartition to OnlinePartition: NoLeaderElected"
-    assert logged in prediction.told(with_steps=True)
+    assert logged in prediction.text(with_steps=True)
     assert logged in prediction.to_json(with_steps=True)["events"][0]["steps"]
     assert "error" not in str(prediction)
 
 
-def test_what_changed_comes_first_the_worst_of_it_before_the_rest() -> None:
+def test_changes_are_sorted_worst_first() -> None:
     offline_before = status(7, 3, isr=(7,))
     rows = (offline_before, status(3, 4), status(1, 2, 4), status(1), status(1, 2))
     prediction = what_if(cluster(*rows), Crash(1))
     assert [each.partition.partition for each in prediction.changes] == [3, 4, 2, 0, 1]
-    told = [row for row in prediction.told(every=True).splitlines() if row.startswith("t-")]
+    told = [row for row in prediction.text(every=True).splitlines() if row.startswith("t-")]
     assert [row.split()[0] for row in told] == ["t-3", "t-4", "t-2", "t-0", "t-1"]
     few = [row.split()[0] for row in str(prediction).splitlines() if row.startswith("t-")]
     assert few == ["t-3", "t-4", "t-2"], "what is offline as before is counted, and told when asked for"
@@ -256,7 +256,7 @@ def test_what_changed_comes_first_the_worst_of_it_before_the_rest() -> None:
         ),
     ],
 )
-def test_the_state_of_a_partition_is_told_before_and_after(
+def test_partition_states_before_and_after_are_reported(
     before: PartitionStatus, event: ClusterEvent, told: str
 ) -> None:
     unclean = replace(cluster(before), default_unclean=told.count("records") > 0)
@@ -341,7 +341,7 @@ def test_the_controller_gives_leadership_back_by_itself_where_much_is_astray(par
         (Reassign({TopicPartition("u", 0): (1,)}), "there is no such partition"),
     ],
 )
-def test_what_cannot_happen_is_refused(event: ClusterEvent, says: str) -> None:
+def test_impossible_events_are_refused(event: ClusterEvent, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         what_if(cluster(status(1, 2)), event)
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pytest
 
 from tests.rows import rows
-from tests.spec.cli.test_command import Answer, Ask, ask, run  # noqa: F401 - `ask` is a fixture
+from tests.spec.cli.test_commands import Answer, Ask, ask, run  # noqa: F401 - `ask` is a fixture
 
 DESCRIBED = (
     "Topic: t\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"
@@ -53,12 +53,12 @@ def test_events_happen_in_the_order_in_which_they_are_given(asked: Asked) -> Non
     assert other.code == 12
 
 
-def test_an_assumption_is_told(asked: Asked) -> None:
+def test_an_assumption_is_printed(asked: Asked) -> None:
     assert "assumed: alive: 1, 2, 3" in asked("").out
     assert "assumed: alive" not in asked("--live 1,2,3").out
 
 
-def test_standard_input_will_do(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_a_description_can_come_from_stdin(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(DESCRIBED.encode())))
     assert ask("what-if", "-", "--crash", "1,3").code == 12
 
@@ -138,7 +138,7 @@ def test_as_a_process_it_is_the_same(topics: str, options: str, code: int, first
     assert (answer.err if code == 2 else answer.out).startswith(first)
 
 
-def test_steps_and_what_stays_as_it_is_are_told_when_asked_for(asked: Asked) -> None:
+def test_steps_and_unchanged_partitions_are_printed_on_request(asked: Asked) -> None:
     few, every, steps = (asked(f"--crash 2 {option}").out for option in ("", "-v", "--steps"))
     assert "t-0        1       1,2,3 -> 1,3  online" in few.splitlines()
     assert "t-1" not in few

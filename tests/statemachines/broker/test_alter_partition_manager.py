@@ -292,14 +292,14 @@ MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
 test_the_manager_passes, test_each_mutant_is_caught = mutant_tests(AlterPartitionManager, MUTANTS)
 
 
-def test_since_3_3_who_is_not_alive_does_not_join() -> None:
+def test_since_3_3_dead_brokers_do_not_join() -> None:
     """As far as the leader has been told. [KAFKA-14140]"""
     proposed = [Leader(release=release).manager.maybe_expand_isr(T0, 4) for release in ("3.2", "3.3")]
     assert proposed == [True, False]
 
 
 @pytest.mark.parametrize(("release", "proposed"), [("2.7", False), ("2.8", False), ("3.0", True)])
-def test_who_is_behind_leaves_though_another_member_is_not_assigned(release: str, proposed: bool) -> None:
+def test_lagging_members_leave_beside_an_unassigned_member(release: str, proposed: bool) -> None:
     """Broker 3 is none of the replicas of the leader, which cannot look until 2.8. [KAFKA-9672]"""
     leader = Leader(release=release)
     assert leader.manager.maybe_expand_isr(T0, 3)
@@ -308,7 +308,7 @@ def test_who_is_behind_leaves_though_another_member_is_not_assigned(release: str
     assert leader.manager.maybe_shrink_isr(T0, [2]) is proposed
 
 
-def test_what_changes_nothing_is_not_proposed() -> None:
+def test_unchanged_isrs_are_not_proposed() -> None:
     """A member that joins, and one that leaves without having been in it."""
     leader = Leader()
     assert not leader.manager.maybe_expand_isr(T0, 2)
@@ -316,7 +316,7 @@ def test_what_changes_nothing_is_not_proposed() -> None:
     assert leader.manager.maybe_propagate_isr_changes() is None
 
 
-def test_what_the_answer_does_not_name_is_sent_again() -> None:
+def test_partitions_missing_in_the_response_are_resent() -> None:
     """By some mistake of the controller."""
     leader = Leader()
     for partition in (T0, T1):
@@ -336,7 +336,7 @@ def test_a_partition_that_is_gone_needs_no_answer() -> None:
     assert T0 not in leader.broker.manager.state.all_partitions
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_impossible_calls_are_refused() -> None:
     """By name, and nothing has changed."""
     leader = Leader()
     leader.tell(4, 2, T1, leader=2)

@@ -52,7 +52,7 @@ LEAVES = {
 
 
 @rows("answer", {**JOINS, **LEAVES})
-def test_who_joins_who_leaves_and_who_counts(answer: tuple[bool, bool]) -> None:
+def test_joining_leaving_and_counting_members(answer: tuple[bool, bool]) -> None:
     """Case by case, as Kafka has it."""
     said, expected = answer
     assert said == expected

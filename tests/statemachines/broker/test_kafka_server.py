@@ -306,7 +306,7 @@ def test_the_examples_in_the_docstrings(module: Any) -> None:
     st.lists(st.sampled_from([REMAINS, MOVED, NotAnswered.Lost]), min_size=5, max_size=5),
     st.lists(st.sampled_from([None, 2, 3]), min_size=5, max_size=5),
 )
-def test_it_stops_in_the_end(
+def test_a_controlled_shutdown_ends(
     release: str | None, retries: int, answers: list[Answer], controllers: list[int | None]
 ) -> None:
     """Uncleanly, if it is never let go: whatever goes wrong, after as many attempts as it has, or fewer."""
@@ -350,7 +350,7 @@ def test_until_2_8_it_asks_zookeeper_who_is_controller() -> None:
 
 
 @pytest.mark.parametrize("nodes", [{}, {"controller": 3}], ids=["no controller", "not registered"])
-def test_who_was_asked_is_asked_again_where_zookeeper_knows_none(nodes: Mapping[str, int]) -> None:
+def test_without_a_known_controller_the_previous_one_is_asked_again(nodes: Mapping[str, int]) -> None:
     """As with the metadata cache; the first time there is none to ask."""
     leaving = Leaving(release="2.8")
     leaving.reads(**nodes)
@@ -394,7 +394,7 @@ def test_one_request_has_one_answer() -> None:
 
 
 @pytest.mark.parametrize(("release", "epoch"), [("2.1", -1), ("2.2", 101)])
-def test_until_2_1_it_did_not_say_which_registration(release: str, epoch: int) -> None:
+def test_until_2_1_requests_had_no_broker_epoch(release: str, epoch: int) -> None:
     """So it could not be refused. [KIP-380]"""
     leaving = Leaving(release=release)
     leaving.reads(controller=2, registered=2)
@@ -415,7 +415,7 @@ def test_until_2_1_it_did_not_say_which_registration(release: str, epoch: int) -
         (Code.SESSIONEXPIRED, Errors.UNKNOWN_SERVER_ERROR),
     ],
 )
-def test_what_failed_is_answered_by_its_code(answer: EventFailure | Code, error: Errors) -> None:
+def test_failures_are_answered_by_error_code(answer: EventFailure | Code, error: Errors) -> None:
     """What the protocol has none for is unknown to the broker, as an exception of Kafka's own is."""
     assert controlled_shutdown_response(answer) == ControlledShutdownResponse(error)
 

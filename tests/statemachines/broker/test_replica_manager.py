@@ -200,7 +200,7 @@ def test_a_replica_that_is_in_its_epoch_without_log_ends_the_request() -> None:
     assert broker.fetches(T1) == broker.fetches(T0) == (2, 1)
 
 
-def test_a_leader_whose_read_failed_leads_when_it_is_told_again() -> None:
+def test_a_leader_whose_read_failed_leads_on_the_next_request() -> None:
     """In each release since 3.1: its epochs come behind the read."""
     broker = Broker()
     assert broker.lead(1, 0, failures=UNREAD) == [NONE]
@@ -301,7 +301,7 @@ def test_a_replica_that_is_not_known_is_deleted() -> None:
     assert broker.manager.state.logs == frozenset()
 
 
-def test_a_log_that_cannot_be_deleted_is_told() -> None:
+def test_an_undeletable_log_is_reported() -> None:
     """The replica is gone, the log is not; its topic waits. [ReplicaDeletionIneligible]"""
     broker = Broker()
     broker.lead(2, 3)
@@ -348,9 +348,7 @@ def test_until_2_5_a_log_that_is_there_is_not_opened_without_configuration() -> 
         ("3.1.0", NONE, NONE),
     ],
 )
-def test_what_a_deletion_is_answered_where_a_directory_has_failed(
-    release: str, with_log: Errors, without_log: Errors
-) -> None:
+def test_deletions_after_a_directory_failure(release: str, with_log: Errors, without_log: Errors) -> None:
     """The replica is gone, whatever is answered, and so is its log."""
     answered = []
     for failures in ({}, UNREAD):
@@ -365,7 +363,7 @@ def test_what_a_deletion_is_answered_where_a_directory_has_failed(
 @pytest.mark.parametrize(
     ("release", "offline"), [("1.0.2", True), ("1.1.0", False), ("2.0.1", False), ("2.1.0", True)]
 )
-def test_whether_a_deletion_forgets_what_is_offline(release: str, offline: bool) -> None:
+def test_deletions_of_offline_replicas(release: str, offline: bool) -> None:
     """From 1.1 to 2.0 it does, and the replica may return."""
     broker = Broker(control_design_of(release))
     broker.lead(2, 0)

@@ -135,7 +135,7 @@ test_the_manager_passes, test_each_mutant_is_caught = mutant_tests(ZkAlterPartit
 
 
 @pytest.mark.parametrize("code", [Code.NONODE, Code.SESSIONEXPIRED])
-def test_what_else_zookeeper_answers_ends_the_change(code: Code) -> None:
+def test_other_zookeeper_errors_end_the_change(code: Code) -> None:
     """Nothing is known of it, and nothing has changed: of the write, and of the read behind it."""
     leader = Leader()
     update = leader.manager.maybe_expand_isr(T0, 3)
@@ -149,14 +149,14 @@ def test_what_else_zookeeper_answers_ends_the_change(code: Code) -> None:
 
 
 @pytest.mark.parametrize(("release", "written"), [("2.3", True), ("2.4", False), ("2.6", False)])
-def test_who_is_behind_leaves_though_another_member_is_not_assigned(release: str, written: bool) -> None:
+def test_lagging_members_leave_beside_an_unassigned_member(release: str, written: bool) -> None:
     """Broker 3 is none of the replicas of the leader, which cannot look since 2.4. [KAFKA-9672]"""
     leader = Leader(release=release, replicas=(1, 2))
     leader.drive(leader.manager.maybe_expand_isr(T0, 3))
     assert (leader.manager.maybe_shrink_isr(T0, [2]) is not None) is written
 
 
-def test_what_changes_nothing_is_not_written() -> None:
+def test_unchanged_isrs_are_not_written() -> None:
     """A member that joins, and one that leaves without having been in it."""
     leader = Leader()
     assert leader.manager.maybe_expand_isr(T0, 2) is None
@@ -177,7 +177,7 @@ def test_a_notification_names_all_that_has_changed_since_the_last() -> None:
     assert leader.manager.isr_change_notification() is None
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_impossible_calls_are_refused() -> None:
     """By name, and nothing has changed."""
     leader = Leader()
     before = leader.broker.known()
@@ -192,7 +192,7 @@ def test_what_cannot_be_is_refused() -> None:
     assert leader.broker.known() == before
 
 
-def test_a_leader_that_leads_no_more_is_told_so() -> None:
+def test_a_former_leader_is_refused() -> None:
     """In Kafka LeaderAndIsr waits for the write."""
     leader = Leader()
     update = leader.manager.maybe_expand_isr(T0, 3)
@@ -203,7 +203,7 @@ def test_a_leader_that_leads_no_more_is_told_so() -> None:
         leader.manager.answered(update, [ZkResponse(Code.OK, version=2)])
 
 
-def test_the_controller_hears_of_it_by_the_notification() -> None:
+def test_the_controller_learns_of_it_by_notification() -> None:
     """And tells all brokers; until then it goes by what it knew."""
     design = control_design_of("2.6")
     cluster = EventCluster(design=design)

@@ -347,7 +347,7 @@ def test_a_partition_without_leader_is_unknown() -> None:
         ),
     ],
 )
-def test_what_older_controllers_do_not_look_at(
+def test_checks_that_older_controllers_lack(
     release: str,
     ahead: AlterPartitionOutcome,
     behind: AlterPartitionOutcome,
@@ -380,7 +380,7 @@ def test_a_reassignment_may_be_complete() -> None:
     assert done.may_complete == (T0,)
 
 
-def test_what_cannot_be_sent_makes_the_controller_resign() -> None:
+def test_an_unsendable_request_makes_the_controller_resign() -> None:
     """The ISR is written, but the leader is told of an error. The batch is empty then."""
     altering = Altering()
     altering.cluster.batch.add_stop_replica_request_for_brokers([2], T0, delete_partition=False)
@@ -391,7 +391,7 @@ def test_what_cannot_be_sent_makes_the_controller_resign() -> None:
 
 
 @pytest.mark.parametrize("code", [Code.NONODE, Code.SESSIONEXPIRED])
-def test_what_else_zookeeper_answers_is_an_error(code: Code) -> None:
+def test_other_zookeeper_errors_are_returned(code: Code) -> None:
     """Of the write: for the partition. Of the read behind it: for the request."""
     altering = Altering()
     step = altering.processor.process_alter_partition(AlterPartitionRequest(1, 101, (wanted(1),)))
@@ -408,7 +408,7 @@ def test_what_else_zookeeper_answers_is_an_error(code: Code) -> None:
 
 
 @pytest.mark.parametrize("read_back", [False, True])
-def test_what_was_written_and_the_answer_lost(read_back: bool) -> None:
+def test_a_write_with_lost_reply_is_recognized(read_back: bool) -> None:
     """K10: ZooKeeper refuses the repetition, and neither controller nor leader knows it, unless it is read back."""
     altering = Altering(design=ControlDesign(read_back_alteration=read_back))
     outcome = altering.outcome(wanted(1), before=lambda: altering.cluster.leader_writes(T0, (1,)))
@@ -416,7 +416,7 @@ def test_what_was_written_and_the_answer_lost(read_back: bool) -> None:
     assert altering.cluster.known(T0).isr == ((1,) if read_back else (1, 2))
 
 
-def test_what_another_has_written_is_read_back_and_refused() -> None:
+def test_a_conflicting_write_is_read_back_and_refused() -> None:
     """The controller knows it then, as proposed."""
     altering = Altering(design=ControlDesign(read_back_alteration=True))
     outcome = altering.outcome(wanted(1), before=lambda: altering.cluster.leader_writes(T0, (1, 2, 3)))
@@ -434,7 +434,7 @@ def test_an_answer_that_ends_with_the_session_is_an_error_of_each_partition() ->
     assert over.response == AlterPartitionResponse(Errors.NONE, ((T0, Errors.UNKNOWN_SERVER_ERROR),))
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_impossible_requests_are_refused() -> None:
     """By name, and nothing has changed."""
     altering = Altering()
     with pytest.raises(ValueError, match="t-0 stands twice in a request"):
@@ -446,7 +446,7 @@ def test_what_cannot_be_is_refused() -> None:
     assert altering.is_as_before()
 
 
-def test_the_controller_is_the_one_that_tells() -> None:
+def test_the_controller_sends_the_new_state() -> None:
     """By its own batch."""
     altering = Altering()
     altering.alter(wanted(1))

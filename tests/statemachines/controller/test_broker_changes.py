@@ -72,7 +72,7 @@ def test_a_dead_follower_leaves_the_isr(cluster: EventCluster) -> None:
     ]
 
 
-def test_where_nobody_else_is_in_sync_there_is_no_leader(cluster: EventCluster) -> None:
+def test_without_another_in_sync_replica_there_is_no_leader(cluster: EventCluster) -> None:
     """The last member of the ISR stays in it, and leads again when it is back."""
     cluster.die(2, 3)
     cluster.process("process_broker_change")
@@ -94,7 +94,7 @@ def test_one_that_was_shutting_down_is_forgotten(cluster: EventCluster) -> None:
     assert cluster.context.state.shutting_down_broker_ids == frozenset()
 
 
-def test_a_broker_without_replicas_is_spoken_of() -> None:
+def test_a_broker_without_replicas_is_sent_in_metadata() -> None:
     """No broker hears of it by an election or an ISR, so all are told who is left."""
     cluster = EventCluster()
     cluster.create_topic("t", (1, 2))
@@ -145,7 +145,7 @@ def test_replicas_of_topics_that_go_are_not_deletable(cluster: EventCluster) -> 
 # Brokers that come
 
 
-def test_a_new_broker_is_told_everything_and_the_others_of_it(cluster: EventCluster) -> None:
+def test_a_new_broker_receives_everything_and_the_others_its_start(cluster: EventCluster) -> None:
     """The others only that it is there; then it is told of its replicas, and nothing is written."""
     cluster.die(3)
     cluster.quietly("process_broker_change")
@@ -161,7 +161,7 @@ def test_a_new_broker_is_told_everything_and_the_others_of_it(cluster: EventClus
     assert cluster.replica_state(T0, 3) is OnlineReplica
 
 
-def test_until_2_1_all_were_told_everything() -> None:
+def test_until_2_1_all_brokers_received_everything() -> None:
     """[KAFKA-7537]"""
     cluster = started(control_design_of("2.1"))
     cluster.die(3)
@@ -172,7 +172,7 @@ def test_until_2_1_all_were_told_everything() -> None:
 
 
 @pytest.mark.parametrize(("release", "told"), [("2.6", ["t", "t"]), ("2.7", [])])
-def test_until_2_6_a_new_broker_was_told_of_what_is_to_be_deleted(release: str, told: list[str]) -> None:
+def test_until_2_6_a_new_broker_received_topics_to_be_deleted(release: str, told: list[str]) -> None:
     """That it is to be forgotten [KAFKA-10040]."""
     cluster = started(control_design_of(release))
     cluster.ask_to_delete("t")
@@ -183,7 +183,7 @@ def test_until_2_6_a_new_broker_was_told_of_what_is_to_be_deleted(release: str, 
     assert [state.topicName for state in request.partitionStates] == told
 
 
-def test_it_is_elected_where_there_was_nobody() -> None:
+def test_a_new_broker_leads_leaderless_partitions() -> None:
     """A partition that found no live replica when it was created has a leader now."""
     cluster = EventCluster((1,))
     cluster.create_topic("t", (2, 3))
@@ -280,7 +280,7 @@ def test_new_bounced_and_dead_in_this_order(cluster: EventCluster) -> None:
     assert set(cluster.context.state.live_broker_epochs) == {1, 3, 4}
 
 
-def test_until_2_1_the_dead_were_not_told_of_the_new() -> None:
+def test_until_2_1_new_brokers_were_announced_after_failures() -> None:
     """All live brokers were replaced before the first was handled."""
     cluster = started(control_design_of("2.1"))
     cluster.die(2)
@@ -322,7 +322,7 @@ def test_a_broker_with_a_failed_disk_is_asked_which_replicas(cluster: EventClust
     assert not cluster.exists(path)
 
 
-def test_the_notification_goes_whatever_comes_of_it(cluster: EventCluster) -> None:
+def test_the_notification_is_always_deleted(cluster: EventCluster) -> None:
     """Where the controller has moved it stays: that is for the next one."""
     path = lose_disk(cluster, 2)
     processed = cluster.process("process_log_dir_event_notification", before={2: cluster.elect_another_controller})

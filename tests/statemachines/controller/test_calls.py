@@ -204,7 +204,7 @@ def test_the_driver_of_state_machines_drives_events(cluster: Handling) -> None:
     assert cluster.said == [("/b", "NONODE")]
 
 
-def test_who_asked_is_answered(cluster: Handling) -> None:
+def test_the_caller_receives_the_result(cluster: Handling) -> None:
     """The answer is part of what is left until the event is over."""
     assert cluster.process(Call("answer", ("yes",)), Call("read", ("/a",))) == EventDone("yes")
 
@@ -219,7 +219,7 @@ def test_a_failure_drops_what_is_left(cluster: Handling) -> None:
     assert cluster.said == []
 
 
-def test_what_is_made_at_last_is_made_after_a_failure_too(cluster: Handling) -> None:
+def test_finally_calls_run_after_a_failure(cluster: Handling) -> None:
     """And the failure goes on. [finally]"""
     last = always(Call("read", ("/a",)))
     failed = cluster.process(Call("throw", (Code.SESSIONEXPIRED,)), last, Call("say", ("never",)))
@@ -229,7 +229,7 @@ def test_what_is_made_at_last_is_made_after_a_failure_too(cluster: Handling) -> 
     assert cluster.said[1:] == [("/a", "OK"), "then"]
 
 
-def test_what_fails_at_last_takes_the_place_of_what_failed_before(cluster: Handling) -> None:
+def test_a_failure_in_finally_replaces_the_earlier_one(cluster: Handling) -> None:
     """As an exception of a finally does."""
     last = always(Call("throw", (EventFailure.NoTopic,)))
     assert cluster.process(Call("throw", (EventFailure.NeverLed,)), last).failure is EventFailure.NoTopic
@@ -292,7 +292,7 @@ def test_so_do_requests_that_cannot_be_sent() -> None:
     assert not cluster.batch.state.update_metadata_brokers
 
 
-def test_one_that_moves_writes_no_more(cluster: Handling) -> None:
+def test_a_moved_controller_writes_nothing(cluster: Handling) -> None:
     """It has resigned, and so has no epoch that a fence would let pass; it may read."""
     cluster.batch.add_update_metadata_request_for_brokers((1,))
     last = (always(Call("read", ("/a",))), always(Call("write", ("/b",))))
@@ -381,7 +381,7 @@ def test_a_batch_of_reads_is_one_step(cluster: Handling) -> None:
     assert isinstance(cluster.handlers.requests(EventWaiting(Await(ZkRequests((Delete("/a"),)))))[0], Multi)
 
 
-def test_without_channels_nothing_is_said(cluster: Handling) -> None:
+def test_without_channels_nothing_is_sent(cluster: Handling) -> None:
     """They are for who has some."""
     cluster.handlers.channels.startup((1,))
     cluster.handlers.channels.shutdown()

@@ -274,7 +274,7 @@ def test_an_answer_becomes_an_event_and_frees_the_thread() -> None:
     assert manager.take(1) == numbered(2)
 
 
-def test_what_is_being_sent_does_not_wait() -> None:
+def test_the_request_in_flight_is_not_queued() -> None:
     """The gauge of the queue does not count it."""
     channels = Channels(1)
     channels.send(1, 1, 2)
@@ -298,7 +298,7 @@ def test_what_is_being_sent_does_not_wait() -> None:
         (lambda manager: manager.startup([3, 3]), "broker 3 stands twice"),
     ],
 )
-def test_what_cannot_be_is_refused(step: Callable[[ControllerChannelManager], object], message: str) -> None:
+def test_impossible_calls_are_refused(step: Callable[[ControllerChannelManager], object], message: str) -> None:
     """With the value, and nothing has changed."""
     channels = Channels(1, 2)
     channels.send(1, 1, 2)

@@ -42,7 +42,7 @@ def test_a_context_begins_with_the_epoch_before_the_first() -> None:
 # Online
 
 
-def test_who_is_live(context: ControllerContext) -> None:
+def test_live_brokers(context: ControllerContext) -> None:
     """Registered and not shutting down; who is shutting down can still be told something."""
     context.state.shutting_down_broker_ids |= {2, 3}
     assert context.live_broker_ids() == (1,)
@@ -79,7 +79,7 @@ def test_brokers_come_and_go(context: ControllerContext) -> None:
 # Assignments
 
 
-def test_what_a_broker_keeps_follows_the_assignments() -> None:
+def test_replicas_of_a_broker_follow_assignments() -> None:
     """However they are changed, by the index as by a scan of all of them."""
     random = Random(1)
     context = ControllerContext()
@@ -100,7 +100,7 @@ def test_what_a_broker_keeps_follows_the_assignments() -> None:
             assert set(context.partitions_for_topic(topic)) == {each for each in assignments if each.topic == topic}
 
 
-def test_what_is_given_is_read_where_it_stands(context: ControllerContext) -> None:
+def test_given_mappings_are_not_copied(context: ControllerContext) -> None:
     """Another context over the same mappings knows the same."""
     other = ControllerContext(context.state)
     assert other.partitions_on_broker(2) == (T0, T1)
@@ -129,7 +129,7 @@ def test_a_malformed_assignment_is_refused(
     assert context.partitions_on_broker(1) == (T0,)
 
 
-def test_what_is_no_broker_is_not_registered(context: ControllerContext) -> None:
+def test_invalid_broker_ids_are_refused(context: ControllerContext) -> None:
     """Nor any other with it."""
     for change in (context.add_live_brokers, context.set_live_brokers):
         with pytest.raises(InvalidBrokers, match="-1 is no broker id"):
@@ -140,7 +140,7 @@ def test_what_is_no_broker_is_not_registered(context: ControllerContext) -> None
 # Leaders
 
 
-def test_whose_leader_is_offline(context: ControllerContext) -> None:
+def test_partitions_with_offline_leader(context: ControllerContext) -> None:
     """Dead, shutting down, or none at all; not of topics to be deleted."""
     assert context.partitions_with_offline_leader() == (U0,)
     context.state.shutting_down_broker_ids |= {1}
@@ -150,7 +150,7 @@ def test_whose_leader_is_offline(context: ControllerContext) -> None:
     assert context.partitions_with_leaders() == (T0, T1)
 
 
-def test_what_a_broker_leads(context: ControllerContext) -> None:
+def test_partitions_led_by_a_broker(context: ControllerContext) -> None:
     """If others keep it too: it can be led by them when the broker shuts down."""
     assert context.partition_leaders_on_broker(1) == (T0,)
     context.update_partition_full_replica_assignment(T0, ReplicaAssignment((1,)))

@@ -24,7 +24,7 @@ def test_releases_of_a_line_are_equal_unless_something_changed_in_it() -> None:
     assert control_design_of("2.5.0") != control_design_of("2.5.1") == control_design_of("2.5")
 
 
-def test_what_is_no_release_is_refused() -> None:
+def test_an_unknown_release_is_refused() -> None:
     """By its name."""
     with pytest.raises(UnknownRelease, match=r"4\.7"):
         control_design_of("4.7")

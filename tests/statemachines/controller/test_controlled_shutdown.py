@@ -58,14 +58,14 @@ def test_until_1_0_it_goes_partition_by_partition() -> None:
     assert stops == ["1 StopReplica t-0", "1 StopReplica t-0", "1 StopReplica t-1", "1 StopReplica t-1"]
 
 
-def test_what_it_has_alone_it_keeps(cluster: EventCluster) -> None:
+def test_a_sole_replica_stays_leader(cluster: EventCluster) -> None:
     """No other broker could lead it, so it is not waited for."""
     cluster.process("process_controlled_shutdown", 1)
     assert cluster.state(T2)[:3] == (1, 0, (1,))
     assert TopicPartition("t", 2) not in cluster.context.partition_leaders_on_broker(1)
 
 
-def test_what_nobody_else_can_lead_is_answered(cluster: EventCluster) -> None:
+def test_partitions_without_another_candidate_are_returned(cluster: EventCluster) -> None:
     """The broker asks again, as long as there is any."""
     cluster.leader_writes(T0, (1,))
     assert cluster.process("process_controlled_shutdown", 1) == EventDone((T0,))
@@ -75,7 +75,7 @@ def test_what_nobody_else_can_lead_is_answered(cluster: EventCluster) -> None:
     assert cluster.state(T0)[:3] == (3, 1, (3,))
 
 
-def test_those_that_leave_are_not_elected_for_each_other(cluster: EventCluster) -> None:
+def test_brokers_shutting_down_are_not_elected(cluster: EventCluster) -> None:
     """Two that shut down at once."""
     cluster.process("process_controlled_shutdown", 2)
     assert cluster.process("process_controlled_shutdown", 1) == EventDone((T1,))

@@ -40,13 +40,13 @@ def test_a_fresh_broker_knows_nothing() -> None:
     assert (fresh.acts_as_controller, fresh.active, fresh.has_context) == (False, False, False)
 
 
-def test_what_was_read_is_no_epoch_yet() -> None:
+def test_a_read_epoch_is_not_yet_an_own_epoch() -> None:
     """An epoch counts once its increment is answered."""
     read = at(ControllerStep.IncrementEpoch, *LEADER_AND_ISR, active=True, epoch=1)
     assert (read.acts_as_controller, read.next_step().acts_as_controller) == (False, True)
 
 
-def test_without_an_epoch_nobody_acts() -> None:
+def test_without_an_epoch_no_controller_acts() -> None:
     """Not even one that takes itself for the controller: a ghost."""
     assert not at(active=True).acts_as_controller
     assert not at(active=True, handlers_registered=True, failover_done=True).acts_as_controller
@@ -56,7 +56,7 @@ def test_without_an_epoch_nobody_acts() -> None:
 @pytest.mark.parametrize(
     ("active", "cached", "acts"), [(False, None, False), (False, 0, True), (True, None, True), (True, 0, True)]
 )
-def test_who_has_channels_acts_without_taking_itself_for_the_controller(
+def test_a_controller_with_channels_acts_though_not_active(
     active: bool, cached: int | None, acts: bool, listens: bool
 ) -> None:
     """In 0.10 these are two predicates; merely to listen is neither, as each listener asks for the channels."""
@@ -66,14 +66,14 @@ def test_who_has_channels_acts_without_taking_itself_for_the_controller(
     )
 
 
-def test_who_stands_for_election_again_does_not_act_by_what_it_heard_before() -> None:
+def test_an_electing_broker_ignores_earlier_events() -> None:
     """One thread, which is in its election."""
     zombie = at(epoch=1, handlers_registered=True, partition_state_version=0)
     standing = (*ELECTION[Election.cas_swallowed], *steps_of(failover("0.10.2")))
     assert (zombie.acts_as_controller, zombie.with_steps(*standing).acts_as_controller) == (True, False)
 
 
-def test_who_has_read_the_epoch_for_a_multi_does_not_act_by_it() -> None:
+def test_the_epoch_read_for_a_multi_is_not_used() -> None:
     """Though it listens still, and knows the states, from a term that it did not resign. (B24)"""
     standing = at(ControllerStep.RegisterController, *steps_of(failover("2.1")), epoch=1, epoch_zk_version=1)
     standing = but_for(standing, handlers_registered=True, partition_state_version=0)
@@ -81,7 +81,7 @@ def test_who_has_read_the_epoch_for_a_multi_does_not_act_by_it() -> None:
     assert standing.next_step()._replace(active=True).acts_as_controller
 
 
-def test_what_elect_catches_ends_with_started() -> None:
+def test_elect_catches_until_started() -> None:
     """An election and its failover, and not what comes from elsewhere."""
     assert at(ControllerStep.Started).in_elect
     assert at(*steps_of(failover("2.1"))).in_elect
@@ -129,7 +129,7 @@ def test_a_resignation_leaves_nothing_but_what_is_the_brokers() -> None:
     assert not me.resigned().has_context
 
 
-def test_who_merely_reads_that_it_is_no_controller_keeps_its_context() -> None:
+def test_reading_another_controller_keeps_the_context() -> None:
     """What it takes itself for, its epoch and what it was about to write are gone, and that is all."""
     me = at(**KNOWN)
     kept = me.not_controller()
@@ -196,7 +196,7 @@ def test_a_failover_is_that_of_a_broker_in_office(active: bool, doing: Controlle
     assert at(doing, active=active).in_failover is is_in
 
 
-def test_what_waits_will_be_read() -> None:
+def test_queued_events_will_be_read() -> None:
     """By either thread; an event that is handled without a look at ZooKeeper promises nothing."""
     isr, leader = Queued(ControllerEvent.IsrChangeNotification), Queued(ControllerEvent.LeaderChangeListener)
     assert at(queue=(QUEUED, isr)).paths_to_read == {BROKER_IDS}
@@ -232,7 +232,7 @@ EPOCHS = {"broker_epoch", "brokers_read"}
         (DESIGNS["2.1"]._replace(ephemeral_owner_check=True, broker_epoch=True), {"listener_agenda", "posted"}),
     ],
 )
-def test_what_a_design_does_not_need_stays_as_it_begins(design: Design, fields: set[str]) -> None:
+def test_unused_fields_of_a_design_stay_initial(design: Design, fields: set[str]) -> None:
     """ZkEventThread's where it is no thread of its own, the fixes of 2.2, and what follows the increment."""
     assert set(unused_fields(design)) == fields
     begin = {**ControllerProcess._field_defaults, **OnePartitionContext._field_defaults}
@@ -241,7 +241,7 @@ def test_what_a_design_does_not_need_stays_as_it_begins(design: Design, fields: 
     assert stays.items() <= process_values(design, EVENTS[design.threads]).items()
 
 
-def test_what_else_follows_from_a_design() -> None:
+def test_further_consequences_of_a_design() -> None:
     """What its threads may be about to do, what may wait, and whether an event tells of a controller."""
     for design in (DESIGNS["1.0"], DESIGNS["2.1"]):
         told = EVENTS[design.threads]

@@ -140,7 +140,7 @@ def test_the_controllers_thread_registers_the_broker_but_in_0_11_and_1_0(design:
 
 
 @every_design
-def test_who_never_doubts_an_answer_looks_at_nothing_again(design: Design) -> None:
+def test_without_read_back_nothing_is_read_again(design: Design) -> None:
     """And who does looks at the epoch only if it came with the node."""
     looks = {ControllerStep.CheckRegistration, ControllerStep.CheckController, ControllerStep.CheckEpoch}
 
@@ -153,7 +153,7 @@ def test_who_never_doubts_an_answer_looks_at_nothing_again(design: Design) -> No
 
 
 @every_design
-def test_only_who_asks_for_its_older_session_deletes_a_registration(design: Design) -> None:
+def test_only_a_session_check_deletes_a_registration(design: Design) -> None:
     """[KAFKA-7165]"""
 
     def deletes(design: Design) -> bool:
@@ -197,7 +197,7 @@ def test_the_failover_goes_with_how_a_design_elects_and_is_told(design: Design) 
 
 
 @pytest.mark.parametrize("threads", [Threads.lock, Threads.barrier])
-def test_what_waits_is_news_of_what_its_handling_reads(threads: Threads) -> None:
+def test_queued_events_announce_what_they_read(threads: Threads) -> None:
     """And of nothing else: that an ISR has changed does not tell a broker to look at /controller."""
     asks = {ControllerStep.WatchController, ControllerStep.MaybeResign, ControllerStep.GetControllerId}
     for event, row in HANDLING[threads].items():

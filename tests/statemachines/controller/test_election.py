@@ -97,9 +97,7 @@ def test_the_first_controller_has_epoch_1_at_version_1(zookeeper: ZooKeeper, rel
 
 @every_release
 @pytest.mark.parametrize("kind", [CREATED, DELETED])
-def test_what_a_watch_tells_is_for_the_thread_that_is_told_first(
-    zookeeper: ZooKeeper, release: str, kind: EventType
-) -> None:
+def test_watch_events_go_to_the_notified_thread(zookeeper: ZooKeeper, release: str, kind: EventType) -> None:
     """Behind what there is; until 1.0 no broker is told what became of the node."""
     if kind is DELETED:
         zookeeper.create(None, CONTROLLER, 1)
@@ -126,7 +124,7 @@ def test_no_answer_overtakes_an_event(zookeeper: ZooKeeper, release: str) -> Non
 
 
 @every_release
-def test_what_has_no_handler_is_dropped(zookeeper: ZooKeeper, release: str) -> None:
+def test_events_without_handler_are_dropped(zookeeper: ZooKeeper, release: str) -> None:
     """A controller's handlers are gone with its office; that of /controller is there for good."""
     zookeeper.state.events[0] = (Event(CHILDREN, BROKER_IDS), Event(DELETED, CONTROLLER), Event(CHILDREN, BROKER_IDS))
     inbox = zookeeper.state.events[0]
@@ -141,7 +139,7 @@ def test_what_has_no_handler_is_dropped(zookeeper: ZooKeeper, release: str) -> N
 
 
 @since_0_11
-def test_what_comes_with_an_answer_is_queued_by_who_then_resigns(zookeeper: ZooKeeper, release: str) -> None:
+def test_an_event_with_a_reply_is_queued_before_resigning(zookeeper: ZooKeeper, release: str) -> None:
     """It meets the handlers that there were before the answer."""
     controller = whole(zookeeper, release=release)
     me = in_office(zookeeper, release=release)._replace(queue=(), posted=())
@@ -154,7 +152,7 @@ def test_what_comes_with_an_answer_is_queued_by_who_then_resigns(zookeeper: ZooK
 
 
 @since_1_1
-def test_what_comes_with_its_election_is_told_to_no_handler(zookeeper: ZooKeeper, release: str) -> None:
+def test_an_event_with_the_election_has_no_handler(zookeeper: ZooKeeper, release: str) -> None:
     """An older watch on /brokers/ids fires; the failover, which reads the brokers anyway, registers for it next."""
     controller = whole(zookeeper, release=release)
     elects = ControllerStep.RegisterController if release == "2.1" else ControllerStep.IncrementEpoch
@@ -327,7 +325,7 @@ def test_a_broker_change_is_for_the_controller(
 
 
 @pytest.mark.parametrize(("release", "asked"), [(release, release != "0.10.1") for release in RELEASE])
-def test_who_has_resigned_does_nothing_about_an_isr_since_0_10_2(
+def test_since_0_10_2_a_resigned_controller_ignores_isr_changes(
     zookeeper: ZooKeeper, release: str, asked: bool
 ) -> None:
     """In 0.10.1 its listener does not ask. [KAFKA-4447]"""
@@ -339,7 +337,7 @@ def test_who_has_resigned_does_nothing_about_an_isr_since_0_10_2(
 
 
 @every_release
-def test_a_changed_isr_is_read_by_the_controller_and_told(zookeeper: ZooKeeper, release: str) -> None:
+def test_a_changed_isr_is_read_and_sent_by_the_controller(zookeeper: ZooKeeper, release: str) -> None:
     """It writes nothing, and its failover is long done."""
     controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
     zookeeper.set(None, STATE, PartitionStateEpoch(1))
@@ -411,7 +409,7 @@ def test_in_0_10_a_broker_acts_that_takes_itself_for_controller_no_longer(
 
 @in_0_10
 @pytest.mark.parametrize(("named", "doing"), [(None, (ControllerStep.Elect,)), (1, IDLE), (0, IDLE)])
-def test_in_0_10_what_is_read_decides(
+def test_in_0_10_the_read_value_decides(
     zookeeper: ZooKeeper, release: str, named: int | None, doing: tuple[ControllerStep, ...]
 ) -> None:
     """Whatever it was that the watch has told: if there is none it was a deletion, and it stands for election."""
@@ -425,9 +423,7 @@ def test_in_0_10_what_is_read_decides(
 
 @in_0_10
 @pytest.mark.parametrize("named", [None, 1])
-def test_in_0_10_who_led_resigns_before_it_stands_for_election(
-    zookeeper: ZooKeeper, release: str, named: int | None
-) -> None:
+def test_in_0_10_a_controller_resigns_before_electing(zookeeper: ZooKeeper, release: str, named: int | None) -> None:
     """Or because there is another."""
     me = settled(zookeeper, release=release)
     zookeeper.delete(None, CONTROLLER)
@@ -441,7 +437,7 @@ def test_in_0_10_who_led_resigns_before_it_stands_for_election(
     assert not after.has_context
 
 
-def test_in_0_11_who_is_controller_was_read_when_the_event_was_put(zookeeper: ZooKeeper) -> None:
+def test_in_0_11_the_controller_is_read_when_the_event_is_queued(zookeeper: ZooKeeper) -> None:
     """No request is made for it: a broker resigns to one that is gone by now."""
     controller = whole(zookeeper, release="1.0")
     me = settled(zookeeper, release="1.0")._replace(queue=(Queued(ControllerEvent.ControllerChange, 1), BROKER))
@@ -453,16 +449,14 @@ def test_in_0_11_who_is_controller_was_read_when_the_event_was_put(zookeeper: Zo
 
 
 @pytest.mark.parametrize("active", [False, True])
-def test_in_0_11_who_is_named_in_the_event_takes_itself_for_the_controller(
-    zookeeper: ZooKeeper, active: bool
-) -> None:
+def test_in_0_11_a_broker_named_in_the_event_believes_it_is_controller(zookeeper: ZooKeeper, active: bool) -> None:
     """Whether it is or not; and all else stays."""
     me = at(active=active, handlers_registered=active, queue=(Queued(ControllerEvent.ControllerChange, 0),))
     answer = whole(zookeeper, release="1.0").handle(me)
     assert answer.controller == at(active=True, handlers_registered=active)
 
 
-def test_in_0_11_who_was_not_active_has_nothing_to_resign(zookeeper: ZooKeeper) -> None:
+def test_in_0_11_an_inactive_broker_has_nothing_to_resign(zookeeper: ZooKeeper) -> None:
     """What is left of an earlier term stays. (B24)"""
     me = at(handlers_registered=True, partition_state_version=0, queue=(Queued(ControllerEvent.ControllerChange, 1),))
     assert whole(zookeeper, release="1.0").handle(me).controller == at(
@@ -484,7 +478,7 @@ def test_in_0_11_a_stale_event_makes_a_ghost(zookeeper: ZooKeeper) -> None:
 
 
 @since_1_1
-def test_since_1_1_what_happened_decides_whether_to_elect(zookeeper: ZooKeeper, release: str) -> None:
+def test_since_1_1_the_event_type_decides_whether_to_elect(zookeeper: ZooKeeper, release: str) -> None:
     """And what is read, whether to resign: a ControllerChange that finds none is waiting for its Reelect."""
     controller = whole(zookeeper, release=release)
     me = settled(zookeeper, release=release)
@@ -505,7 +499,7 @@ def test_since_1_1_a_reelect_that_finds_a_controller_elects_nobody(zookeeper: Zo
 
 @pytest.mark.parametrize("elects", [False, True])
 @pytest.mark.parametrize("active", [False, True])
-def test_who_reads_that_nobody_is_controller_elects_if_that_is_proposed(
+def test_with_the_proposal_a_missing_controller_triggers_an_election(
     zookeeper: ZooKeeper, elects: bool, active: bool
 ) -> None:
     """Not only whoever is told of a deletion; and who was controller resigns first."""
@@ -518,7 +512,7 @@ def test_who_reads_that_nobody_is_controller_elects_if_that_is_proposed(
 
 @pytest.mark.parametrize("elects", [False, True])
 @every_release
-def test_every_generation_elects_whoever_reads_that_there_is_none_if_that_is_proposed(
+def test_with_the_proposal_every_generation_elects_when_none_is_read(
     zookeeper: ZooKeeper, release: str, elects: bool
 ) -> None:
     """Even behind a create that was refused, when nothing was to follow."""
@@ -529,7 +523,7 @@ def test_every_generation_elects_whoever_reads_that_there_is_none_if_that_is_pro
 
 
 @pytest.mark.parametrize(("release", "elects"), [(release, release not in LOCK) for release in RELEASE])
-def test_who_is_controller_ends_the_row_in_0_10_only(zookeeper: ZooKeeper, release: str, elects: bool) -> None:
+def test_only_in_0_10_reading_the_controller_ends_the_row(zookeeper: ZooKeeper, release: str, elects: bool) -> None:
     """There it was no deletion; of a Reelect the election follows, and finds the controller itself."""
     zookeeper.create(None, CONTROLLER, 1)
     me = at(ControllerStep.MaybeResign, ControllerStep.Elect)
@@ -694,7 +688,7 @@ def test_to_read_who_is_controller_is_to_watch(zookeeper: ZooKeeper, do: Control
 
 
 @pytest.mark.parametrize(("release", "hears"), [(release, release in SINCE_1_1) for release in RELEASE])
-def test_to_look_whose_node_it_is_is_to_watch_since_1_1_only(zookeeper: ZooKeeper, release: str, hears: bool) -> None:
+def test_only_since_1_1_reading_the_owner_sets_a_watch(zookeeper: ZooKeeper, release: str, hears: bool) -> None:
     """[ZKCheckedEphemeral, which asks past ZkClient, until 1.0]"""
     zookeeper.create(1, CONTROLLER, 1, ephemeral=True)
     controller = whole(zookeeper, release=release)
@@ -716,7 +710,7 @@ def test_to_ask_for_a_controller_is_to_watch_whether_there_is_one_or_not(zookeep
 
 
 @since_0_11
-def test_who_stands_for_election_again_is_not_controller_meanwhile(zookeeper: ZooKeeper, release: str) -> None:
+def test_a_broker_electing_again_is_not_controller(zookeeper: ZooKeeper, release: str) -> None:
     """The node was deleted after it had been read to be its own; what it read before is -1 by now."""
     before = at(ControllerStep.Elect, active=True, epoch=1, epoch_zk_version=1)
     controller = whole(zookeeper, release=release)
@@ -724,7 +718,7 @@ def test_who_stands_for_election_again_is_not_controller_meanwhile(zookeeper: Zo
     assert controller.elect(before).controller == at(*standing)
 
 
-def test_who_finds_another_named_resigns(zookeeper: ZooKeeper) -> None:
+def test_a_controller_that_reads_another_resigns(zookeeper: ZooKeeper) -> None:
     """And keeps the events that have not been handled."""
     elected(zookeeper, 1)
     before = at(ControllerStep.MaybeResign, active=True, epoch=1, epoch_zk_version=1, queue=(REELECT,))
@@ -732,7 +726,7 @@ def test_who_finds_another_named_resigns(zookeeper: ZooKeeper) -> None:
 
 
 @every_release
-def test_who_finds_itself_named_stays(zookeeper: ZooKeeper, release: str) -> None:
+def test_a_controller_that_reads_itself_stays(zookeeper: ZooKeeper, release: str) -> None:
     """The notification is its own echo."""
     me = elected(zookeeper, 0, release).with_steps(ControllerStep.MaybeResign)
     assert short(zookeeper, release=release).maybe_resign(me).controller == me.with_steps()
@@ -834,7 +828,7 @@ def test_a_node_of_another_session_was_not(zookeeper: ZooKeeper, release: str, b
 
 
 @until_2_0
-def test_who_is_refused_and_does_not_look_reads_who_was_faster(zookeeper: ZooKeeper, release: str) -> None:
+def test_without_read_back_a_refused_broker_reads_the_winner(zookeeper: ZooKeeper, release: str) -> None:
     """And leaves it at that."""
     controller = short(zookeeper, release=release)
     me = until(ControllerStep.CreateController, controller, at(ControllerStep.Elect))
@@ -848,7 +842,7 @@ def test_who_is_refused_and_does_not_look_reads_who_was_faster(zookeeper: ZooKee
 
 
 @until_2_0
-def test_who_was_faster_may_be_gone_by_now(zookeeper: ZooKeeper, release: str) -> None:
+def test_the_winner_may_be_gone(zookeeper: ZooKeeper, release: str) -> None:
     """Then no broker is controller, until the deletion is handled. [elect, which only warns, until 1.0]"""
     controller = short(zookeeper, release=release)
     me = until(ControllerStep.CreateController, controller, at(ControllerStep.Elect))
@@ -861,9 +855,7 @@ def test_who_was_faster_may_be_gone_by_now(zookeeper: ZooKeeper, release: str) -
 @pytest.mark.parametrize(
     ("release", "kinds"), [*((release, (CREATED,)) for release in UNTIL_1_0), ("2.0", (CREATED, DELETED))]
 )
-def test_who_was_faster_and_is_gone_is_heard_of(
-    zookeeper: ZooKeeper, release: str, kinds: tuple[EventType, ...]
-) -> None:
+def test_a_vanished_winner_is_noticed(zookeeper: ZooKeeper, release: str, kinds: tuple[EventType, ...]) -> None:
     """And so there is another election: until 1.0 the callback of the creation reads that there is none."""
     controller = whole(zookeeper, release=release)
     me = until(ControllerStep.CreateController, controller, at(ControllerStep.WatchController, ControllerStep.Elect))
@@ -983,7 +975,7 @@ def test_only_a_fence_keeps_a_zombie_from_writing(
 
 
 @every_release
-def test_a_state_that_a_newer_controller_wrote_is_let_be(zookeeper: ZooKeeper, release: str) -> None:
+def test_a_state_of_a_newer_controller_is_left_alone(zookeeper: ZooKeeper, release: str) -> None:
     """StateChangeFailed, in every release."""
     me = elected(zookeeper, 0, release)
     zookeeper.set(None, STATE, PartitionStateEpoch(controller_epoch=2))
@@ -1009,7 +1001,7 @@ def test_a_failover_ends_with_started(zookeeper: ZooKeeper, release: str) -> Non
 
 
 @every_release
-def test_what_elect_catches_goes_from_the_epoch_to_the_end(zookeeper: ZooKeeper, release: str) -> None:
+def test_elect_catches_from_the_epoch_to_the_end(zookeeper: ZooKeeper, release: str) -> None:
     """And not from the read of /controller on, nor in what comes from elsewhere."""
     controller = whole(zookeeper, release=release)
     me, rows = at(ControllerStep.Elect), []
@@ -1040,7 +1032,7 @@ def test_a_controller_listens_when_it_has_its_epoch_until_1_0_before_it_watches(
 
 
 @in_0_10
-def test_in_0_10_who_never_resigned_listens_all_along(zookeeper: ZooKeeper, release: str) -> None:
+def test_in_0_10_a_controller_that_never_resigned_keeps_listening(zookeeper: ZooKeeper, release: str) -> None:
     """When it is elected again, to what it subscribed in the term before."""
     controller = whole(zookeeper, release=release)
     me = controller.delete_controller(
@@ -1114,7 +1106,7 @@ def test_a_failover_reads_the_states_and_tells_the_brokers(zookeeper: ZooKeeper)
     assert (answer.sends_requests, answer.failover) == (True, None)
 
 
-def test_a_partition_whose_leader_is_alive_is_let_be(zookeeper: ZooKeeper) -> None:
+def test_a_partition_with_a_live_leader_is_left_alone(zookeeper: ZooKeeper) -> None:
     """Nothing is written, and with the last partition the failover is done."""
     me = until(ControllerStep.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
     left = whole(zookeeper).skip_election(me)
@@ -1157,7 +1149,7 @@ def test_a_state_that_a_newer_controller_wrote_ends_a_failover_too(zookeeper: Zo
     assert whole(zookeeper).read_partition_state(me).controller == left
 
 
-def test_what_is_written_is_cached_and_sent(zookeeper: ZooKeeper) -> None:
+def test_written_states_are_cached_and_sent(zookeeper: ZooKeeper) -> None:
     """Only then: before the answer the cache has what was read."""
     zookeeper.create(1, OTHER, ephemeral=True)
     controller = whole(zookeeper)
@@ -1183,9 +1175,7 @@ def test_an_election_of_leaders_elsewhere_closes_no_failover(zookeeper: ZooKeepe
 
 
 @pytest.mark.parametrize(("release", "written"), [*((release, True) for release in UNTIL_1_0), ("2.0", False)])
-def test_what_was_queued_is_done_in_a_new_session_until_1_0(
-    zookeeper: ZooKeeper, release: str, written: bool
-) -> None:
+def test_until_1_0_queued_events_run_in_the_new_session(zookeeper: ZooKeeper, release: str, written: bool) -> None:
     """B3: under the old epoch, without knowing its own broker, before it hears that there is a new session."""
     zookeeper.create(0, OWN, ephemeral=True)
     controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
@@ -1274,7 +1264,7 @@ def test_until_1_0_an_increment_that_fails_is_swallowed(zookeeper: ZooKeeper, re
 
 
 @every_release
-def test_where_no_broker_is_alive_none_leads(zookeeper: ZooKeeper, release: str) -> None:
+def test_without_live_brokers_there_is_no_leader(zookeeper: ZooKeeper, release: str) -> None:
     """A controller may have read the brokers before its own had registered: until BrokerChange nothing is written."""
     controller = whole(zookeeper, release=release)
     me = until(ControllerStep.ReadPartitionState, controller, in_failover(zookeeper, release=release))
@@ -1290,7 +1280,7 @@ def test_where_no_broker_is_alive_none_leads(zookeeper: ZooKeeper, release: str)
     assert settle(controller, me).context.partition_state_version == 1
 
 
-def test_in_1_0_who_is_controller_by_old_news_has_no_channels(zookeeper: ZooKeeper) -> None:
+def test_in_1_0_a_controller_by_a_stale_event_has_no_channels(zookeeper: ZooKeeper) -> None:
     """What it does about a broker that came ends there, and it knows of that broker all the same."""
     zookeeper.create(1, OTHER, ephemeral=True)
     me = at(*BROKER_CHANGE, active=True)
@@ -1344,7 +1334,7 @@ def test_in_0_10_it_only_deletes_the_node(zookeeper: ZooKeeper, release: str) ->
 
 
 @pytest.mark.parametrize(("release", "written"), [(release, release in LOCK) for release in UNTIL_1_0])
-def test_in_0_10_whose_failover_failed_acts_on_when_another_is_elected(
+def test_in_0_10_a_failed_failover_keeps_acting_after_another_election(
     zookeeper: ZooKeeper, release: str, written: bool
 ) -> None:
     """B24's worse relative: the callback sees no leader to resign. Its successor has not written yet."""
@@ -1363,7 +1353,7 @@ def test_in_0_10_whose_failover_failed_acts_on_when_another_is_elected(
 
 @in_0_10
 @pytest.mark.parametrize("fails", [ControllerStep.ReadBrokers, ControllerStep.ReadStates])
-def test_in_0_10_whose_failover_failed_before_it_had_channels_acts_no_more(
+def test_in_0_10_a_failover_failed_before_channels_stops_acting(
     zookeeper: ZooKeeper, release: str, fails: ControllerStep
 ) -> None:
     """It listens, to no effect: each listener asks for the channels, or for what is started behind them."""
@@ -1397,7 +1387,7 @@ def test_a_listener_that_does_not_ask_moves_the_next_controller(zookeeper: ZooKe
     assert owner(zookeeper) is None
 
 
-def test_who_is_still_controller_resigns_and_deletes_its_node(zookeeper: ZooKeeper) -> None:
+def test_a_current_controller_resigns_and_deletes_its_node(zookeeper: ZooKeeper) -> None:
     """At the version of the epoch that it knew: that outlives the resignation by one request."""
     controller = whole(zookeeper)
     me = controller.fail(in_failover(zookeeper)).controller
@@ -1432,9 +1422,7 @@ def test_a_node_that_is_gone_cannot_be_deleted(zookeeper: ZooKeeper) -> None:
 
 @pytest.mark.parametrize("resigns", [False, True])
 @pytest.mark.parametrize(("by", "said"), [(None, "there is none"), (1, "it is broker 1")])
-def test_who_is_controller_no_longer_leaves_it_at_that(
-    zookeeper: ZooKeeper, resigns: bool, by: int | None, said: str
-) -> None:
+def test_a_former_controller_deletes_nothing(zookeeper: ZooKeeper, resigns: bool, by: int | None, said: str) -> None:
     """B24: its context stays, unless it resigns on that."""
     controller = whole(zookeeper, resign_on_move=resigns)
     me = until(ControllerStep.ReadPartitionState, controller, in_failover(zookeeper))
@@ -1485,7 +1473,7 @@ def test_only_its_session_tells_a_ghost_from_a_controller(zookeeper: ZooKeeper, 
     assert moved == (at() if checked else at(ControllerStep.DeleteController))
 
 
-def test_a_ghost_is_said_to_be_one(zookeeper: ZooKeeper) -> None:
+def test_a_ghost_is_reported(zookeeper: ZooKeeper) -> None:
     """Whichever step reads it; that it is broker -1 says nothing."""
     zookeeper.create(1, CONTROLLER, 0, ephemeral=True)
     controller = whole(zookeeper, ghost_check=True)
@@ -1506,7 +1494,7 @@ def test_its_own_present_node_is_no_ghost(zookeeper: ZooKeeper, checked: bool) -
 
 
 @pytest.mark.parametrize("checked", [False, True])
-def test_who_begins_anew_in_a_session_that_lives_is_a_ghost(zookeeper: ZooKeeper, checked: bool) -> None:
+def test_restarting_in_a_live_session_makes_a_ghost(zookeeper: ZooKeeper, checked: bool) -> None:
     """B22: its node is there, of its own session; to check that is no help. [KAFKA-13461]"""
     zookeeper.create(0, OWN, ephemeral=True)
     controller, me = whole(zookeeper, ghost_check=checked), settled(zookeeper)
@@ -1517,7 +1505,7 @@ def test_who_begins_anew_in_a_session_that_lives_is_a_ghost(zookeeper: ZooKeeper
 
 
 @since_1_1
-def test_who_begins_anew_when_its_session_has_ended_is_elected(zookeeper: ZooKeeper, release: str) -> None:
+def test_restarting_after_the_session_is_elected(zookeeper: ZooKeeper, release: str) -> None:
     """Its node has gone with the session."""
     zookeeper.create(0, OWN, ephemeral=True)
     controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
@@ -1628,7 +1616,7 @@ def lives() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("design", list(lives()))
-def test_whatever_comes_of_a_whole_life_is_an_agenda(design: Design) -> None:
+def test_every_reachable_continuation_is_an_agenda(design: Design) -> None:
     """Of one thread or of the other, and each of them comes; and there is a row for each event, too."""
     known, known_beside = set(agendas(design)), set(listener_agendas(design))
     handled = set(HANDLING[design.threads]) | {ControllerEvent.ControllerChange}
@@ -1793,7 +1781,7 @@ def test_an_epoch_that_is_gone_leaves_a_partition_without_leader(zookeeper: ZooK
     assert zookeeper.get(None, STATE)[1].version == 0
 
 
-def test_an_epoch_that_is_gone_leaves_the_node_of_who_moves_the_controller(zookeeper: ZooKeeper) -> None:
+def test_a_missing_epoch_keeps_the_node_of_a_moved_controller(zookeeper: ZooKeeper) -> None:
     """Its deletion is fenced: nobody is controller, and /controller stays."""
     zookeeper.create(0, CONTROLLER, 0, ephemeral=True)
     zookeeper.delete(None, CONTROLLER_EPOCH)

@@ -210,7 +210,7 @@ def test_brokers_hear_of_each_other_before_leaders_since_0_10_2(release: str) ->
 
 
 @every_release
-def test_what_was_left_undone_is_resumed_by_running_state_machines(release: str) -> None:
+def test_running_state_machines_resume_unfinished_work(release: str) -> None:
     reassignments = ("maybeTriggerPartitionReassignment", "initializePartitionReassignments")
     deletion, elections = "topicDeletionManager.tryTopicDeletion", "onPreferredReplicaElection"
     assert has(release, reassignments[0]) != has(release, reassignments[1])
@@ -286,7 +286,7 @@ def test_a_step_is_seen_or_fused(stages: tuple[Stage, ...]) -> None:
 
 
 @every_release
-def test_what_is_sent_is_fused(release: str) -> None:
+def test_sends_are_fused_steps(release: str) -> None:
     assert all(not stage.step for stage in failover(release) if stage.effect == "S")
 
 
@@ -452,7 +452,7 @@ RESIGNATIONS_CHANGED = {
     {"failover": (failover, FAILOVERS_CHANGED), "resignation": (resignation, RESIGNATIONS_CHANGED)},
 )
 @rows("older, newer", pairwise(RELEASES))
-def test_what_changed_from_release_to_release(
+def test_changes_between_releases(
     of: Callable[[str], tuple[Stage, ...]],
     changed: Mapping[str, tuple[set[str], set[str]]],
     older: str,

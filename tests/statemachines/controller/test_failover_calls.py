@@ -192,9 +192,7 @@ def test_a_topic_that_is_gone_already_is_forgotten() -> None:
     ("release", "failure"),
     [("0.10.2", EventFailure.NoTopic), ("0.11", EventFailure.NoTopic), ("1.0", EventFailure.NoTopic), ("1.1", None)],
 )
-def test_until_1_0_nobody_takes_over_where_only_the_request_to_delete_is_left(
-    release: str, failure: EventFailure | None
-) -> None:
+def test_until_1_0_a_leftover_deletion_request_prevents_failover(release: str, failure: EventFailure | None) -> None:
     """The topic's nodes are gone; the failover fails, and the node stays for the next one."""
     cluster = EventCluster(design=control_design_of(release))
     cluster.ask_to_delete("t")
@@ -289,7 +287,7 @@ def in_short(request: object) -> str:
     return f"{type(operation).__name__}{watched} {path}"
 
 
-def test_what_is_read_and_written_in_order() -> None:
+def test_reads_and_writes_in_order() -> None:
     """A star is a watch that is armed. Handlers are there before what they are about is read."""
     cluster = succeeded()
     cluster.ask_to_delete("gone")
@@ -375,7 +373,7 @@ def again(cluster: EventCluster) -> None:
     cluster.take_over()
 
 
-def test_who_resigns_knows_nothing_any_more() -> None:
+def test_resigning_clears_the_context() -> None:
     """And has no channels."""
     cluster = succeeded()
     cluster.take_over()
@@ -386,7 +384,7 @@ def test_who_resigns_knows_nothing_any_more() -> None:
 
 
 @pytest.mark.parametrize("clear_batch", [False, True])
-def test_what_an_event_has_left_in_a_batch_stays(clear_batch: bool) -> None:
+def test_a_leftover_batch_stays(clear_batch: bool) -> None:
     """Elected again, the broker takes no replica offline, and brings none online. [B21, open]"""
     cluster = succeeded(ControlDesign(clear_batch=clear_batch))
     cluster.take_over()

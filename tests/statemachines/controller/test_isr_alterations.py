@@ -70,7 +70,7 @@ def test_a_failure_behind_the_answer_is_the_controllers(cluster: EventCluster) -
     assert over.failure is EventFailure.ControllerMoved
 
 
-def test_that_the_controller_has_moved_is_not_heard_here(cluster: EventCluster) -> None:
+def test_a_controller_move_is_not_reported_to_the_caller(cluster: EventCluster) -> None:
     """The leader gets an error that says nothing, and the controller does not resign. [B38]"""
     over = cluster.process(
         "process_alter_partition", wanted(cluster, 1), before={0: cluster.elect_another_controller}
@@ -78,7 +78,7 @@ def test_that_the_controller_has_moved_is_not_heard_here(cluster: EventCluster) 
     assert over == EventDone(AlterPartitionResponse(Errors.UNKNOWN_SERVER_ERROR))
 
 
-def test_what_cannot_be_sent_has_another_controller_elected(cluster: EventCluster) -> None:
+def test_an_unsendable_request_triggers_an_election(cluster: EventCluster) -> None:
     """And the leader is answered."""
     cluster.batch.add_stop_replica_request_for_brokers([2], T0, delete_partition=False)
     over = cluster.process("process_alter_partition", wanted(cluster, 1))

@@ -181,7 +181,7 @@ def test_a_failover_that_fails_has_another_elected() -> None:
     assert brokers.epoch == 4
 
 
-def test_who_asks_one_that_is_no_controller_is_told_so() -> None:
+def test_a_broker_that_is_not_controller_refuses_requests() -> None:
     """Each by the answer that its request has for it."""
     brokers = Brokers()
     [other] = [broker for broker in brokers.its if broker not in brokers.active]
@@ -203,7 +203,7 @@ def test_who_asks_one_that_is_no_controller_is_told_so() -> None:
     assert brokers.answers == [EventFailure.ControllerMoved, ((T0, Errors.NOT_CONTROLLER),), ()]
 
 
-def test_what_it_asked_for_is_answered() -> None:
+def test_requests_are_answered() -> None:
     """A broker that asks to be let go hears what it leads still."""
     brokers = Brokers()
     [its] = [its for its in brokers.its.values() if its.active]
@@ -234,7 +234,7 @@ def test_another_broker_may_create_the_epoch_first() -> None:
     assert controller.context.state.epoch == zookeeper.get(None, CONTROLLER_EPOCH)[0] == 6
 
 
-def test_at_first_it_knows_nobody() -> None:
+def test_a_new_controller_knows_no_brokers() -> None:
     """Nor does one that crashed."""
     controller = kafka_controller(1, ZooKeeper(), lambda broker, request: None)
     assert controller.active_controller_id == NO_BROKER
@@ -254,7 +254,7 @@ def test_one_that_has_been_shut_down_may_be_elected_but_does_not_fail_over_until
 
 
 @every_generation
-def test_who_is_started_again_after_an_orderly_stop_is_controller_again(release: str) -> None:
+def test_a_controller_restarted_after_an_orderly_stop_is_elected_again(release: str) -> None:
     brokers = Brokers(release, brokers=1)
     its = brokers.its[0]
     session = its.me.session
@@ -267,7 +267,7 @@ def test_who_is_started_again_after_an_orderly_stop_is_controller_again(release:
 
 
 @every_generation
-def test_who_cannot_register_is_no_controller(release: str) -> None:
+def test_an_unregistered_broker_is_no_controller(release: str) -> None:
     """An operator has made its node by hand: it ends, though until 0.10.2 it was controller before it registered."""
     brokers = Brokers(release)
     brokers.its[0].crash()
@@ -286,7 +286,7 @@ def test_who_cannot_register_is_no_controller(release: str) -> None:
     ("release", "refused"),
     [("2.1", set()), ("2.2", {"election"}), ("2.6", {"election"}), ("2.7", {"election", "move"})],
 )
-def test_who_waits_when_a_controller_is_shut_down_is_refused(release: str, refused: set[str]) -> None:
+def test_pending_callers_are_refused_when_a_controller_shuts_down(release: str, refused: set[str]) -> None:
     """Of an election since 2.2, of a reassignment since 2.7; a leader that asks for an ISR never."""
     brokers = Brokers(release)
     its, work = brokers.its[brokers.active[0]], brokers.its[brokers.active[0]].events

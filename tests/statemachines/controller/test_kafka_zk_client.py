@@ -100,7 +100,7 @@ def test_a_lost_connection_repeats_what_was_not_answered(zookeeper: ZooKeeper) -
 
 
 @pytest.mark.parametrize(("answered", "carried_out"), [(2, 1), (-1, 0), (0, 4)])
-def test_what_cannot_be_lost(zookeeper: ZooKeeper, answered: int, carried_out: int) -> None:
+def test_requests_that_cannot_lose_their_reply(zookeeper: ZooKeeper, answered: int, carried_out: int) -> None:
     """More answered than carried out, or more than there were; nothing is done."""
     with pytest.raises(ValueError, match="of 3 requests"):
         retry_requests_until_connected(zookeeper, "s", [Create("/b")] * 3, answered, carried_out)

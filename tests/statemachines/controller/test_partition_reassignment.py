@@ -113,7 +113,7 @@ def test_it_ends_with_another_leader_and_without_the_old_ones(cluster: EventClus
     assert cluster.context.state.partitions_being_reassigned == frozenset()
 
 
-def test_a_leader_that_stays_is_told_who_is_left(cluster: EventCluster) -> None:
+def test_a_remaining_leader_receives_the_new_replicas(cluster: EventCluster) -> None:
     """In the next epoch, so that it takes the removed one into its ISR no more."""
     reassign(cluster, (T0, (1, 2)))
     assert cluster.state(T0)[:3] == (1, 2, (1, 2))
@@ -143,7 +143,7 @@ def test_a_dead_leader_that_stays_is_replaced(cluster: EventCluster) -> None:
     assert assigned(cluster) == ReplicaAssignment((1, 4))
 
 
-def test_a_broker_that_starts_is_told_again(cluster: EventCluster) -> None:
+def test_a_starting_broker_receives_the_reassignment_again(cluster: EventCluster) -> None:
     """If a partition moves to it: the leader epoch grows once more."""
     reassign(cluster, (T0, (1, 4)))
     cluster.die(4)
@@ -188,7 +188,7 @@ def test_it_can_be_cancelled(cluster: EventCluster) -> None:
 
 
 @pytest.mark.parametrize("target", [(), (1, 1), (1, -1), (1, 7)])
-def test_what_cannot_be_assigned_is_refused(cluster: EventCluster, target: tuple[int, ...]) -> None:
+def test_an_impossible_assignment_is_refused(cluster: EventCluster, target: tuple[int, ...]) -> None:
     """No replica, one twice, one that is no broker's, a new one that is not live; and nothing changes."""
     assert reassign(cluster, (T0, target)).answer == ((T0, Errors.INVALID_REPLICA_ASSIGNMENT),)
     assert assigned(cluster) == ReplicaAssignment((1, 2, 3))
@@ -253,7 +253,7 @@ def test_a_leader_that_writes_in_between_has_the_epoch_tried_again(cluster: Even
 
 
 @pytest.mark.parametrize("batch", range(16))
-def test_whoever_takes_over_finishes_it(cluster: EventCluster, batch: int) -> None:
+def test_the_next_controller_completes_it(cluster: EventCluster, batch: int) -> None:
     """Wherever a controller ends, the next one comes to the same: ORS stands in the node."""
     reassign(cluster, (T0, (4, 5)))
     cluster.leader_writes(T0, (1, 2, 3, 4, 5))
@@ -291,7 +291,7 @@ def test_a_second_one_may_lose_the_partition(cluster: EventCluster, target: tupl
 
 
 @pytest.mark.parametrize("target", [None, (5,)])
-def test_what_leaves_no_member_of_the_isr_is_refused_if_that_is_asked(target: tuple[int, ...] | None) -> None:
+def test_with_the_proposal_dropping_the_whole_isr_is_refused(target: tuple[int, ...] | None) -> None:
     """The proposal for that: nothing is written, and nothing deleted."""
     cluster = cluster_with(ControlDesign(keep_in_sync=True))
     reassign(cluster, (T1, (4, 6)))
@@ -332,7 +332,7 @@ def test_an_epoch_that_was_incremented_is_known_since_2_4(release: str, known: i
 
 
 @pytest.mark.parametrize(("release", "new"), [("2.6", False), ("2.7", True)])
-def test_who_is_added_is_told_so_at_once_since_2_7(release: str, new: bool) -> None:
+def test_since_2_7_added_replicas_are_notified_at_once(release: str, new: bool) -> None:
     """Before, only as it became NewReplica: where a log directory had failed it was offline by then [KAFKA-10314]."""
     cluster = cluster_with(control_design_of(release))
     reassign(cluster, (T0, (4, 1)))
@@ -340,7 +340,7 @@ def test_who_is_added_is_told_so_at_once_since_2_7(release: str, new: bool) -> N
     assert [line.endswith(", new") for line in told] == [new, True]
 
 
-def test_a_third_one_leads_to_whom_the_second_deleted(cluster: EventCluster) -> None:
+def test_a_third_reassignment_elects_a_deleted_replica(cluster: EventCluster) -> None:
     """Moved there again, who has no log any more is in the ISR still, and leads; the old replica is deleted, too."""
     reassign(cluster, (T1, (4, 6)))
     cluster.leader_writes(T1, (1, 4))
@@ -373,7 +373,7 @@ def test_a_leader_that_shrinks_its_isr_as_it_ends_loses_the_partition(cluster: E
 # By the node
 
 
-def test_what_the_node_asks_for_is_begun(cluster: EventCluster) -> None:
+def test_a_reassignment_in_the_node_is_started(cluster: EventCluster) -> None:
     """It stays there until it has ended; then it goes, and the event is put again."""
     cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (4, 1)),))
     cluster.process("process_zk_partition_reassignment")
@@ -385,7 +385,7 @@ def test_what_the_node_asks_for_is_begun(cluster: EventCluster) -> None:
     assert cluster.queue[-1] == Call("process_zk_partition_reassignment")
 
 
-def test_whoever_takes_over_begins_it_once() -> None:
+def test_the_next_controller_starts_it_once() -> None:
     """What the node asks for is not gone on with as well, though it moves by then."""
     cluster = EventCluster((1, 2, 3))
     cluster.create_topic("t", (1, 2))
@@ -406,7 +406,7 @@ def test_changes_of_a_state_are_heard_of_while_it_moves() -> None:
     assert watched == set()
 
 
-def test_what_cannot_be_done_leaves_the_node(cluster: EventCluster) -> None:
+def test_an_impossible_reassignment_leaves_the_node(cluster: EventCluster) -> None:
     """The rest stays there. The node is not looked at as an administrator's request is: a dead broker may be new."""
     nowhere = TopicPartition("v", 0)
     cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (4, 1)), (nowhere, (1,)), (T1, (7,))))
@@ -450,7 +450,7 @@ def test_a_node_that_goes_while_it_is_rewritten_is_made_again(cluster: EventClus
 # ISR change notifications
 
 
-def test_a_notification_ends_what_has_arrived(cluster: EventCluster) -> None:
+def test_a_notification_completes_a_caught_up_reassignment(cluster: EventCluster) -> None:
     """All are told of the ISR; then the notification goes."""
     reassign(cluster, (T0, (4, 1)))
     cluster.leader_writes(T0, (1, 2, 3, 4))
@@ -474,7 +474,7 @@ def test_until_2_6_a_notification_ended_nothing() -> None:
     assert assigned(cluster) == ReplicaAssignment((4, 1))
 
 
-def test_a_notification_of_nothing_goes(cluster: EventCluster) -> None:
+def test_an_empty_notification_is_deleted(cluster: EventCluster) -> None:
     """And no broker is told."""
     path = cluster.zookeeper.create(None, "/isr_change_notification/isr_change_", (), sequential=True).path
     cluster.process("process_isr_change_notification")

@@ -97,7 +97,7 @@ def test_a_new_partition_gets_its_first_leader(cluster: Cluster) -> None:
     assert cluster.context.partition_state(T0) is OnlinePartition
 
 
-def test_who_is_shutting_down_is_in_no_first_isr(cluster: Cluster) -> None:
+def test_a_broker_shutting_down_is_in_no_first_isr(cluster: Cluster) -> None:
     """It is not online."""
     cluster.shut_down(1)
     cluster.assign(T0, 1, 2)
@@ -106,7 +106,7 @@ def test_who_is_shutting_down_is_in_no_first_isr(cluster: Cluster) -> None:
     assert cluster.state(T0)[:3] == (2, 0, (2,))
 
 
-def test_whose_log_directory_has_failed_is_in_no_first_isr(cluster: Cluster) -> None:
+def test_a_replica_with_failed_directory_is_in_no_first_isr(cluster: Cluster) -> None:
     """For that partition; the other one it leads."""
     cluster.context.state.replicas_on_offline_dirs[1] = frozenset({T0})
     for partition in (T0, T1):
@@ -218,7 +218,7 @@ def test_an_election_reads_then_sets_what_it_read(cluster: Cluster) -> None:
     assert cluster.context.partition_state(T0) is OnlinePartition
 
 
-def test_who_is_told_of_an_election(cluster: Cluster) -> None:
+def test_receivers_of_an_election(cluster: Cluster) -> None:
     """The online replicas, not as new; and all brokers get the metadata."""
     cluster.lead(T0, 4, (4, 2, 3), replicas=(4, 3, 2))
     cluster.become(OnlinePartition, T0, strategy=OFFLINE)
@@ -297,7 +297,7 @@ UNCLEAN: list[tuple[PartitionLeaderElectionStrategy, bool | None, bool, bool, li
 
 
 @rows("strategy, topic, broker, elected, batches", UNCLEAN)
-def test_who_permits_an_unclean_election(
+def test_permission_for_unclean_elections(
     strategy: PartitionLeaderElectionStrategy,
     topic: bool | None,
     broker: bool,
@@ -357,7 +357,7 @@ def test_until_2_3_a_topic_is_read_for_each_partition(
     assert [cluster.context.partition_state(partition) for partition in (T0, T1)] == [state] * 2
 
 
-def test_until_3_1_nobody_recovers() -> None:
+def test_until_3_1_there_is_no_recovery_state() -> None:
     """The state says nothing of it."""
     cluster = Cluster(design=ControlDesign(leader_recovery=False))
     cluster.lead(T0, 4, (4,), replicas=(4, 2))
@@ -375,7 +375,7 @@ def test_recovery_goes_on_through_a_clean_election(cluster: Cluster) -> None:
     assert cluster.state(T0).leader_recovery_state is LeaderRecoveryState.RECOVERING
 
 
-def test_what_is_configured_is_asked_for_those_without_online_isr_alone(cluster: Cluster) -> None:
+def test_topic_configuration_is_read_only_without_online_isr(cluster: Cluster) -> None:
     """One topic is read once; the other has a partition that needs no permission, and an answer is none."""
     u0 = TopicPartition("u", 0)
     for partition in (T0, T1):
@@ -415,7 +415,7 @@ def test_a_conflicting_write_is_read_again(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(("release", "told"), [("1.0", {1, 2}), ("1.1", {2}), ("2.0", {2}), ("2.1", {1, 2})])
-def test_who_shuts_down_is_told_who_leads_in_its_place(release: str, told: set[int]) -> None:
+def test_a_broker_shutting_down_receives_the_new_leader(release: str, told: set[int]) -> None:
     """But for two releases."""
     cluster = Cluster(design=control_design_of(release))
     cluster.shut_down(1)
@@ -440,7 +440,7 @@ def test_until_2_3_a_conflict_repeated_the_election_of_all() -> None:
     assert cluster.leader_and_isr()[1, T1].leaderEpoch == 2
 
 
-def test_what_fails_again_in_a_repeated_election_is_noted_once() -> None:
+def test_a_repeated_failure_is_recorded_once() -> None:
     """Of a change that waits there are no more outcomes than partitions could come to."""
     cluster = Cluster(design=control_design_of("2.3"))
     cluster.lead(T0, 4, (4,), replicas=(4, 1))
@@ -532,7 +532,7 @@ def test_until_1_0_a_set_whose_reply_was_lost_is_read_back() -> None:
     assert cluster.known(T0).partition_epoch == cluster.version(T0)
 
 
-def test_until_1_0_what_cannot_be_set_is_read_again() -> None:
+def test_until_1_0_a_failed_set_is_read_again() -> None:
     """A state that was deleted in between is one that is not there, and no error of ZooKeeper."""
     cluster = Cluster(live=(1, 2), design=control_design_of("1.0"))
     cluster.lead(T0, 3, (3, 1))
@@ -623,7 +623,7 @@ def test_the_batch_is_empty_after_a_change(cluster: Cluster) -> None:
         assert sum(isinstance(request, LeaderAndIsrRequest) for _, request in cluster.sent) == 2
 
 
-def test_what_cannot_be_sent_fails_the_whole_change() -> None:
+def test_an_unsendable_request_fails_the_whole_change() -> None:
     """Though it has been written, and the states have changed."""
 
     def send(broker: int, request: object) -> None:
@@ -723,7 +723,7 @@ REFUSED: list[tuple[Any, Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("partitions", "target", "strategy", "said"), REFUSED)
-def test_what_no_controller_is_asked_is_refused(
+def test_impossible_changes_are_refused(
     cluster: Cluster, partitions: Any, target: Any, strategy: Any, said: str
 ) -> None:
     """One error that names it, and nothing has changed."""

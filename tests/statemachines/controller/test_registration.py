@@ -371,9 +371,7 @@ def test_until_1_0_a_registration_whose_session_ends_fails(
 
 
 @pytest.mark.parametrize(("release", "kept"), [("0.10.1", True), ("0.10.2", True), ("1.0", True), ("2.0", False)])
-def test_what_a_client_heard_before_its_session_ended_is_kept_until_1_0(
-    zookeeper: ZooKeeper, release: str, kept: bool
-) -> None:
+def test_until_1_0_events_of_an_ended_session_are_kept(zookeeper: ZooKeeper, release: str, kept: bool) -> None:
     """Since then it goes with all that is queued."""
     me = settled(zookeeper, release=release).with_steps(ControllerStep.ReadStates)
     zookeeper.expire(0, seen=1)
@@ -429,7 +427,7 @@ def test_until_1_0_a_request_is_repeated_in_the_next_session(
 
 
 @pytest.mark.parametrize(("release", "row"), REGISTRATION)
-def test_who_is_refused_its_registration_reads_whose_it_is(zookeeper: ZooKeeper, release: str, row: Agenda) -> None:
+def test_a_refused_registration_reads_the_owner(zookeeper: ZooKeeper, release: str, row: Agenda) -> None:
     """It was its own request, whose reply was lost: it is registered, and goes on, if there is more to do."""
     me = at(*row)
     controller = whole(zookeeper, release=release)

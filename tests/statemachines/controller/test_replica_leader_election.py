@@ -155,7 +155,7 @@ def test_until_2_3_an_election_that_is_not_needed_was_no_error(release: str, ans
     assert elect(astray(control_design_of(release)), T2) == ((T2, answer),)
 
 
-def test_who_asks_twice_is_answered_once(cluster: EventCluster) -> None:
+def test_duplicate_partitions_are_answered_once(cluster: EventCluster) -> None:
     """In Kafka they are a set."""
     assert elect(cluster, T0, T0) == ((T0, 1),)
 
@@ -185,7 +185,7 @@ def test_an_administrator_may_have_an_unclean_election() -> None:
     assert cluster.context.partition_state(T1) is OnlinePartition
 
 
-def test_nobody_else_may() -> None:
+def test_only_administrators_may_elect_uncleanly() -> None:
     """A node that asked for one would get a clean election."""
     cluster = leaderless()
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T1,))
@@ -223,14 +223,14 @@ def test_unclean_elections_that_are_permitted_from_now_on_are_held() -> None:
 # The rebalance
 
 
-def test_too_much_that_is_led_by_others_goes_back(cluster: EventCluster) -> None:
+def test_a_large_imbalance_is_corrected(cluster: EventCluster) -> None:
     """As far as the preferred replica is in sync."""
     cluster.process("process_auto_preferred_replica_leader_election")
     assert [cluster.state(each).leader for each in (T0, T1, T2)] == [1, 2, 2]
     assert cluster.log == []
 
 
-def test_a_little_that_is_led_by_others_stays(cluster: EventCluster) -> None:
+def test_a_small_imbalance_stays(cluster: EventCluster) -> None:
     """Not more than the percentage: all that prefers broker 1 is led by another, which is not more than 100."""
     cluster.controller.leader_imbalance_per_broker_percentage = 100
     cluster.process("process_auto_preferred_replica_leader_election")
@@ -240,7 +240,7 @@ def test_a_little_that_is_led_by_others_stays(cluster: EventCluster) -> None:
     assert cluster.state(T0).leader == 1
 
 
-def test_the_node_is_not_its_business(cluster: EventCluster) -> None:
+def test_the_rebalance_leaves_the_node_alone(cluster: EventCluster) -> None:
     """What an administrator has asked for by it stands there still."""
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0,))
     cluster.process("process_auto_preferred_replica_leader_election")
@@ -281,7 +281,7 @@ def test_until_2_0_0_it_went_partition_by_partition() -> None:
 
 
 @pytest.mark.parametrize(("release", "failed"), [("2.5", [T1]), ("2.6", [])])
-def test_until_2_5_who_is_not_in_sync_was_to_be_elected(release: str, failed: list[TopicPartition]) -> None:
+def test_until_2_5_an_out_of_sync_preferred_replica_was_elected(release: str, failed: list[TopicPartition]) -> None:
     """Which failed, and was logged as an error, again and again [KAFKA-9866]."""
     cluster = astray(control_design_of(release))
     cluster.process("process_auto_preferred_replica_leader_election")

@@ -79,7 +79,7 @@ def test_an_invalid_one_does_not_stop_the_others(cluster: Cluster) -> None:
 # New and online
 
 
-def test_a_new_replica_is_told_who_leads(cluster: Cluster) -> None:
+def test_a_new_replica_receives_the_leader(cluster: Cluster) -> None:
     """As new; it alone, with what is known."""
     cluster.assign(T0, 1, 2, 3, 4, adding=(4,))
     cluster.context.add_live_brokers({4: 104})
@@ -111,7 +111,7 @@ def test_where_there_never_was_a_leader_nothing_is_sent(target: ReplicaState) ->
     assert cluster.sent == []
 
 
-def test_a_new_replica_that_has_caught_up_is_told_nothing(cluster: Cluster) -> None:
+def test_a_new_replica_in_sync_receives_nothing(cluster: Cluster) -> None:
     """It is online, and in the assignment if it was not."""
     cluster.assign(T0, 1, 2)
     cluster.context.put_replica_state(on(T0, 3), NewReplica)
@@ -122,7 +122,7 @@ def test_a_new_replica_that_has_caught_up_is_told_nothing(cluster: Cluster) -> N
 
 
 @pytest.mark.parametrize("state", [OnlineReplica, OfflineReplica, ReplicaDeletionIneligible])
-def test_a_replica_that_is_back_is_told_what_is_known(cluster: Cluster, state: ReplicaState) -> None:
+def test_a_returning_replica_receives_the_known_state(cluster: Cluster, state: ReplicaState) -> None:
     """Nothing is written, and no leader epoch grows."""
     cluster.context.put_replica_state(on(T0, 3), state)
     cluster.replicas_become(OnlineReplica, (T0, 3))
@@ -154,7 +154,7 @@ def test_stop_replica_has_the_epoch_from_before(cluster: Cluster) -> None:
     assert cluster.stopped()[2, T0].leaderEpoch == 0
 
 
-def test_a_leader_leaves_nobody_to_lead(cluster: Cluster) -> None:
+def test_an_offline_leader_leaves_no_leader(cluster: Cluster) -> None:
     """Until there is an election."""
     cluster.replicas_become(OfflineReplica, (T0, 1))
     assert cluster.state(T0)[:3] == (NO_LEADER, 1, (2, 3))
@@ -198,7 +198,7 @@ def test_until_1_0_the_last_member_left_where_unclean_elections_were_permitted(
     assert cluster.state(T1)[:3] == (NO_LEADER, 1, (2,))
 
 
-def test_until_1_0_what_cannot_be_read_keeps_its_isr() -> None:
+def test_until_1_0_an_unreadable_state_keeps_its_isr() -> None:
     """The replica keeps its state."""
     cluster = Cluster(design=OLD)
     cluster.lead(T0, 1, (1,), replicas=(1, 2))
@@ -213,7 +213,7 @@ def test_until_1_0_what_cannot_be_read_keeps_its_isr() -> None:
     assert cluster.causes() == [Code.SESSIONEXPIRED]
 
 
-def test_who_is_not_in_the_isr_is_offline_without_a_write(cluster: Cluster) -> None:
+def test_an_out_of_sync_replica_goes_offline_without_a_write(cluster: Cluster) -> None:
     """What was read is known from now on, under the controller's own epoch, and told under the old leader epoch."""
     cluster.leader_writes(T0, (1, 3))
     cluster.replicas_become(OfflineReplica, (T0, 2))
@@ -261,7 +261,7 @@ def test_in_2_4_a_replica_that_is_gone_was_still_to_be_removed() -> None:
     assert cluster.context.partition_full_replica_assignment(T0) == ReplicaAssignment((1,), (), (2,))
 
 
-def test_until_2_2_nobody_was_told_of_it() -> None:
+def test_until_2_2_no_broker_was_notified() -> None:
     """Of a replica whose partition never had a leader."""
     cluster = Cluster(design=control_design_of("2.2"))
     cluster.assign(T0, 1, 2)
@@ -271,7 +271,7 @@ def test_until_2_2_nobody_was_told_of_it() -> None:
     assert cluster.metadata() == {}
 
 
-def test_of_a_topic_to_be_deleted_nobody_is_told_who_is_left(cluster: Cluster) -> None:
+def test_for_a_topic_to_be_deleted_nothing_is_sent(cluster: Cluster) -> None:
     """The ISR is written all the same."""
     cluster.context.queue_topic_deletion({"t"})
     cluster.replicas_become(OfflineReplica, (T0, 2))
@@ -344,7 +344,7 @@ def test_of_the_last_member_a_lost_reply_increments_twice() -> None:
 
 
 @pytest.mark.parametrize(("release", "told"), [("1.0", (3, EPOCH + 1)), ("1.1", (1, EPOCH - 1))])
-def test_until_1_0_a_new_replica_is_told_who_leads_as_zookeeper_has_it(release: str, told: tuple[int, int]) -> None:
+def test_until_1_0_a_new_replica_receives_the_leader_from_zookeeper(release: str, told: tuple[int, int]) -> None:
     """Whoever wrote that; since 1.1 as the controller knows it."""
     cluster = Cluster(design=control_design_of(release))
     cluster.lead(T0, 1, (1, 3))
@@ -357,7 +357,7 @@ def test_until_1_0_a_new_replica_is_told_who_leads_as_zookeeper_has_it(release: 
 
 
 @pytest.mark.parametrize(("release", "told"), [("1.0", True), ("1.1", False)])
-def test_until_1_0_what_could_not_be_written_is_told(release: str, told: bool) -> None:
+def test_until_1_0_an_unwritten_state_is_sent(release: str, told: bool) -> None:
     """The state is gone when the ISR is to be set, and still when it is read again: the others are told that ISR."""
     cluster = Cluster(design=control_design_of(release))
     cluster.lead(T0, 1, (1, 2))
@@ -423,7 +423,7 @@ def test_a_fence_that_fails_in_the_second_group_keeps_the_first(cluster: Cluster
     assert cluster.sent == []
 
 
-def test_what_was_read_is_not_known_before_the_write_is_answered(cluster: Cluster) -> None:
+def test_a_read_state_is_not_cached_before_the_write(cluster: Cluster) -> None:
     """A fence that fails leaves also those as they were that were not to be written."""
     cluster.lead(T1, 1, (1, 2, 3))
     cluster.leader_writes(T1, (1, 3))
@@ -432,7 +432,7 @@ def test_what_was_read_is_not_known_before_the_write_is_answered(cluster: Cluste
 
 
 @pytest.mark.parametrize(("batch", "code"), [(0, Code.SESSIONEXPIRED), (1, Code.SESSIONEXPIRED), (1, Code.NONODE)])
-def test_what_is_not_answered_keeps_its_state(cluster: Cluster, batch: int, code: Code) -> None:
+def test_an_unanswered_replica_keeps_its_state(cluster: Cluster, batch: int, code: Code) -> None:
     """The session has ended, or the fence has nothing to check; the other brokers' replicas follow."""
     cluster.lead(T1, 1, (1, 3))
     change = cluster.replicas.handle_state_changes([on(T0, 2), on(T1, 3)], OfflineReplica)
@@ -483,7 +483,7 @@ def test_a_deletion_that_fails_waits(cluster: Cluster) -> None:
 # Start-up
 
 
-def test_startup_tells_the_live_and_takes_the_dead_out() -> None:
+def test_startup_notifies_live_replicas_and_removes_dead_ones() -> None:
     """A follower that died with the last controller leaves the ISR. [KAFKA-3143]"""
     cluster = Cluster(live=(1, 2))
     cluster.lead(T0, 1, (1, 2, 3))
@@ -534,7 +534,7 @@ REFUSED: list[tuple[list[PartitionAndReplica], Any, str]] = [
 
 
 @pytest.mark.parametrize(("replicas", "target", "said"), REFUSED)
-def test_what_no_controller_is_asked_is_refused(
+def test_impossible_changes_are_refused(
     cluster: Cluster, replicas: list[PartitionAndReplica], target: Any, said: str
 ) -> None:
     """One error that names it, and nothing has changed."""

@@ -30,7 +30,7 @@ def cluster() -> Cluster:
     return cluster
 
 
-def test_leader_and_isr_has_what_is_known_and_assigned(cluster: Cluster) -> None:
+def test_leader_and_isr_has_state_and_assignment(cluster: Cluster) -> None:
     """Field by field, with the epochs of controller and broker, and which of the leaders are registered."""
     cluster.batch.new_batch()
     cluster.batch.add_leader_and_isr_request_for_brokers([2], T0, KNOWN, ASSIGNED, is_new=True)
@@ -55,7 +55,7 @@ def test_leader_and_isr_is_metadata_for_every_broker(cluster: Cluster) -> None:
     assert metadata[3] == UpdateMetadataRequest(CONTROLLER, EPOCH, 103, (told,), (1, 2, 3))
 
 
-def test_what_is_new_stays_new(cluster: Cluster) -> None:
+def test_new_replicas_stay_marked_new(cluster: Cluster) -> None:
     """A later entry for the replica replaces all but that."""
     later = LeaderIsrAndControllerEpoch(LeaderAndIsr(2, 4, (2,), partition_epoch=8), EPOCH)
     cluster.batch.add_leader_and_isr_request_for_brokers([2], T0, KNOWN, ASSIGNED, is_new=True)
@@ -68,7 +68,7 @@ def test_what_is_new_stays_new(cluster: Cluster) -> None:
     ]
 
 
-def test_what_is_to_be_deleted_stays_so(cluster: Cluster) -> None:
+def test_replicas_to_delete_stay_marked(cluster: Cluster) -> None:
     """A later StopReplica without deletion does not save it."""
     cluster.batch.add_stop_replica_request_for_brokers([2], T0, delete_partition=True)
     cluster.batch.add_stop_replica_request_for_brokers([2, 3], T0, delete_partition=False)
@@ -86,7 +86,7 @@ def test_the_order_of_the_three_requests(cluster: Cluster) -> None:
     assert kinds == [LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest]
 
 
-def test_who_is_not_registered_is_told_nothing(cluster: Cluster) -> None:
+def test_an_unregistered_broker_receives_nothing(cluster: Cluster) -> None:
     """Of none of the three, and nothing of it stays behind."""
     cluster.batch.add_leader_and_isr_request_for_brokers([4, -1], T0, KNOWN, ASSIGNED, is_new=False)
     cluster.batch.add_stop_replica_request_for_brokers([4], T0, delete_partition=False)
@@ -96,7 +96,7 @@ def test_who_is_not_registered_is_told_nothing(cluster: Cluster) -> None:
     cluster.batch.new_batch()
 
 
-def test_what_is_no_broker_does_not_make_the_batch_dirty(cluster: Cluster) -> None:
+def test_a_negative_broker_id_leaves_the_batch_clean(cluster: Cluster) -> None:
     """-1, where there is no leader, is told nothing."""
     cluster.batch.add_stop_replica_request_for_brokers([-1], T0, delete_partition=False)
     cluster.batch.add_update_metadata_request_for_brokers([-1])
@@ -222,7 +222,7 @@ def test_a_dirty_batch_refuses_the_next_change(cluster: Cluster, kind: str) -> N
     assert cluster.sent == []
 
 
-def test_what_could_not_be_sent_stays() -> None:
+def test_unsent_requests_stay() -> None:
     """Its kind and the kinds behind it; those before it are gone."""
     sent = []
 
@@ -243,7 +243,7 @@ def test_what_could_not_be_sent_stays() -> None:
     assert list(cluster.batch.state.stop_replica) == [(T0, 2)]
 
 
-def test_recovery_is_told_since_3_2() -> None:
+def test_since_3_2_recovery_is_sent() -> None:
     """Before, a request has no place for it."""
     for design in (ControlDesign(), ControlDesign(leader_recovery=False)):
         cluster = Cluster(design=design)

@@ -27,7 +27,7 @@ until_1_0 = pytest.mark.parametrize("threads", [Threads.lock, Threads.queue], id
 
 
 @every_generation
-def test_a_thread_may_have_to_handle_what_it_is_told_and_no_more(threads: Threads) -> None:
+def test_a_thread_handles_only_its_events(threads: Threads) -> None:
     """By a watch, a new session or a listener; that an ISR has changed, in every generation."""
     own = {ControllerEvent.IsrChangeNotification, *([ControllerEvent.Healthcheck] if threads is Threads.lock else [])}
     assert set(EVENTS[threads]) == handled(threads) | own
@@ -44,13 +44,13 @@ def test_listeners_handle_what_a_start_a_session_and_watches_tell(threads: Threa
 
 
 @every_generation
-def test_whatever_a_watch_tells_there_is_something_to_handle(threads: Threads) -> None:
+def test_every_watch_event_has_a_handler(threads: Threads) -> None:
     """Total over the kinds of event."""
     assert set(WATCH_EVENTS[threads]) == set(EventType)
 
 
 @until_1_0
-def test_until_1_0_a_listener_is_told_which_node_and_not_how_it_changed(threads: Threads) -> None:
+def test_until_1_0_a_listener_receives_only_the_path(threads: Threads) -> None:
     """What it then reads decides: created, changed and deleted are one."""
     assert {WATCH_EVENTS[threads][kind] for kind in EventType if kind is not EventType.NodeChildrenChanged} == {
         ControllerEvent.LeaderChangeListener
@@ -138,9 +138,7 @@ def test_every_event_is_of_some_generation(threads: Threads) -> None:
         ),
     ],
 )
-def test_who_is_controller_is_asked_in_these_requests(
-    threads: Threads, event: ControllerEvent, row: tuple[ControllerStep, ...]
-) -> None:
+def test_requests_that_read_the_controller(threads: Threads, event: ControllerEvent, row: tuple[ControllerStep, ...]) -> None:
     """0.11 does not watch first: its ZkEventThread has, when it read."""
     assert HANDLING[threads][event] == row
 
@@ -153,7 +151,7 @@ def test_who_is_controller_is_asked_in_these_requests(
         (Threads.barrier, ControllerEvent.BrokerChange),
     ],
 )
-def test_a_broker_change_reads_who_is_alive_and_may_write(threads: Threads, event: ControllerEvent) -> None:
+def test_a_broker_change_reads_live_brokers_and_may_write(threads: Threads, event: ControllerEvent) -> None:
     """In every generation: in 0.11 too the list that the event carries is not gone by. [KAFKA-5502]"""
     assert HANDLING[threads][event] == (
         ControllerStep.ReadBrokers,
@@ -170,7 +168,7 @@ def test_a_changed_isr_is_read_and_nothing_written(threads: Threads) -> None:
 
 
 @every_generation
-def test_a_broker_registers_when_it_is_told_to_until_1_0_only(threads: Threads) -> None:
+def test_only_until_1_0_a_broker_registers_on_an_event(threads: Threads) -> None:
     """Since then a new session is no event: its row stands with what a start does."""
     registers = any(ControllerStep.RegisterBroker in row for row in HANDLING[threads].values())
     assert registers is (threads is not Threads.barrier)

@@ -105,7 +105,7 @@ def test_a_topic_that_has_gone_without_the_controller_is_forgotten(cluster: Even
     assert cluster.sent == []
 
 
-def test_more_partitions(cluster: EventCluster) -> None:
+def test_added_partitions_are_created(cluster: EventCluster) -> None:
     """Those that were there are not touched, even if their replicas are others now."""
     cluster.create_topic("t", (1, 2))
     cluster.quietly("process_topic_change")

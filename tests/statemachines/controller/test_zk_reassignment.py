@@ -103,7 +103,7 @@ def test_a_leader_that_stays_is_told_and_so_are_those_that_go(cluster: EventClus
         ("2.4", ((T1, (2,)),), False),
     ],
 )
-def test_what_is_added_to_the_node_while_a_partition_moves(release: str, left: object, begun: bool) -> None:
+def test_additions_to_the_node_during_a_move(release: str, left: object, begun: bool) -> None:
     """Until 1.0 it begins; until 2.3 it is lost: the node is written from memory; since 2.4 it stays, and waits."""
     cluster = cluster_of(release)
     ask(cluster, (T0, (3, 2)))
@@ -116,7 +116,7 @@ def test_what_is_added_to_the_node_while_a_partition_moves(release: str, left: o
     assert (T1 in cluster.context.state.partitions_being_reassigned) is begun
 
 
-def test_until_1_0_what_is_added_begins_at_once() -> None:
+def test_until_1_0_additions_start_at_once() -> None:
     """The node is read whenever it changes; what moves already is not begun once more."""
     cluster = cluster_of("1.0")
     ask(cluster, (T0, (3, 2)))
@@ -139,7 +139,7 @@ def test_a_controller_takes_over_whose_topic_is_to_be_deleted(release: str, goes
 
 
 @pytest.mark.parametrize(("release", "waits"), [("1.0", False), ("1.1", True)])
-def test_until_1_0_what_is_assigned_as_asked_leaves_the_node_first(release: str, waits: bool) -> None:
+def test_until_1_0_an_already_assigned_partition_leaves_the_node_first(release: str, waits: bool) -> None:
     """Then the deletion of its topic waits for no move, though the new replica has not caught up."""
     cluster = cluster_of(release)
     ask(cluster, (T0, (1, 2, 3)))
@@ -149,7 +149,7 @@ def test_until_1_0_what_is_assigned_as_asked_leaves_the_node_first(release: str,
     assert ("t" in cluster.context.state.topics_ineligible_for_deletion) is waits
 
 
-def test_what_there_is_nothing_to_do_for_leaves_the_node(cluster: EventCluster) -> None:
+def test_a_partition_without_work_leaves_the_node(cluster: EventCluster) -> None:
     """Partitions that are there already, or not at all, or are to be deleted."""
     nowhere = TopicPartition("v", 0)
     ask(cluster, (T1, (1,)), (nowhere, (2,)), (T0, (3, 2)))
@@ -231,7 +231,7 @@ def test_a_controller_that_moves_leaves_the_node(cluster: EventCluster) -> None:
 
 
 @pytest.mark.parametrize("batch", range(14))
-def test_whoever_takes_over_finishes_it(cluster: EventCluster, batch: int) -> None:
+def test_the_next_controller_completes_it(cluster: EventCluster, batch: int) -> None:
     """The node says where to, and AR who else is there."""
     ask(cluster, (T0, (3, 4)))
     cluster.leader_writes(T0, (1, 2, 3, 4))
@@ -246,7 +246,7 @@ def test_whoever_takes_over_finishes_it(cluster: EventCluster, batch: int) -> No
     assert not cluster.exists(REASSIGN_PARTITIONS)
 
 
-def test_a_broker_that_starts_is_told_again(cluster: EventCluster) -> None:
+def test_a_starting_broker_receives_the_reassignment_again(cluster: EventCluster) -> None:
     """If a partition moves to it."""
     ask(cluster, (T0, (3, 2)))
     cluster.die(3)

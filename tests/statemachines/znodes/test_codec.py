@@ -43,7 +43,7 @@ from tests.statemachines.znodes.written import Written
 
 
 @rows("release", WRITTEN)
-def test_what_brokers_wrote_is_read_and_written_again_to_the_byte(release: str) -> None:
+def test_nodes_written_by_brokers_round_trip(release: str) -> None:
     """No node is unknown that brokers of this release have made."""
     for path, data in Written.read(release).nodes():
         assert encode(path, decode(path, data), release) == (data or b"")
@@ -58,7 +58,7 @@ def test_it_is_written_as_zkdata_writes_it(path: ZkPath, data: bytes) -> None:
 
 
 @rows("row", ZNODES)
-def test_what_is_written_is_read(row: Any) -> None:
+def test_written_nodes_are_read_back(row: Any) -> None:
     path, value = named(row.path), example(row.path)
     assert decode(path, encode(path, value)) == value
 
@@ -74,7 +74,7 @@ def test_the_parent_of_each_node_has_a_row() -> None:
 
 
 @rows("number", (-(2**63), 2**63 - 1))
-def test_how_large_a_number_is(number: int) -> None:
+def test_number_ranges_are_kafkas(number: int) -> None:
     """Of 64 bits; and of 32, which is where its high half would be."""
     for value in Migration(1, number >> 32, number, 3), ProducerIdsBlock(1, number, number):
         path = "/migration" if isinstance(value, Migration) else "/latest_producer_id_block"
@@ -122,7 +122,7 @@ def test_each_path_has_one_row() -> None:
         ),
     ],
 )
-def test_what_is_missing_or_unknown_is_taken_as_kafka_does(path: ZkPath, written: object, value: object) -> None:
+def test_missing_and_unknown_fields_are_handled_as_by_kafka(path: ZkPath, written: object, value: object) -> None:
     assert decode(path, json.dumps(written).encode()) == value
 
 
@@ -200,7 +200,7 @@ def test_a_broker_that_is_being_upgraded_writes_an_older_version(version: int, w
         ("/nowhere\n", b"", "'/nowhere\\n': it is no path of Kafka's; ZNODES has them all"),
     ],
 )
-def test_what_is_malformed_is_refused_in_one_line(path: ZkPath, data: bytes, says: str) -> None:
+def test_a_malformed_node_is_a_one_line_error(path: ZkPath, data: bytes, says: str) -> None:
     with pytest.raises(InvalidZnode) as refused:
         decode(path, data)
     assert says in str(refused.value)
@@ -215,7 +215,7 @@ def test_what_is_malformed_is_refused_in_one_line(path: ZkPath, data: bytes, say
         ("/controller", ControllerRegistration(1), "4.0", "no release is called 4.0"),
     ],
 )
-def test_what_cannot_be_written(path: ZkPath, value: object, release: str, says: str) -> None:
+def test_unwritable_values_are_refused(path: ZkPath, value: object, release: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         encode(path, value, release)
 
@@ -232,7 +232,7 @@ def judged(path: ZkPath, data: bytes) -> Any:
 
 
 @given(st.sampled_from([named(row.path) for row in ZNODES]), st.binary() | st.text().map(str.encode))
-def test_whatever_the_bytes_are_they_are_read_or_refused(path: ZkPath, data: bytes) -> None:
+def test_any_bytes_are_read_or_refused(path: ZkPath, data: bytes) -> None:
     judged(path, data)
 
 
@@ -262,7 +262,7 @@ def test_a_good_node_with_one_thing_changed_is_read_or_refused(
 
 
 @given(st.sampled_from([row for row in ZNODES if example(row.path) is not None]), st.sampled_from(RELEASES))
-def test_what_a_release_writes_any_release_reads(row: Any, release: str) -> None:
+def test_every_release_reads_every_releases_nodes(row: Any, release: str) -> None:
     path = named(row.path)
     if Release(release) < Release(row.since):
         return

@@ -23,9 +23,7 @@ from tests.rows import rows
         (True, "-+-", [EventType.NodeDeleted]),
     ],
 )
-def test_who_comes_back_is_told_what_has_changed_or_watches_again(
-    there: bool, changes: str, told: list[EventType]
-) -> None:
+def test_a_reconnecting_client_receives_changes_or_rearms(there: bool, changes: str, told: list[EventType]) -> None:
     """The same as real servers tell it: what came and went is as it was."""
     asked, real = ZooKeeperWithoutZxids(), ZooKeeper()
     for servers in (asked, real):
@@ -46,7 +44,7 @@ def test_who_comes_back_is_told_what_has_changed_or_watches_again(
     assert (0 in asked.state.data_watches[CONTROLLER]) == (not told)
 
 
-def test_who_comes_back_is_told_that_brokers_came_or_went() -> None:
+def test_a_reconnecting_client_receives_child_changes() -> None:
     """Also if they came and went: what counts is that their parent has changed."""
     servers = ZooKeeperWithoutZxids()
     servers.connect(0)
@@ -81,7 +79,7 @@ def test_where_nodes_are_counted_the_number_is_the_czxid() -> None:
         servers.delete(0, "/e")
 
 
-def test_what_is_undone_is_not_counted() -> None:
+def test_undone_changes_are_not_counted() -> None:
     """A transaction that fails creates nothing."""
     servers = counting()
     servers.multi(0, [Create("/e"), Delete("/missing")])

@@ -283,7 +283,7 @@ test_the_server_passes, test_a_mutant_is_caught = mutant_tests(Connections, MUTA
 # What the caller sees
 
 
-def test_requests_are_told_as_values(server: ServedZooKeeper) -> None:
+def test_requests_are_reported_as_values(server: ServedZooKeeper) -> None:
     """In the order in which they were served; of one client or of all."""
     with connect(server) as one, connect(server) as other:
         told(one, Create("/a", b"x"))
@@ -307,7 +307,7 @@ def test_a_condition_is_waited_for(server: ServedZooKeeper) -> None:
             server.wait_until(lambda: "/b" in server.tree(), timeout=0.01)
 
 
-def test_who_is_not_there_is_named(server: ServedZooKeeper) -> None:
+def test_an_absent_client_is_named(server: ServedZooKeeper) -> None:
     with connect(server):
         with pytest.raises(ValueError, match="session 7 is not live; 1 is"):
             server.cut(7)
@@ -338,7 +338,7 @@ def test_nothing_stays_behind() -> None:
     [framed(b"\0\0"), framed(request_frame(1, Get("/"))[:9]), (1 << 20).to_bytes(4), b"\xff\xff\xff\xff"],
     ids=["no request", "half a path", "too long", "a negative length"],
 )
-def test_who_sends_no_frames_is_hung_up(sent: bytes, server: ServedZooKeeper) -> None:
+def test_a_client_without_frames_is_disconnected(sent: bytes, server: ServedZooKeeper) -> None:
     """And nobody else."""
     with connect(server) as client, connect(server) as other:
         client.socket.sendall(sent)
@@ -364,7 +364,7 @@ def test_it_can_be_served_from_asynchronous_code() -> None:
     assert asyncio.run(served()) == [1]
 
 
-def test_what_is_not_modelled_is_answered(server: ServedZooKeeper) -> None:
+def test_unmodelled_requests_are_answered(server: ServedZooKeeper) -> None:
     """UNIMPLEMENTED, as a real server answers a time to live; and the connection goes on."""
     container = request_frame(1, Create("/a"))[:-4] + (4).to_bytes(4)
     with connect(server) as client:
@@ -376,7 +376,7 @@ def test_what_is_not_modelled_is_answered(server: ServedZooKeeper) -> None:
 @pytest.mark.parametrize(
     ("word", "answer"), [(b"ruok", b"imok"), (b"envi", b"Environment:\nzookeeper.version=3.9.5\n")]
 )
-def test_four_letters(word: bytes, answer: bytes, server: ServedZooKeeper) -> None:
+def test_four_letter_words_are_answered(word: bytes, answer: bytes, server: ServedZooKeeper) -> None:
     with socket.create_connection(server.address) as asking:
         asking.sendall(word)
         assert asking.makefile("rb").read() == answer

@@ -91,7 +91,7 @@ def test_the_end_of_a_session_deletes_its_ephemerals(how: str) -> None:
 
 @pytest.mark.parametrize("how", ENDS)
 @pytest.mark.parametrize("again", [W, C])
-def test_what_was_created_again_as_persistent_stays(how: str, again: str) -> None:
+def test_a_node_recreated_as_persistent_stays(how: str, again: str) -> None:
     """A path that was an ephemeral once is not the session's any more, whoever re-created it."""
     zk = server()
     zk.create(W, "/e", ephemeral=True)
@@ -102,7 +102,7 @@ def test_what_was_created_again_as_persistent_stays(how: str, again: str) -> Non
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_what_was_created_again_as_anothers_ephemeral_stays(how: str) -> None:
+def test_a_node_recreated_by_another_session_stays(how: str) -> None:
     """An ephemeral goes with its last owner only."""
     zk = server()
     zk.create(W, "/e", ephemeral=True)
@@ -131,7 +131,7 @@ def test_the_ephemerals_of_a_faulty_server_outlive_their_session(how: str) -> No
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_others_hear_of_the_end(how: str) -> None:
+def test_other_sessions_see_the_end(how: str) -> None:
     """NodeDeleted for each ephemeral, the parent's NodeChildrenChanged once, after the first."""
     zk = server("/a")
     for path in ("/a/1", "/a/2"):
@@ -171,7 +171,7 @@ def test_an_order_is_one_of_all_its_ephemerals(order: list[str]) -> None:
     assert (all_but_zxid(zk), zk.state.zxid) == (before, zxid)
 
 
-def test_who_closes_hears_all_of_its_own_events() -> None:
+def test_a_closing_session_receives_all_its_events() -> None:
     """Its own watches fire as well, and the events are in its inbox when close answers."""
     zk = server()
     zk.children(W, "/", watch=True)
@@ -185,7 +185,7 @@ def test_who_closes_hears_all_of_its_own_events() -> None:
 
 
 @rows("seen", range(5))
-def test_who_is_expired_hears_a_prefix_of_them(seen: int) -> None:
+def test_an_expired_session_receives_a_prefix_of_its_events(seen: int) -> None:
     """None, some or all of its own events arrive, never with holes; others hear all."""
     zk = server()
     for path in ("/1", "/2"):
@@ -200,7 +200,7 @@ def test_who_is_expired_hears_a_prefix_of_them(seen: int) -> None:
     assert inbox(zk, C) == everything
 
 
-def test_nobody_sees_less_than_nothing() -> None:
+def test_a_negative_prefix_is_refused() -> None:
     """A negative number of events is refused."""
     zk = server()
     with pytest.raises(ValueError, match="-1"):
@@ -329,7 +329,7 @@ def test_a_watch_that_came_back_fires() -> None:
     assert inbox(zk) == [(CREATED, "/m"), (DATA, "/n"), (CHILDREN, "/p")]
 
 
-def test_what_was_seen_is_not_told_again() -> None:
+def test_seen_changes_are_not_repeated() -> None:
     """A change up to the zxid that the client has seen arms; a later one is told."""
     zk = server("/n")
     zk.set(C, "/n", b"")

@@ -56,7 +56,7 @@ MOVES: list[tuple[str, Request, dict[str, int]]] = [
 
 
 @rows("request_, moved", {name: row for name, *row in MOVES})
-def test_what_moves_a_stat(request_: Request, moved: dict[str, int]) -> None:
+def test_changes_of_a_stat(request_: Request, moved: dict[str, int]) -> None:
     """A request moves these fields of /a by so much, a zxid to its own, and no other field."""
     zk = server()
     zk.create(C, "/a", b"1")

@@ -197,7 +197,7 @@ def test_a_node_dies_before_its_parent_loses_it(how: list[str]) -> None:
     assert inbox(zk) == [(DELETED, "/n"), (CHILDREN, "/")]
 
 
-def test_each_session_is_told_for_itself() -> None:
+def test_each_session_receives_its_own_event() -> None:
     """One told by its data watch, another by its child watch, the third by both: one NodeDeleted each."""
     zk = server("/n")
     zk.exists(W, "/n", watch=True)
@@ -235,7 +235,7 @@ def test_events_come_in_the_order_of_zxids() -> None:
     )
 
 
-def test_whoever_reads_a_change_has_its_event() -> None:
+def test_the_event_arrives_before_the_change_is_read() -> None:
     """After C's write has answered, W's event stands in W's inbox before W can ask for anything."""
     zk = server("/n")
     for number in range(5):

@@ -312,7 +312,7 @@ def hidden(members: dict[str, Any]) -> Specification[Numbers]:
 
 
 @rows("members, does", BY_INSPECTION)
-def test_what_inspection_finds_is_refused_in_every_run(members: dict[str, Any], does: str) -> None:
+def test_inspected_hidden_state_is_always_refused(members: dict[str, Any], does: str) -> None:
     """With the rule, the name and the place, on one line, though nothing is evaluated."""
     with pytest.raises(SpecificationError, match=rf"^action decide of Hidden .*{does}.*, line \d+\): ") as caught:
         HiddenState(hidden(members))
@@ -361,7 +361,7 @@ ENGINES: dict[str, Callable[[Specification], object]] = {
 
 @pytest.mark.parametrize("explored", ENGINES.values(), ids=ENGINES)
 @rows("members, does", WHEN_CHANGED)
-def test_what_has_changed_is_refused_when_it_has(
+def test_changed_values_are_refused(
     members: dict[str, Any], does: str, explored: Callable[[Specification], object]
 ) -> None:
     """On every engine, with what it is and who looks at it."""
@@ -369,7 +369,7 @@ def test_what_has_changed_is_refused_when_it_has(
         explored(hidden(members))
 
 
-def test_a_state_machine_refuses_what_has_changed() -> None:
+def test_a_state_machine_refuses_changed_values() -> None:
     """At the end of a walk."""
     machine = as_state_machine(hidden(WHEN_CHANGED["an object"][0]))()
     with pytest.raises(SpecificationError, match="TALLY"):
@@ -377,7 +377,7 @@ def test_a_state_machine_refuses_what_has_changed() -> None:
 
 
 @pytest.mark.parametrize("decided", FINE.values(), ids=FINE)
-def test_what_is_fine_is_not_refused(decided: Any) -> None:
+def test_pure_rules_are_accepted(decided: Any) -> None:
     """On any engine."""
     for explored in (ENGINES["reference"], ENGINES["local"]):
         explored(hidden({"decided": decided}))

@@ -89,7 +89,7 @@ def test_functions_are_reached_through_methods_caches_and_other_functions() -> N
     assert "unreached" not in names
 
 
-def test_values_and_what_is_installed_are_named() -> None:
+def test_values_and_library_functions_are_named() -> None:
     """With the name that stands in the code, and the function that has it."""
     named = {(each.by.__name__, each.name): each.value for each in reached().named}
     assert named["swap", "LIMIT"] == LIMIT

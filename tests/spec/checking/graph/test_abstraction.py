@@ -81,7 +81,7 @@ def wet(s: Any, step: Step) -> Hashable:
 
 
 @each_engine
-def test_states_in_which_the_same_is_seen_are_one(engine: Engine) -> None:
+def test_states_with_equal_view_are_one_node(engine: Engine) -> None:
     """The level is not seen; what was said, the parameters and both ends tell edges apart."""
     slowly, quickly = (("quickly", False),), (("quickly", True),)
     assert edges(Bucket(), wet, engine=engine) == {
@@ -126,7 +126,7 @@ def test_every_step_is_an_edge_and_no_other(engine: Engine) -> None:
     assert {(each.source, each.action, each.parameters, each.target) for each in found} == by_hand
 
 
-def test_it_goes_no_further_than_is_asked() -> None:
+def test_max_states_bounds_the_quotient() -> None:
     """In whole levels."""
 
     def both(s: Any, step: Step) -> Hashable:
@@ -141,7 +141,7 @@ def test_by_default_the_local_engine_explores() -> None:
     assert edges(Bucket(), wet) == edges(Bucket(), wet, engine=LocalEngine(1))
 
 
-def test_a_step_that_leads_outside_is_a_mistake() -> None:
+def test_a_step_outside_the_domains_is_an_error() -> None:
     """What lies outside the domains cannot be looked at."""
     with pytest.raises(SpecificationError, match="leads outside"):
         edges(Tank(), wet)

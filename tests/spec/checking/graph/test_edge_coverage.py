@@ -93,7 +93,7 @@ def test_the_choices_lead_along_the_states() -> None:
             assert target in [each.after for each in model.expand(state).steps if each[:2] == choice]
 
 
-def test_what_lies_behind_an_end_is_left_out() -> None:
+def test_edges_after_an_end_are_left_out() -> None:
     """No step from 2 is met where going there is an end; the edge to it is."""
 
     def to_two(before: Count, step: Step, after: Count) -> Hashable:
@@ -103,7 +103,7 @@ def test_what_lies_behind_an_end_is_left_out() -> None:
     assert {path.of for path in coverage} == {("up", 0), "two", ("anew", 1)}
 
 
-def test_what_has_no_class_is_passed_over() -> None:
+def test_unclassified_edges_are_skipped() -> None:
     """Neither counted nor followed."""
 
     def upwards(before: Count, step: Step, after: Count) -> Hashable:
@@ -114,14 +114,14 @@ def test_what_has_no_class_is_passed_over() -> None:
     assert coverage.edges == {"up": 1, "anew": 1}
 
 
-def test_no_more_states_than_asked_for() -> None:
+def test_max_states_bounds_the_coverage() -> None:
     """The edges of those that there are count all the same."""
     coverage = EdgeCoverage(Model(Counter()), parity, max_states=2)
     assert len(list(coverage)) == 3
     assert (coverage.states, sum(coverage.edges.values())) == (2, 3)
 
 
-def test_two_goes_are_the_same() -> None:
+def test_coverage_is_deterministic() -> None:
     """It begins anew each time."""
     coverage = EdgeCoverage(Model(Counter()), parity, max_states=100)
     assert list(coverage) == list(coverage)

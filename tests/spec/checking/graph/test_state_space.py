@@ -291,7 +291,7 @@ def test_a_goal_may_be_a_function(goal: str | Callable[[Lamp], bool]) -> None:
     assert len(space.dominators(goal, by="s.pressed > 1")) == 2
 
 
-def test_what_is_never_reached_has_no_runs_and_no_dominators() -> None:
+def test_an_unreachable_goal_has_no_runs_or_dominators() -> None:
     """There is nothing to be said of it."""
     space = state_space(Lamps())
     assert space.shortest_runs("s.pressed > 4", 3) == ()
@@ -321,7 +321,7 @@ def test_a_system_with_more_states_is_refused() -> None:
         (lambda space: space.shortest_runs("cut", 0), "count = 0: it must be 1 or more"),
     ],
 )
-def test_what_means_nothing_is_refused_in_a_line(ask: Callable[[Any], Any], says: str) -> None:
+def test_a_meaningless_expression_is_a_one_line_error(ask: Callable[[Any], Any], says: str) -> None:
     """It is said what is wrong."""
     with pytest.raises(UsageError, match=f"^{says}"):
         ask(state_space(Lamps()))
@@ -333,7 +333,7 @@ def test_a_part_of_the_state_is_no_value() -> None:
         state_space(ControllerElection(brokers=1)).to_networkx("s.zk")
 
 
-def test_a_mistake_of_the_author_is_told() -> None:
+def test_an_exception_in_an_expression_is_reported() -> None:
     """A step that leaves its domain, a property that raises."""
     with pytest.raises(SpecificationError, match="a step leaves its domain: at"):
         state_space(OffTheLine())

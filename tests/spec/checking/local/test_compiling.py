@@ -17,7 +17,7 @@ from tests.spec.checking.toys import Clock
 ROOT = Path(__file__).parents[4]
 
 
-def test_what_is_missing_is_compiled_once(
+def test_missing_kernels_are_compiled_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
     """By another process, which says so meanwhile; then it is there."""
@@ -31,7 +31,7 @@ def test_what_is_missing_is_compiled_once(
     assert len(processes) == 1
 
 
-def test_where_no_process_can_compile_this_one_does(
+def test_without_a_child_process_kernels_compile_in_this_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
     """It takes longer, and that is all."""
@@ -56,7 +56,7 @@ def test_an_interrupted_compilation_leaves_no_process(
     assert [process.poll() is not None for process in processes] == [True]
 
 
-def test_the_local_engine_tells_that_it_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_local_engine_reports_compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before its first state, in a figure of its own that is no part of the seconds."""
     monkeypatch.setattr("spec.checking.local.engine.load", kernels(tmp_path, KERNEL, monkeypatch))
     seen = list[Statistics]()
@@ -67,7 +67,7 @@ def test_the_local_engine_tells_that_it_compiles(tmp_path: Path, monkeypatch: py
     assert check(Clock(), engine="local").compile_seconds == 0
 
 
-def test_interrupted_while_it_compiles_the_local_engine_knows_nothing(
+def test_interrupted_while_compiling_the_local_engine_has_no_states(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No figure but zeros, and what a run directory is good for."""
@@ -86,11 +86,12 @@ def test_interrupted_while_it_compiles_the_local_engine_knows_nothing(
 RUN = """
 from numba.core.dispatcher import Dispatcher
 from spec.checking import check, simulate
-from spec.checking.local import compact, compiling, expanding, following, representing, seeking, storing, walks
+from spec.checking.local import compact, compiled_walks, compiling, expanding, representing
+from spec.checking.local import seeking, storing, traversing
 from spec.checking.spark import exchange, visited_buckets
 from tests.spec.checking.toys import Bank
 
-KERNELS = (compact, expanding, following, representing, seeking, storing, walks)
+KERNELS = (compact, expanding, traversing, representing, seeking, storing, compiled_walks)
 
 def loaded():
     every = [each for module in KERNELS for each in vars(module).items()]
@@ -110,13 +111,13 @@ compare(walks.load, lambda: simulate(Bank(), runs=500, shrinking=False))
 
 
 @pytest.mark.usefixtures("java")
-def test_what_is_loaded_is_all_that_is_run() -> None:
+def test_only_preloaded_kernels_are_run() -> None:
     """Nothing is loaded or compiled in the midst of a search, so `seconds` are those of exploring."""
     run = subprocess.run([sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == [
         "spec.checking.local.compiling []",
         "spec.checking.spark.visited_buckets []",
-        "spec.checking.local.walks []",
+        "spec.checking.local.compiled_walks []",
     ]
 
 
@@ -137,7 +138,7 @@ print(first({name}(np.arange(7, 9))))
 """
 
 
-def test_what_another_version_compiled_is_compiled_anew(tmp_path: Path) -> None:
+def test_kernels_of_another_version_are_recompiled(tmp_path: Path) -> None:
     """Its types may have had other names, and are not there any more."""
     for name in ("Before", "After"):
         (tmp_path / "renamed.py").write_text(RENAMED.format(name=name))

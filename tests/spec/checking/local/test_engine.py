@@ -129,7 +129,7 @@ def pieces(request: pytest.FixtureRequest) -> Any:
 
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 @pytest.mark.parametrize("toy", KNOWN)
-def test_it_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) -> None:
+def test_local_equals_reference(toy: str, bounds: dict[str, Any]) -> None:
     """How it ended, all statistics, coverage, and every discovery step by step."""
     agreed(KNOWN[toy], **bounds)
 
@@ -137,14 +137,14 @@ def test_it_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "toy", [pytest.param(each, marks=() if each == "several broken" else pytest.mark.long) for each in KNOWN]
 )
-def test_it_agrees_about_each_property_by_itself(toy: str) -> None:
+def test_local_equals_reference_for_single_properties(toy: str) -> None:
     """Also about a witness, and about a deadlock that nobody else asks for."""
     asked = [judged.name for judged in Model(KNOWN[toy]).properties if judged.name != "type_ok"]
     for name in asked or ["type_ok"]:
         agreed(KNOWN[toy], "type_ok", name)
 
 
-def test_it_agrees_when_outboxes_are_full() -> None:
+def test_local_equals_reference_with_full_outboxes() -> None:
     """In the middle of a level, and several times: what was sent is taken in, and then they go on."""
     agreed(toys.Ring(machines=6, values=3), keep_going=True)
 
@@ -154,20 +154,20 @@ ASKED = st.sets(st.sampled_from(OF_TABLES))
 
 @FEW
 @given(tables(), ASKED, st.booleans())
-def test_it_agrees_about_random_tables(table: toys.Table, asked: set[str], keep_going: bool) -> None:
+def test_local_equals_reference_on_random_tables(table: toys.Table, asked: set[str], keep_going: bool) -> None:
     """Of which the reference engine is compared with all paths written down."""
     agreed(table, "type_ok", *asked, keep_going=keep_going)
 
 
 @pytest.mark.long
 @given(tables(), ASKED, st.booleans())
-def test_it_agrees_about_many_random_tables(table: toys.Table, asked: set[str], keep_going: bool) -> None:
+def test_local_equals_reference_on_many_random_tables(table: toys.Table, asked: set[str], keep_going: bool) -> None:
     """As many as the profile asks for."""
     agreed(table, "type_ok", *asked, keep_going=keep_going)
 
 
 @pytest.mark.parametrize("toy", KNOWN)
-def test_a_state_is_credited_whoever_is_at_work(toy: str) -> None:
+def test_new_states_are_credited_independently_of_workers(toy: str) -> None:
     """To the lowest action that led to it, with one worker and with two."""
     expected = reached_first(KNOWN[toy])
     assert new_states(KNOWN[toy], 1) == expected
@@ -186,7 +186,7 @@ def test_a_state_is_credited_whoever_is_at_work(toy: str) -> None:
     ],
     ids=repr,
 )
-def test_a_result_is_the_same(specification: Specification, asked: dict[str, Any]) -> None:
+def test_results_are_reproducible(specification: Specification, asked: dict[str, Any]) -> None:
     """Verdict, why, every property, and the counterexample with all that it tells."""
     expected = check(specification, engine="reference", **asked)
     for workers in (1, 2):
@@ -205,7 +205,7 @@ def test_a_result_is_the_same(specification: Specification, asked: dict[str, Any
 
 
 @pytest.mark.parametrize("toy", [RaisingAction(), RaisingProperty()], ids=repr)
-def test_of_all_that_raises_the_lowest_is_told(toy: Specification) -> None:
+def test_the_first_of_several_exceptions_is_reported(toy: Specification) -> None:
     """As the reference engine does, which comes to it first."""
     assert "ZeroDivisionError" in agreed(toy)["failed"]
 
@@ -267,7 +267,7 @@ class MetThenRaised(Dividing):
 @pytest.mark.parametrize(
     "system", [MetAndRaised(), MetAndRaisedByStep(), LeftAndRaised(), MetThenRaised(divisors=(0, 1))]
 )
-def test_what_raises_is_told_though_something_else_is_met_beside_it(system: Specification) -> None:
+def test_an_exception_is_reported_beside_other_findings(system: Specification) -> None:
     """By the engines; by a simulation, unless it comes to something else first."""
     assert "ZeroDivisionError" in agreed(system)["failed"]
     if not isinstance(system, LeftAndRaised):
@@ -275,7 +275,7 @@ def test_what_raises_is_told_though_something_else_is_met_beside_it(system: Spec
             simulate(system, runs=30, steps=4, seed=1)
 
 
-def test_what_is_met_before_something_raises_is_met() -> None:
+def test_findings_before_an_exception_are_kept() -> None:
     """An instance is not asked if one before it has decided the property."""
     found = check(MetThenRaised, engine=LocalEngine())
     agreed(MetThenRaised())
@@ -295,13 +295,13 @@ def mistaken(mistake: Any) -> Specification:
 
 
 @pytest.mark.parametrize("mistake", CERTAIN.values(), ids=CERTAIN)
-def test_a_mistake_in_an_action_is_told(mistake: Any) -> None:
+def test_an_exception_in_an_action_is_reported(mistake: Any) -> None:
     """In the same words, and with the same state."""
     assert agreed(mistaken(mistake))["failed"].startswith("err(n=8): ")
 
 
 @pytest.mark.parametrize("mistake", DOUBTFUL.values(), ids=DOUBTFUL)
-def test_chance_in_an_action_is_told(mistake: Any) -> None:
+def test_randomness_in_an_action_is_reported(mistake: Any) -> None:
     """Or it is believed that a domain was left, of somebody who did leave it: the reference engine tells one value
     outside from another, but here it is only kept that there was one.
     """
@@ -317,7 +317,7 @@ def test_chance_in_an_action_is_told(mistake: Any) -> None:
 
 @pytest.mark.parametrize("over", ["state", "before", "after"])
 @pytest.mark.parametrize("judge", [row[1] for row in PROPERTIES], ids=[row[0] for row in PROPERTIES])
-def test_a_mistake_in_a_property_is_told(judge: Any, over: str) -> None:
+def test_an_exception_in_a_property_is_reported(judge: Any, over: str) -> None:
     """In the same words, and with the same state."""
     word = invariant if over == "state" else transition_invariant
     assert agreed(watching(word, judge, over)())["failed"].startswith("odd")
@@ -349,7 +349,7 @@ class Descending(Specification[DescendingState]):
         s.other = descended(self.depth, s.number)
 
 
-def test_recursion_that_is_too_deep_for_lazy_values_alone_is_told_as_that() -> None:
+def test_recursion_too_deep_only_for_lazy_values_is_reported() -> None:
     """Whichever of several evaluations has a few calls more inside calls: it is no matter of chance."""
     most = sys.getrecursionlimit() - len(inspect.stack())
     told = set[str]()
@@ -410,7 +410,7 @@ class Many(Specification[ManyState]):
 
 
 @pytest.mark.parametrize("specification", [Wide(), Fine(), Many()], ids=repr)
-def test_what_is_too_large_is_said(specification: Specification) -> None:
+def test_a_too_large_specification_is_refused(specification: Specification) -> None:
     """On one line, with another engine to ask."""
     with pytest.raises(UsageError, match=r"the local engine .*--engine reference"):
         explored(LocalEngine(), specification)
@@ -444,7 +444,7 @@ def test_an_interrupted_run_tells_of_the_last_whole_level(depth: int) -> None:
         assert found.discoveries == expected.discoveries
 
 
-def test_the_watch_is_told_of_every_level() -> None:
+def test_progress_reports_every_level() -> None:
     """With bytes for each state, and the share of the time that was spent in Python."""
     told: list[Statistics] = []
     model = Model(TOYS["walkers"])
@@ -456,7 +456,7 @@ def test_the_watch_is_told_of_every_level() -> None:
     assert found.statistics.queue == 0
 
 
-def test_an_engine_can_be_asked_again() -> None:
+def test_an_engine_can_be_reused() -> None:
     """It keeps nothing of what it explored."""
     engine = LocalEngine(2)
     for toy in ("jugs", "a domain left", "jugs"):
@@ -498,7 +498,7 @@ class Beyond(Specification[BeyondState]):
 
 
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
-def test_it_goes_on_beyond_a_domain(bounds: dict[str, Any]) -> None:
+def test_exploring_continues_after_a_domain_violation(bounds: dict[str, Any]) -> None:
     """From several initial states, with all that is found on the way."""
     found = agreed(Beyond(), **bounds)
     if bounds == {"keep_going": True}:
@@ -522,7 +522,7 @@ class Whim(Specification[WhimState]):
             s.x += 1
 
 
-def test_chance_is_caught() -> None:
+def test_randomness_is_detected() -> None:
     """Each evaluation stands for many states, so one that is a matter of chance is told and not believed."""
     random.seed(7)
     with pytest.raises(EvaluationFailed, match=CHANCE):

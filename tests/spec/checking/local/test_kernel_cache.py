@@ -94,5 +94,5 @@ def test_a_change_in_any_module_with_kernels_is_noticed() -> None:
         for each in vars(module).values()
         if isinstance(each, Dispatcher)
     }
-    assert {"following", "storing"} <= found
+    assert {"storing", "traversing"} <= found
     assert {f"local/{name}" for name in found} <= set(kernel_cache.MODULES)

@@ -12,7 +12,7 @@ from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
 from spec.checking.local.lazy import Copy, ReadSlots, Writes, plain
-from spec.checking.local.lenses import Lens, Lenses, Unlike
+from spec.checking.local.lenses import Lens, Lenses, NotRepresentable
 from spec.language import Domain, OutOfDomain, integers, possibly_empty
 from tests.rows import rows
 from tests.spec.checking.local.programs import QUESTIONS, Program, around, changes, materials_of, programs
@@ -98,7 +98,7 @@ def domains(draw: st.DrawFn) -> list[Tree]:
 
 
 @given(st.data(), domains())
-def test_a_question_has_the_answer_of_plain_values(data: st.DataObject, found: list[Tree]) -> None:
+def test_operations_equal_those_on_plain_values(data: st.DataObject, found: list[Tree]) -> None:
     """For these values, and for all others that agree in what was read."""
     two = found[:2]
     memory, members = Memory(*(tree.domain for tree in two)), [tree.members for tree in two]
@@ -133,7 +133,7 @@ def codes_of(domain: Domain[Any], do: Callable[..., Any], *values: Any) -> Any:
 
 
 @given(st.data(), domains())
-def test_what_is_written_is_what_plain_values_give(data: st.DataObject, found: list[Tree]) -> None:
+def test_writes_equal_those_of_plain_values(data: st.DataObject, found: list[Tree]) -> None:
     """Codes and copies amount to the value, in all states that agree in what was read."""
     memory, members = Memory(*(tree.domain for tree in found)), [tree.members for tree in found]
     values = tuple(data.draw(st.sampled_from(each)) for each in members)
@@ -151,7 +151,7 @@ def test_what_is_written_is_what_plain_values_give(data: st.DataObject, found: l
     seen, writes = memory.seen(values), Writes()
     try:
         memory.lenses[at].put(seen, do(*memory.look(seen)), writes)
-    except (OutOfDomain, Unlike):
+    except (OutOfDomain, NotRepresentable):
         for others in data.draw(agreeing(memory, seen, members)):
             assert expected(others) is None
     except Exception as failure:
@@ -189,7 +189,7 @@ class Pairs:
             yield answer, takers
 
 
-def test_what_is_the_same_for_all_values_is_not_read() -> None:
+def test_constant_answers_read_nothing() -> None:
     """Tuples that are not empty, an order that the greatest integer of a domain settles."""
     memory = Memory(possibly_empty([(0,), (1, 0)]), integers(0, 3), integers(0, 3))
     seen = memory.seen(((1, 0), 2, 3))
@@ -205,7 +205,7 @@ def test_what_is_the_same_for_all_values_is_not_read() -> None:
 @pytest.mark.parametrize(
     "kind", [pytest.param(each, marks=[pytest.mark.long] * each.startswith("records ")) for each in FEW_OF]
 )
-def test_every_question_about_few_values(kind: str) -> None:
+def test_every_operation_on_small_values(kind: str) -> None:
     """Asked of all pairs of them, it has one answer on each path, which is that of plain values."""
     pairs = Pairs(FEW_OF[kind])
     for name, question in QUESTIONS.items():
@@ -221,7 +221,7 @@ def test_every_question_about_few_values(kind: str) -> None:
 
 
 @rows("kind", [*FEW_OF])
-def test_everything_that_can_be_made_of_few_values(kind: str) -> None:
+def test_every_write_of_small_values(kind: str) -> None:
     """Put in the place of the first of them, it writes on each path what plain values would have written."""
     pairs = Pairs(FEW_OF[kind])
     memory, made = pairs.memory, dict[str, Program]()

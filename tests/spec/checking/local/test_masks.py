@@ -68,7 +68,7 @@ def is_right(masks: Masks, learned: list[Path]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_lookup_says_what_was_learned_before_it_and_after(seed: int, found: Masks) -> None:
+def test_lookups_keep_what_was_learned(seed: int, found: Masks) -> None:
     """Whether it was joined when nothing, something or all was known."""
     known = paths(found, seed, 90)
     vain = np.array([0b11, 0b101, 0b11, 0b110], np.uint64)
@@ -81,7 +81,7 @@ def test_a_lookup_says_what_was_learned_before_it_and_after(seed: int, found: Ma
     assert any(len(lookup.groups) > 1 for lookup in found.lookups)
 
 
-def test_what_is_known_of_no_single_state_says_nothing(found: Masks) -> None:
+def test_an_unlearned_mask_rules_nothing_out(found: Masks) -> None:
     """A step that changes what it looked at."""
     found.learn(0, None)
     is_right(found, [])

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.memory import measured
-from spec.checking.check import asked, silent
+from benchmarks.memory_budgets import measured
+from spec.checking.check import selected_numbers, silent
 from spec.checking.exploration import Options
 from spec.checking.local import LocalEngine
 from spec.checking.local.arrays import PARTITIONS, Outbox, Scratch
@@ -34,7 +34,7 @@ def sent(words: int) -> Outbox:
 
 
 @pytest.mark.parametrize("words", [1, 3])
-def test_what_states_will_take_is_known_before(words: int) -> None:
+def test_memory_of_states_is_known_in_advance(words: int) -> None:
     """Never less than they take, and not much more."""
     gc.collect()  # what others left must not go away meanwhile
     outbox, scratch = sent(words), Scratch.of(words, 0)
@@ -103,6 +103,6 @@ def test_the_process_keeps_to_its_budget_and_what_it_kept_goes_on_with_more(tmp_
     assert 0.6 * budget < found.peak <= 1.1 * budget
     depth = len(list((run / "_commits").iterdir()))
     model = Model(ControllerElection())
-    options = Options(asked(model, (), False), max_depth=depth + 1)
+    options = Options(selected_numbers(model, (), False), max_depth=depth + 1)
     resumed = LocalEngine(memory=1 << 30, run_dir=run, resume=True).explore(model, options, silent)
     assert comparable(resumed) == comparable(LocalEngine(memory=1 << 30).explore(model, options, silent))

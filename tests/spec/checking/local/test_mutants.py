@@ -24,10 +24,10 @@ from numba import njit
 from spec.checking.local import LocalEngine, expanding, jit, seeking, storing, tables, visited, worker_pool
 from spec.checking.local import engine as local
 from spec.checking.local.arrays import MET, Outbox, WorkerOutput
-from spec.checking.local.comparison import PlainComparison
 from spec.checking.local.expanding import FULL
 from spec.checking.local.lazy import Copy
 from spec.checking.local.masks import Masks
+from spec.checking.local.plain_comparison import PlainComparison
 from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.local.representing import NONE
 from spec.checking.local.seeking import Seeker
@@ -544,13 +544,13 @@ DEAR: dict[str, tuple[str, Fault]] = {
 
 
 @pytest.mark.parametrize("comparison", sorted({shown_by for shown_by, _ in (FAULTS | DEAR).values()}))
-def test_without_a_fault_they_agree(comparison: str) -> None:
+def test_unmutated_engines_agree(comparison: str) -> None:
     """Whatever is noticed below is the fault."""
     COMPARISONS[comparison]()
 
 
 @pytest.mark.parametrize("fault", [*FAULTS, *(pytest.param(each, marks=pytest.mark.long) for each in DEAR)])
-def test_a_fault_is_noticed(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_is_detected(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the comparison beside it."""
     shown_by, put = (FAULTS | DEAR)[fault]
     put(monkeypatch)

@@ -85,12 +85,12 @@ class Letters(Specification[LettersState]):
         return bool(sum(s.sent) < 4)
 
 
-def test_engines_agree_about_it() -> None:
+def test_engines_agree_on_a_new_domain() -> None:
     """Each of three brokers has sent none, one or two."""
     assert agreed(Letters(), keep_going=True)["statistics"][2] == 27
 
 
-def test_permutations_move_it() -> None:
+def test_permutations_move_a_new_domain() -> None:
     """Slot by slot as value by value; there is an orbit for each multiset of three counts."""
     assert check(Letters(), engine="reference", keep_going=True, symmetry=True).distinct_states == 10
     assert check(Letters(), engine="local", keep_going=True, symmetry=True).distinct_states == 10
@@ -102,7 +102,7 @@ def test_permutations_move_it() -> None:
 
 
 @pytest.mark.parametrize("engine", ["reference", "local"])
-def test_it_is_printed(engine: str) -> None:
+def test_a_new_domain_is_printed(engine: str) -> None:
     """In a trace as the tuples that its values are, and the paths of its slots by element."""
     found = check(Letters(), engine=engine)
     assert found.counterexample is not None

@@ -44,7 +44,7 @@ def graphs() -> st.SearchStrategy[tuple[Model, Values]]:
 
 @settings(max_examples=80)
 @given(symmetric_states())
-def test_compiled_code_finds_the_least_of_an_orbit(drawn: tuple[Model, Values]) -> None:
+def test_compiled_code_finds_the_minimum_of_an_orbit(drawn: tuple[Model, Values]) -> None:
     """Wherever brokers stand in a state, and however many permutations come to the same."""
     model, state = drawn
     packed, least = model.layout.pack(state), least_of(model)
@@ -74,7 +74,7 @@ def test_compiled_code_finds_the_canonical_form(drawn: tuple[Model, Values]) -> 
 
 @settings(max_examples=25)
 @given(societies())
-def test_societies_come_out_as_on_the_reference_engine_by_canonical_forms(society: Society) -> None:
+def test_random_systems_by_canonical_form_equal_reference(society: Society) -> None:
     """As if the group were large."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(symmetry, "LISTED", 0)
@@ -83,7 +83,7 @@ def test_societies_come_out_as_on_the_reference_engine_by_canonical_forms(societ
 
 @settings(max_examples=25)
 @given(societies())
-def test_societies_come_out_as_on_the_reference_engine(society: Society) -> None:
+def test_random_systems_equal_reference(society: Society) -> None:
     """Statistics, coverage, discoveries and their paths, whatever breaks: an invariant, a step, a domain."""
     agreed(society, keep_going=True, symmetry=True)
 
@@ -104,13 +104,13 @@ def test_societies_come_out_as_on_the_reference_engine(society: Society) -> None
     ],
     ids=["votes", "four brokers", "two brokers", "three brokers", "election"],
 )
-def test_systems_come_out_as_on_the_reference_engine(specification: Specification) -> None:
+def test_systems_equal_reference(specification: Specification) -> None:
     """Witnesses and counterexamples are the same paths, of brokers that keep their names."""
     agreed(specification, keep_going=True, symmetry=True)
 
 
 @pytest.mark.parametrize("spoilt", REFUSED, ids=lambda each: each.__name__)
-def test_who_tells_brokers_apart_is_refused_by_name(spoilt: type[Specification]) -> None:
+def test_a_rule_that_distinguishes_brokers_is_refused_by_name(spoilt: type[Specification]) -> None:
     """And why."""
     with pytest.raises(UsageError) as refused:
         check(spoilt(), engine="local", symmetry=True)
@@ -118,7 +118,7 @@ def test_who_tells_brokers_apart_is_refused_by_name(spoilt: type[Specification])
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_whether_it_is_refused_does_not_hang_on_the_workers(workers: int) -> None:
+def test_refusals_do_not_depend_on_workers(workers: int) -> None:
     """Nor does the reason."""
     with pytest.raises(UsageError, match="property upwards"):
         check(OrdersInAnInvariant(), engine=LocalEngine(workers), symmetry=True)
@@ -134,7 +134,7 @@ def reduced(directory: Path, resume: bool = False, **bounds: Any) -> Result:
 
 
 @pytest.mark.long
-def test_a_run_goes_on_from_orbit_to_orbit(tmp_path: Path) -> None:
+def test_a_run_under_symmetry_is_resumed(tmp_path: Path) -> None:
     """It ends as one that was never stopped."""
     stopped = reduced(tmp_path / "stopped", max_depth=12)
     assert stopped.verdict == "bounded"
@@ -145,7 +145,7 @@ def test_a_run_goes_on_from_orbit_to_orbit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("symmetry", [True, False])
-def test_a_run_by_orbits_is_another_run(tmp_path: Path, symmetry: bool) -> None:
+def test_symmetry_is_part_of_the_run_identity(tmp_path: Path, symmetry: bool) -> None:
     """Its states are not all that there are, and a run of all states is not one by orbits."""
     first = LocalEngine(1, run_dir=tmp_path / "run")
     check(Votes(), engine=first, symmetry=symmetry, max_depth=2)

@@ -41,7 +41,7 @@ def told() -> list[dict[str, Any]]:
 STEPPED = """
 import bdb, inspect
 from spec.checking import check
-from spec.checking.local import LocalEngine, following
+from spec.checking.local import LocalEngine, traversing
 from tests.spec.checking.toys import Jugs
 
 class Stepping(bdb.Bdb):
@@ -74,7 +74,7 @@ def uncompiled(program: str) -> str:
 
 
 @pytest.mark.long
-def test_uncompiled_kernels_come_to_the_same() -> None:
+def test_uncompiled_kernels_give_the_same_results() -> None:
     """The figures, the paths, and the runs."""
     program = "import json; from tests.spec.checking.local.test_plain import told; print(json.dumps(told()))"
     assert json.loads(uncompiled(program)) == json.loads(json.dumps(told()))
@@ -97,7 +97,7 @@ _gathered: Any = njit(lambda word, mask: intrinsics.gathered(word, mask))
 @example(0, 0)
 @example(2**64 - 1, 0)
 @example(1 << 63, 1 << 63)
-def test_an_instruction_does_what_its_twin_does(word: int, mask: int) -> None:
+def test_intrinsics_equal_their_python(word: int, mask: int) -> None:
     """Twins are what is read, and what runs in place of instructions where nothing is compiled."""
     given_word, given_mask = np.uint64(word), np.uint64(mask)
     assert _trailing_zeros(given_word) == TWINS["trailing_zeros"](given_word)

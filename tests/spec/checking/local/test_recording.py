@@ -13,7 +13,7 @@ from spec.checking.local import recording
 from spec.checking.local.lazy import Copy, lazy_record
 from spec.checking.local.outcomes import CLOSED, ENABLED, FAILED, FOUND, LEFT, USUAL
 from spec.checking.local.recording import Recorded, Recorder
-from spec.checking.model import EvaluationFailed, Model, SeenThrough
+from spec.checking.model import EvaluationFailed, Model, OpaqueRuleFound
 from spec.language import (
     Domain,
     Part,
@@ -186,7 +186,7 @@ def acting(do: Callable[[LogsState, int], Any], **changes: Any) -> Told:
 # What is read and written.
 
 
-def test_what_is_looked_at_is_read_in_order() -> None:
+def test_reads_are_recorded_in_order() -> None:
     """Each slot once, up to where it is decided."""
 
     def do(s: LogsState, n: int) -> None:
@@ -195,7 +195,7 @@ def test_what_is_looked_at_is_read_in_order() -> None:
     assert acting(do) == (USUAL, ["entry[b].epoch", "number", "entry[a].leader"], {})
 
 
-def test_what_is_carried_along_is_copied() -> None:
+def test_unread_values_are_copied() -> None:
     """A record that goes elsewhere is not read; what was read of it before is written as it is."""
 
     def do(s: LogsState, n: int) -> None:
@@ -223,7 +223,7 @@ def test_an_integer_is_read_when_something_is_done_with_it() -> None:
     assert told.writes["entry[b].epoch"] == "entry[a].epoch"
 
 
-def test_what_is_put_behind_a_queue_needs_its_length() -> None:
+def test_appending_to_a_queue_reads_its_length() -> None:
     """And no more."""
 
     def do(s: LogsState, n: int) -> None:
@@ -398,7 +398,7 @@ def test_a_property_that_asks_for_the_step_may_find_anything() -> None:
     assert recording.judge_step(0) == (USUAL, ["number", "step"], {})
 
 
-def test_nobody_gets_past_a_missing_step() -> None:
+def test_a_missing_step_cannot_be_swallowed() -> None:
     """Not even by catching everything."""
 
     def judged(before: LogsState, step: Step, after: LogsState) -> bool:
@@ -421,7 +421,7 @@ def test_before_and_after_are_told_apart() -> None:
     )
 
 
-def test_what_was_read_of_one_state() -> None:
+def test_reads_of_one_state() -> None:
     """Slots of both states are one; where they differ it is none, and the step is none."""
     recorder = Recording().recorder
     n = recorder.n_slots
@@ -462,7 +462,7 @@ ONLY_TUPLES: dict[str, Callable[[Any], Any]] = {
 
 
 @rows("name", [*ONLY_TUPLES])
-def test_what_only_plain_values_can_do_is_done_on_them(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opaque_operations_use_plain_values(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cell is read whole then, even if the code does not tell; what had been read before stays where it was."""
     monkeypatch.setattr(recording, "opaque", lambda model: {})
     asked = ONLY_TUPLES[name]
@@ -617,14 +617,14 @@ def alternating() -> Callable[[LogsState, int], None]:
     return do
 
 
-def test_who_is_not_deterministic_is_caught() -> None:
+def test_a_nondeterministic_action_is_detected() -> None:
     """Done again with the same values it does something else; the state is told."""
     with pytest.raises(EvaluationFailed, match=r"^act\(n=0\): done again with the same values it does not") as caught:
         acting(alternating())
     assert "number = 2" in caught.value.state
 
 
-def test_who_remembers_what_it_did_is_caught() -> None:
+def test_an_action_with_memory_is_detected() -> None:
     """It says yes once, and then no."""
     calls: list[int] = []
 
@@ -636,7 +636,7 @@ def test_who_remembers_what_it_did_is_caught() -> None:
         acting(do)
 
 
-def test_a_property_that_is_not_deterministic_is_caught() -> None:
+def test_a_nondeterministic_property_is_detected() -> None:
     """By its name."""
     calls = list(range(99))
     with pytest.raises(EvaluationFailed, match=r"^judge: done again"):
@@ -653,19 +653,17 @@ def test_a_property_that_is_not_deterministic_is_caught() -> None:
     ],
     ids=["the type of a record", "the type of a sequence", "the type of an integer", "a percent sign"],
 )
-def test_who_asks_what_lazy_values_cannot_answer_is_caught(
-    asked: Callable[[Any], bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_inspecting_a_lazy_value_is_detected(asked: Callable[[Any], bool], monkeypatch: pytest.MonkeyPatch) -> None:
     """It would come out otherwise than on plain values; the next recorder gives it these."""
     monkeypatch.setattr(recording, "opaque", lambda model: {})
     told = Recording(do=lambda s, n: require(asked(s)))
-    with pytest.raises(SeenThrough, match="act"):
+    with pytest.raises(OpaqueRuleFound, match="act"):
         told.act()
     told.recorder = Recorder(told.model)
     assert told.act().outcome == ENABLED
 
 
-def test_what_is_held_and_not_used_is_another_value_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unused_values_may_differ_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it makes no difference in the state at hand, another value there does."""
     monkeypatch.setattr(recording, "opaque", lambda model: {})
 
@@ -675,11 +673,11 @@ def test_what_is_held_and_not_used_is_another_value_elsewhere(monkeypatch: pytes
         except TypeError:
             return True
 
-    with pytest.raises(SeenThrough, match="judge"):
+    with pytest.raises(OpaqueRuleFound, match="judge"):
         Recording(judged=hidden).judge()
 
 
-def test_who_peeks_is_caught() -> None:
+def test_peeking_into_lazy_values_is_detected() -> None:
     """An action that knows the state from elsewhere may do otherwise in a state that agrees in what it reads."""
 
     def do(s: LogsState, n: int) -> None:
@@ -691,7 +689,7 @@ def test_who_peeks_is_caught() -> None:
         for number in range(4):
             recording.act(number=number)
 
-    with pytest.raises(SeenThrough, match="act"):
+    with pytest.raises(OpaqueRuleFound, match="act"):
         look_around()
 
 

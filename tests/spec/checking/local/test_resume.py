@@ -25,8 +25,8 @@ from spec.checking.machine.memory import OutOfMemory, written
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
-from spec.checking.spark.allotment import least
-from spec.cli.dropped_interrupts import coming_again
+from spec.checking.spark.allotment import minimum
+from spec.cli.dropped_interrupts import reraising_dropped_interrupts
 from spec.language import Specification, SpecificationError, UsageError, invariant
 from spec.systems.replication import Replication
 from tests.spec.checking.runs.test_rundir import tree
@@ -163,7 +163,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("toy", "bounds"), BOUNDED)
-def test_a_run_that_is_kept_is_like_one_that_is_not(toy: str, bounds: dict[str, Any], tmp_path: Path) -> None:
+def test_a_kept_run_gives_the_same_result(toy: str, bounds: dict[str, Any], tmp_path: Path) -> None:
     """Asked again it says the same, and writes nothing; and Spark's files are the same."""
     wanted = expected(TOYS[toy], **bounds)
     assert explored(LocalEngine(run_dir=tmp_path / "local"), TOYS[toy], **bounds) == wanted
@@ -266,7 +266,7 @@ def alarm_after(seconds: float) -> Iterator[None]:
     """Ctrl-C comes after so long, unless what is done here is over by then."""
     handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
-        with coming_again(signal.SIGALRM):
+        with reraising_dropped_interrupts(signal.SIGALRM):
             signal.setitimer(signal.ITIMER_REAL, seconds)
             yield
     finally:
@@ -309,7 +309,7 @@ def interrupted_after(seconds: float, path: Path) -> Exploration | None:
     return found
 
 
-def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_second_interrupt_skips_the_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The statistics are told nevertheless."""
 
     def press(*_: object) -> None:
@@ -402,7 +402,7 @@ def test_auto_is_local_while_memory_lasts(tmp_path: Path, impatient: None) -> No
 def test_auto_is_bounded_where_spark_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """It says what is missing."""
     monkeypatch.setitem(sys.modules, "pyspark", None)
-    result = check(Walkers(walkers=4, apart=3), engine=AutoEngine(memory=least()), properties=["not_too_far"])
+    result = check(Walkers(walkers=4, apart=3), engine=AutoEngine(memory=minimum()), properties=["not_too_far"])
     assert (result.verdict, result.exit_code, result.engine) == ("bounded", 20, "local")
     assert "Spark would go on; pyspark is not installed: pip install '.[spark]'" in result.why
 
@@ -413,14 +413,14 @@ def test_auto_is_bounded_if_spark_does_not_fit(
     kept: bool, small_memory: None, impatient: None, tmp_path: Path
 ) -> None:
     """It names the least with which it would go on; what was kept can go on then."""
-    subject, budget = Walkers(walkers=4, apart=3), least() - 1
+    subject, budget = Walkers(walkers=4, apart=3), minimum() - 1
     engine = AutoEngine(memory=budget, run_dir=tmp_path / "run" if kept else None)
     result = check(subject, engine=engine, keep_going=True, properties=["not_too_far"])
     assert (result.verdict, result.exit_code, result.engine) == ("bounded", 20, "local")
-    assert f"--memory {written(least())} is the least with which Spark goes on" in result.why
+    assert f"--memory {written(minimum())} is the least with which Spark goes on" in result.why
     assert ("--resume" in result.why) is kept
     if kept:
-        again = AutoEngine(memory=least(), run_dir=tmp_path / "run", resume=True)
+        again = AutoEngine(memory=minimum(), run_dir=tmp_path / "run", resume=True)
         result = check(subject, engine=again, keep_going=True, properties=["not_too_far"])
         assert (result.verdict, result.distinct_states, result.engine) == ("holds", 4**4, "spark")
 
@@ -438,7 +438,7 @@ def test_auto_is_bounded_without_java(
         assert (found.ended, found.kept) == ("memory", "")
 
 
-def test_what_is_found_in_the_last_level_is_told_when_memory_ends(small_memory: None) -> None:
+def test_discoveries_of_the_last_level_are_reported_when_memory_ends(small_memory: None) -> None:
     """A violation counts more than that memory was reached."""
     subject = Walkers(walkers=4)
     depth = answer(LocalEngine(), subject).statistics.depth
@@ -485,7 +485,7 @@ def test_a_value_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
     assert tree(tmp_path) == before
 
 
-def test_nothing_is_made_for_what_cannot_be_explored(tmp_path: Path) -> None:
+def test_an_unexplorable_specification_creates_no_run(tmp_path: Path) -> None:
     """Neither for a wrong start, nor to resume what is not there."""
     with pytest.raises(SpecificationError, match="outside its domain"):
         explored(LocalEngine(run_dir=tmp_path / "run"), WrongStart())

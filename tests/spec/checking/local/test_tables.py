@@ -71,7 +71,7 @@ def walked(program: Program, number: int, registers: list[int]) -> int:
 
 
 @pytest.mark.parametrize("few", [1, 10, 1_000])
-def test_the_copy_says_what_the_trees_say(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+def test_the_compact_copy_equals_the_trees(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
     """However often all is copied anew, after each path and for what is not learned as well."""
     monkeypatch.setattr(compact, "FEW", few)
     tables, chance = DecisionTables(Model(Dials()), range(3)), random.Random(3)
@@ -85,7 +85,7 @@ def test_the_copy_says_what_the_trees_say(monkeypatch: pytest.MonkeyPatch, few: 
         assert [walked(program, *each) for each in asked] == [tables.outcome(*each) for each in asked]
 
 
-def test_a_program_stays_what_it_was() -> None:
+def test_a_program_does_not_change() -> None:
     """Another worker may still walk through it when more is known."""
     tables, chance = DecisionTables(Model(Dials()), range(3)), random.Random(5)
     programs, states = [], [at_random(tables, chance) for _ in range(60)]
@@ -99,7 +99,7 @@ def test_a_program_stays_what_it_was() -> None:
 
 
 @pytest.mark.parametrize("first", ["the property", "the effect"])
-def test_what_an_effect_settles_of_a_step_is_not_asked(first: str) -> None:
+def test_settled_slots_are_not_read_again(first: str) -> None:
     """A lamp that is put out decides by itself that the property holds; one that is lit, or a dial, does not."""
     tables = DecisionTables(Model(Dials()), range(3))
     names = {

@@ -137,7 +137,9 @@ ASKED: dict[str, Callable[[Held], bool]] = {
 
 @pytest.mark.parametrize("inspected", [True, False], ids=["inspected", "not inspected"])
 @rows("name", [*ASKED])
-def test_it_is_found_at_5(name: str, inspected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_undetected_opaque_rule_is_found_by_comparison(
+    name: str, inspected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By every engine, and by a simulation, whether the code tells or not."""
     if not inspected:
         monkeypatch.setattr(recording, "opaque", lambda model: {})
@@ -150,20 +152,20 @@ def test_it_is_found_at_5(name: str, inspected: bool, monkeypatch: pytest.Monkey
 
 
 @rows("name", [name for name in ASKED if name not in ("the operator of a percent sign", "a deep copy of a mapping")])
-def test_the_code_tells(name: str) -> None:
+def test_opaque_code_is_detected(name: str) -> None:
     """So no exploration has to begin again."""
     system = type("Asked", (Counting,), {"asked": staticmethod(ASKED[name]), "__module__": __name__})
     assert [*opaque(Model(system))] == ["fine"]
-    assert check(system, engine="local").seen_through == ()
+    assert check(system, engine="local").opaque_rules == ()
 
 
-def test_what_began_again_is_said() -> None:
+def test_a_restart_is_reported() -> None:
     """In one line, and in JSON."""
     asked = staticmethod(ASKED["the operator of a percent sign"])
     found = check(type("Asked", (Counting,), {"asked": asked, "__module__": __name__}), engine="local")
-    assert found.seen_through == ("fine",)
+    assert found.opaque_rules == ("fine",)
     assert [line for line in str(found).splitlines() if "began again" in line and line.endswith(" fine")]
-    assert found.to_json()["seen_through"] == ["fine"]
+    assert found.to_json()["opaque_rules"] == ["fine"]
 
 
 CLEAR: dict[str, Callable[[Held], bool]] = {
@@ -183,7 +185,7 @@ def caught(s: Held) -> bool:
 
 
 @rows("name", [*CLEAR])
-def test_what_lazy_values_stand_is_not_opaque(name: str) -> None:
+def test_supported_operations_are_not_opaque(name: str) -> None:
     """It is learned lazily, and the same comes out."""
     asked = CLEAR[name]
     system = type("Asked", (Counting,), {"asked": staticmethod(lambda s: not asked(s)), "__module__": __name__})
@@ -223,12 +225,12 @@ class Late(Specification[Wide]):
         return s.count[0] == s.count[1] == self.at and operator.mod(PERCENT, s.one) == "0"
 
 
-def test_a_run_directory_begins_again(tmp_path: Any) -> None:
+def test_a_kept_run_restarts(tmp_path: Any) -> None:
     """Its levels are those of the second attempt, and what goes on from there knows what was seen through."""
     whole = check(Late, engine=LocalEngine(1, run_dir=tmp_path / "whole"))
     begun = check(Late, engine=LocalEngine(1, run_dir=tmp_path / "run"), max_depth=14)
     went_on = check(Late, engine=LocalEngine(1, run_dir=tmp_path / "run", resume=True))
     assert whole.verdict == went_on.verdict == "holds"
-    assert begun.seen_through == went_on.seen_through == ("late",)
+    assert begun.opaque_rules == went_on.opaque_rules == ("late",)
     assert (whole.distinct_states, whole.properties) == (went_on.distinct_states, went_on.properties)
     assert [each.states for each in whole.levels] == [each.states for each in went_on.levels]

@@ -12,8 +12,8 @@ from spec.checking.reference import ReferenceEngine
 from spec.checking.simulation import simulate
 from spec.checking.spark import SparkEngine
 from spec.checking.spark.allotment import MemoryQuota
-from spec.checking.spark.compiled import CompiledWork
-from spec.checking.spark.plain import PlainWork
+from spec.checking.spark.compiled_work import CompiledWork
+from spec.checking.spark.plain_work import PlainWork
 from spec.checking.spark.worker_state import work_on
 from spec.checking.states import limits
 from spec.checking.states.limits import WORDS, too_large
@@ -26,7 +26,7 @@ from spec.language import (
     UsageError,
     action,
     constant,
-    every,
+    every_combination,
     integers,
     interchangeable,
     invariant,
@@ -73,7 +73,9 @@ class Gossip(Specification[GossipState]):
     def message(self) -> Domain[Message]:
         """Every message that there can be."""
         term, server = range(self.terms), self.server()
-        return every(Message, kind=range(self.kinds), source=server, target=server, term=term, number=range(4))
+        return every_combination(
+            Message, kind=range(self.kinds), source=server, target=server, term=term, number=range(4)
+        )
 
     @action(source=server, target=server, index=range(2))
     def ask(self, s: GossipState, source: int, target: int, index: int) -> None:
@@ -160,7 +162,7 @@ def test_states_of_many_words_are_explored(words: int) -> None:
 
 
 @pytest.mark.parametrize("toy", TOYS)
-def test_the_one_form_for_many_words_does_what_the_others_do(toy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_generic_kernel_equals_the_specialised_ones(toy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With states of a word or two, where all that can happen happens."""
     monkeypatch.setattr(shape, "UNROLLED", 0)
     agreed(TOYS[toy], keep_going=True)

@@ -43,7 +43,7 @@ def come(*numbers: int) -> list[int]:
     return [*numbers]
 
 
-def test_what_comes_waits_until_it_is_let_go() -> None:
+def test_signals_are_deferred_until_released() -> None:
     """Then it is raised, once; and signals come through again."""
     done = []
     with pytest.raises(Rang), DeferredSignals():
@@ -53,7 +53,7 @@ def test_what_comes_waits_until_it_is_let_go() -> None:
         come(ONE)
 
 
-def test_several_wait_and_are_told_apart() -> None:
+def test_several_signals_are_deferred() -> None:
     """Each has its own handler, in the order in which they came."""
     told = []
     signal.signal(OTHER, lambda number, frame: told.append(number))
@@ -62,7 +62,7 @@ def test_several_wait_and_are_told_apart() -> None:
     assert told == [OTHER]
 
 
-def test_whoever_waits_is_woken() -> None:
+def test_a_waiting_thread_is_woken() -> None:
     """At once, and finds what came when it asks."""
     woken = []
     with DeferredSignals(lambda: woken.append("awake")) as held:
@@ -74,7 +74,7 @@ def test_whoever_waits_is_woken() -> None:
         held.deliver()
 
 
-def test_what_may_take_for_ever_is_interrupted() -> None:
+def test_a_wait_without_end_is_interrupted() -> None:
     """And what comes behind it waits again."""
     done = []
     with DeferredSignals() as held:
@@ -86,7 +86,7 @@ def test_what_may_take_for_ever_is_interrupted() -> None:
     assert done == [OTHER]
 
 
-def test_what_waited_comes_through_first() -> None:
+def test_deferred_signals_are_delivered_first() -> None:
     """Nothing is begun that may take for ever."""
     with DeferredSignals() as held:
         come(ONE)
@@ -94,7 +94,7 @@ def test_what_waited_comes_through_first() -> None:
             pytest.fail("it was begun")
 
 
-def test_one_in_another() -> None:
+def test_deferrals_nest() -> None:
     """The outer one has the last word."""
     done = []
     with pytest.raises(Rang), DeferredSignals():
@@ -107,7 +107,7 @@ def come_within() -> list[int]:
         return come(ONE)
 
 
-def test_in_another_thread_nothing_is_held() -> None:
+def test_other_threads_defer_nothing() -> None:
     """Handlers run in the main thread alone."""
     done = []
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks.memory import measured
+from benchmarks.memory_budgets import measured
 from spec.checking import Engine, check
 from spec.checking.local import LocalEngine
 from spec.checking.machine.memory import MB, Budget, confined, of_process, of_tree, own, room_to_grow, total
@@ -37,7 +37,7 @@ print(own() - before)
 """
 
 
-def test_what_a_tree_has_taken_is_what_all_its_processes_have() -> None:
+def test_memory_of_a_process_tree_is_the_sum() -> None:
     """Those that a child started too, as long as they are there."""
     before = of_tree()
     command = [sys.executable, "-c", GRANDPARENT, HUNGRY]
@@ -53,7 +53,7 @@ def test_what_a_tree_has_taken_is_what_all_its_processes_have() -> None:
     assert of_process(parent) == of_tree(child.pid) == 0
 
 
-def test_what_is_taken_is_seen_at_once_and_what_is_only_reserved_is_not() -> None:
+def test_used_memory_is_measured_and_reserved_is_not() -> None:
     """In a process alone: a share of what others map too grows when they end."""
     command = [sys.executable, "-c", TAKING]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -65,7 +65,7 @@ def test_what_is_taken_is_seen_at_once_and_what_is_only_reserved_is_not() -> Non
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
 @pytest.mark.parametrize("engine", [LocalEngine(2), SparkEngine(driver_level=1000)], ids=["local", "Spark's driver"])
-def test_what_was_reserved_is_given_back_with_the_answer(engine: Engine) -> None:
+def test_reserved_memory_is_released(engine: Engine) -> None:
     """At once, not when garbage is collected: address space has its limits too, such as 65,530 pieces on Linux."""
     check(TOYS["jugs"], engine=engine)
     gc.collect()
@@ -97,7 +97,7 @@ def address_space() -> int:
         ("3:cpu:/one", {"cpu/one/memory.limit_in_bytes": "4096"}, None),
     ],
 )
-def test_control_groups_limit_what_there_is(
+def test_control_groups_limit_memory(
     membership: str, limits: dict[str, str], least: int | None, tmp_path: Path
 ) -> None:
     """Of both versions, and each group within the ones above it."""
@@ -109,7 +109,7 @@ def test_control_groups_limit_what_there_is(
     assert min(confined(mine, tmp_path), default=None) == least
 
 
-def test_where_there_are_no_control_groups_nothing_is_limited(tmp_path: Path) -> None:
+def test_without_control_groups_memory_is_unlimited(tmp_path: Path) -> None:
     """Nor is it an error."""
     assert list(confined(tmp_path / "nothing", tmp_path)) == []
 
@@ -117,7 +117,7 @@ def test_where_there_are_no_control_groups_nothing_is_limited(tmp_path: Path) ->
 # Budgets.
 
 
-def test_a_budget_that_nobody_asked_for_leaves_half() -> None:
+def test_the_default_budget_is_half_the_memory() -> None:
     """Of what was not taken already."""
     before = own()
     budget = Budget()
@@ -125,7 +125,7 @@ def test_a_budget_that_nobody_asked_for_leaves_half() -> None:
     assert not budget.asked
 
 
-def test_more_than_there_is_cannot_be_promised() -> None:
+def test_a_budget_beyond_the_memory_is_refused() -> None:
     """It says how much there is."""
     with pytest.raises(UsageError, match=r"more than there is, which is \d+[MG]"):
         Budget(total() + 1)
@@ -147,7 +147,7 @@ def test_a_budget_below_the_least_names_the_least() -> None:
 @pytest.mark.parametrize(
     ("engine", "megabytes", "explored_by"), [("reference", 96, "reference"), ("auto", 304, "local")]
 )
-def test_all_that_the_command_starts_keeps_to_its_budget(engine: str, megabytes: int, explored_by: str) -> None:
+def test_all_child_processes_keep_to_the_budget(engine: str, megabytes: int, explored_by: str) -> None:
     """It ends as bounded when the budget is reached; with auto it is that of whichever engine fits into it."""
     budget, program = megabytes * MB, str(Path(sys.executable).with_name("kafkaspec"))
     found = measured([program, "check", "controller-election", "--engine", engine, "--memory", str(budget)])
@@ -166,7 +166,7 @@ main()
 
 
 @pytest.mark.parametrize(("megabytes", "code"), [(300, 2), (600, 2), (1200, 12)])
-def test_too_little_address_space_is_told_in_one_line(megabytes: int, code: int) -> None:
+def test_too_little_address_space_is_a_one_line_error(megabytes: int, code: int) -> None:
     """Where there is enough, less is reserved."""
     command = [sys.executable, "-c", LIMITED, str(megabytes)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -10,7 +10,7 @@ from spec.checking.random.chance import BY_INSTANCE, EVEN, SEEDS, SWARM, Chance
 from spec.checking.states.splitmix import STRIDE, mixed
 
 
-def test_it_is_splitmix64() -> None:
+def test_draws_are_splitmix64() -> None:
     """Mixing is the published function: these are the first numbers that it gives for the seed 0."""
     assert [mixed(n * STRIDE % 2**64) for n in (1, 2, 3)] == [
         0xE220A8397B1DCDAF,
@@ -19,7 +19,7 @@ def test_it_is_splitmix64() -> None:
     ]
 
 
-def test_the_same_run_draws_the_same() -> None:
+def test_a_run_is_reproducible() -> None:
     """Of one seed, and whatever else was drawn before."""
     Chance(7, 2).below(100)
     one, other = Chance(7, 3), Chance(7, 3)
@@ -27,7 +27,7 @@ def test_the_same_run_draws_the_same() -> None:
 
 
 @pytest.mark.parametrize(("seed", "run"), [(8, 3), (7, 4), (7 + 2**63, 3), (SEEDS - 1, 3)])
-def test_another_run_draws_something_else(seed: int, run: int) -> None:
+def test_runs_draw_differently(seed: int, run: int) -> None:
     """Of another seed, too."""
     one, other = Chance(7, 3), Chance(seed, run)
     assert [one.below(1000) for _ in range(20)] != [other.below(1000) for _ in range(20)]

@@ -93,7 +93,7 @@ TOYS: dict[str, tuple[Specification, str, int]] = {
 
 @pytest.mark.parametrize("toy", TOYS)
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_what_is_small_becomes_as_short_as_can_be(toy: str, seed: int) -> None:
+def test_small_failures_shrink_to_the_shortest(toy: str, seed: int) -> None:
     """A path to ..., whatever it was before."""
     specification, name, length = TOYS[toy]
     model, number, path = walked(specification, name, seed)
@@ -106,7 +106,7 @@ def test_what_is_small_becomes_as_short_as_can_be(toy: str, seed: int) -> None:
 
 @pytest.mark.parametrize("toy", TOYS)
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_no_step_is_left_that_is_not_needed(toy: str, seed: int) -> None:
+def test_unneeded_steps_are_removed(toy: str, seed: int) -> None:
     """Even where nobody can go through what is possible, leaving out any one step does not break it any more."""
     specification, name, _ = TOYS[toy]
     model, number, path = walked(specification, name, seed)
@@ -131,7 +131,7 @@ def broken_by(model: Model, number: int, first: Values, choices: Sequence[tuple[
     return broken
 
 
-def test_it_always_comes_out_the_same() -> None:
+def test_shrinking_is_deterministic() -> None:
     """Nothing is left to chance."""
     model, number, path = walked(Bank(), "nobody_closes_with_money")
     again = walked(Bank(), "nobody_closes_with_money")
@@ -150,7 +150,7 @@ def test_loops_are_cut_first() -> None:
     assert shrinking.shrunk((first, [(0, 0)] * 41 + [(1, 0)])) == (first, [(0, 0), (1, 0)])
 
 
-def test_whoever_is_impatient_gets_the_best_so_far() -> None:
+def test_interrupted_shrinking_keeps_the_best_so_far() -> None:
     """Ctrl-C while a shorter way is looked for does not lose what was found."""
     model, number, path = walked(Counters(counters=5, at_most=4), "not_too_many")
     assert shrunk(model, number, path, Blind(impatient=True)) == shrunk(model, number, path, Blind())

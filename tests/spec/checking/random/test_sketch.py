@@ -18,17 +18,17 @@ def sketch_of(*numbers: range, words: int = 1) -> Sketch:
 
 @pytest.mark.parametrize("many", [1, 2, 10, 1_000, 20_000, 70_000])
 @pytest.mark.parametrize("words", [1, 3])
-def test_it_is_about_right(many: int, words: int) -> None:
+def test_estimate_within_error(many: int, words: int) -> None:
     """For few and for many, however wide a state is."""
     assert abs(sketch_of(range(many), words=words).estimate - many) <= max(1, many * ERROR)
 
 
-def test_nothing_is_nothing() -> None:
+def test_an_empty_sketch_estimates_zero() -> None:
     """Before the first."""
     assert Sketch().estimate == 0
 
 
-def test_what_comes_again_does_not_count() -> None:
+def test_repeated_values_do_not_count() -> None:
     """Not the second time, and not in another sketch."""
     once = sketch_of(range(500))
     assert sketch_of(range(500), range(500)) == once
@@ -36,7 +36,7 @@ def test_what_comes_again_does_not_count() -> None:
     assert hash(once | once) == hash(once)
 
 
-def test_together_they_know_what_each_knows() -> None:
+def test_merged_sketches_equal_one_sketch() -> None:
     """The order does not matter."""
     one, other = sketch_of(range(300)), sketch_of(range(200, 500))
     assert one | other == other | one == sketch_of(range(500))

@@ -11,7 +11,7 @@ from spec.checking import Result, check
 from spec.checking.local import LocalEngine
 from spec.checking.reference import ReferenceEngine
 from spec.checking.result import LevelResult
-from spec.checking.runs.frames import actions_of_run, levels_of_run
+from spec.checking.runs.dataframes import actions_of_run, levels_of_run
 from spec.checking.spark import SparkEngine
 from tests.spec.toys import TOYS
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from spec.atlas.loading import system_named
-from spec.checking.check import asked
+from spec.checking.check import selected_numbers
 from spec.checking.exploration import Options
 from spec.checking.model import Model
 from spec.checking.runs.run_identity import identity_of
@@ -152,7 +152,7 @@ def identity(folder: Path) -> Identity:
     for name in ("settled", "helper", "constants"):
         sys.modules.pop(name, None)
     model = Model(system_named(str(folder / "settled.py:Settled"))())
-    return identity_of(model, Options(asked(model, (), False)))
+    return identity_of(model, Options(selected_numbers(model, (), False)))
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ def test_a_value_that_changed_is_named(folder: Path, before: Identity, setting: 
 
 
 @pytest.mark.filterwarnings("ignore::spec.language.errors.EnvironmentWarning")
-def test_what_is_not_looked_up_may_change(folder: Path, before: Identity) -> None:
+def test_unused_values_may_change(folder: Path, before: Identity) -> None:
     """It is of no consequence."""
     (folder / "settings.json").write_text(json.dumps({**SETTINGS, "unused": 2}))
     assert difference(before, identity(folder)) == ""
@@ -198,14 +198,14 @@ def test_what_is_not_looked_up_may_change(folder: Path, before: Identity) -> Non
 
 @pytest.mark.filterwarnings("ignore::spec.language.errors.EnvironmentWarning")
 @pytest.mark.parametrize("module", ["settled", "helper", "constants"])
-def test_the_source_of_a_helper_counts(folder: Path, before: Identity, module: str) -> None:
+def test_helper_sources_are_part_of_the_identity(folder: Path, before: Identity, module: str) -> None:
     """One from which there is an integer only, too."""
     file = folder / f"{module}.py"
     file.write_text(f"{file.read_text()}# another line\n")
     assert difference(before, identity(folder)) == f"the source of {module}.py has changed since"
 
 
-def test_every_process_has_the_same(folder: Path) -> None:
+def test_the_identity_is_equal_in_every_process(folder: Path) -> None:
     """However strings hash there."""
     code = (
         "import json; from spec.checking.model import Model; from spec.atlas.loading import system_named;"
@@ -219,7 +219,7 @@ def test_every_process_has_the_same(folder: Path) -> None:
     assert len(told) == 1
 
 
-def test_what_is_known_is_not_warned_of(folder: Path) -> None:
+def test_known_values_give_no_warning(folder: Path) -> None:
     """Most specifications look up numbers, names and tables."""
     (folder / "settled.py").write_text(SPECIFICATION.replace('next(helper.OPEN, "")', '""'))
     with warnings.catch_warnings():

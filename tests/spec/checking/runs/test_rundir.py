@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec.checking.runs.rundir import Commit, LevelFile, RunDirectory, difference, digest_of, held
+from spec.checking.runs.rundir import Commit, LevelFile, RunDirectory, difference, digest_of, locked
 from spec.checking.states.packed import Words, bucket_of, buckets_of, bytes_of, in_code_order, words_of
 from spec.language import UsageError
 
@@ -99,7 +99,7 @@ def some_states() -> st.SearchStrategy[list[bytes]]:
 
 
 @given(some_states(), st.integers(1, 300))
-def test_an_array_does_as_its_states_do(states: list[bytes], buckets: int) -> None:
+def test_arrays_and_states_are_written_alike(states: list[bytes], buckets: int) -> None:
     """Buckets and order are the same for bytes and for words, and one gives back the other."""
     array = words_of(states, len(states[0]))
     assert [packed(*row) for row in array.tolist()] == bytes_of(array) == states
@@ -329,7 +329,7 @@ DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
     "the head is gone": (lambda run: (run.path / "_run.json").unlink(), "holds no run"),
     "the format is older": (
         _change_json("_run.json", lambda head: head.update(format=1)),
-        "has format 1, and only format 5 can be read",
+        "has format 1, and only format 6 can be read",
     ),
     "the head was edited": (
         _change_json("_run.json", lambda head: head.update(constants={"top": "4", "sides": "2"})),
@@ -382,15 +382,15 @@ def test_a_directory_that_is_not_empty_is_refused(tmp_path: Path) -> None:
     assert tree(tmp_path).keys() == {"letters.txt"}
 
 
-def test_two_cannot_explore_in_one_directory(tmp_path: Path) -> None:
+def test_a_run_directory_is_locked(tmp_path: Path) -> None:
     """The second is told, and may come when the first has gone."""
     with (
-        held(tmp_path / "run", make=True),
+        locked(tmp_path / "run", make=True),
         pytest.raises(UsageError, match="another process explores in it"),
-        held(tmp_path / "run", make=False),
+        locked(tmp_path / "run", make=False),
     ):
         pass
-    with held(tmp_path / "run", make=False):
+    with locked(tmp_path / "run", make=False):
         assert tree(tmp_path) == {"run": ""}
 
 
@@ -400,6 +400,6 @@ def test_a_file_is_no_run_directory(tmp_path: Path) -> None:
     for make in (True, False):
         with (
             pytest.raises(UsageError, match="file cannot be a run directory"),
-            held(tmp_path / "file", make=make),
+            locked(tmp_path / "file", make=make),
         ):
             pass

@@ -136,7 +136,7 @@ def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.Mo
     def press(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spec.checking.spark.compiled.CompiledWork.predecessors", press)
+    monkeypatch.setattr("spec.checking.spark.compiled_work.CompiledWork.predecessors", press)
     found = interrupted(SparkEngine(), Walkers(far=4), 6)
     assert (found.ended, found.statistics.depth, found.discoveries) == ("interrupted", 6, {})
 
@@ -211,11 +211,11 @@ def test_what_a_worker_sees_through_is_given_plain_values(by_jobs: Explore, tmp_
     """All workers begin again, and so does the run directory."""
     system = Late(top=2, at=1)
     found, expected = check(system, engine=by_jobs(tmp_path / "run")), check(system, engine="reference")
-    assert found.seen_through == ("late",)
+    assert found.opaque_rules == ("late",)
     assert (found.verdict, found.properties) == (expected.verdict, expected.properties)
     assert [each.states for each in found.levels] == [each.states for each in expected.levels]
     resumed = check(system, engine=by_jobs(tmp_path / "run", resume=True))
-    assert (resumed.seen_through, resumed.properties) == (("late",), expected.properties)
+    assert (resumed.opaque_rules, resumed.properties) == (("late",), expected.properties)
 
 
 @pytest.mark.spark

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.memory import measured
+from benchmarks.memory_budgets import measured
 from spec.checking.check import check
 from spec.checking.machine.memory import MB
-from spec.checking.spark.allotment import least
+from spec.checking.spark.allotment import minimum
 from spec.systems.controller_election import ControllerElection
 
 
@@ -19,7 +19,7 @@ from spec.systems.controller_election import ControllerElection
 @pytest.mark.parametrize("workers", [1, 2])
 def test_all_processes_keep_to_their_budget(workers: int) -> None:
     """What was visited takes more than a worker's part, and statistics are those of the local engine."""
-    budget, bound = least(workers) + workers * 32 * MB, 3_000_000
+    budget, bound = minimum(workers) + workers * 32 * MB, 3_000_000
     program = str(Path(sys.executable).with_name("kafkaspec"))
     asked = [program, "check", "controller-election", "--max-states", str(bound), "--engine", "spark"]
     found = measured([*asked, "--workers", str(workers), "--memory", str(budget)])

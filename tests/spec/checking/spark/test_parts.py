@@ -24,11 +24,11 @@ from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.checking.runs.rundir import RunDirectory
 from spec.checking.spark import SparkEngine, stages
-from spec.checking.spark.allotment import HEAP, HEAP_FOR_A_WORKER, WORK, MemoryQuota, allotted, least
+from spec.checking.spark.allotment import HEAP, HEAP_FOR_A_WORKER, WORK, MemoryQuota, allotted, minimum
 from spec.checking.spark.engine import _Search
 from spec.checking.spark.exchange import by_bucket
 from spec.checking.spark.jobs import shares
-from spec.checking.spark.plain import PlainWork
+from spec.checking.spark.plain_work import PlainWork
 from spec.checking.spark.report import Report
 from spec.checking.spark.visited_buckets import VisitedBuckets
 from spec.checking.spark.worker_state import WorkerState, work_on
@@ -334,17 +334,17 @@ def test_a_budget_is_divided_or_refused(size: int, workers: int | None, monkeypa
     """Its parts and what each process takes anyway are the budget; without a number there are as many as fit."""
     monkeypatch.setattr("spec.checking.machine.memory.total", lambda: 1 << 50)
     budget = Budget(size * MB)
-    if budget.size < least(workers or 1):
+    if budget.size < minimum(workers or 1):
         with pytest.raises(UsageError, match=f"--memory {written(budget.size)}: the least in which the Spark engine"):
             allotted(budget, workers, 4)
         return
     found = allotted(budget, workers, 4)
     assert found.workers == workers or (workers is None and 1 <= found.workers <= 4)
     assert found.work >= WORK
-    fixed = least(found.workers) - (found.workers + 1) * WORK - (HEAP + found.workers * HEAP_FOR_A_WORKER)
+    fixed = minimum(found.workers) - (found.workers + 1) * WORK - (HEAP + found.workers * HEAP_FOR_A_WORKER)
     assert budget.size - 20 < fixed + found.heap + (found.workers + 1) * found.work <= budget.size
     if workers is None and found.workers < 4:
-        assert least(found.workers + 1) > budget.size
+        assert minimum(found.workers + 1) > budget.size
 
 
 # What is sent.

@@ -45,7 +45,7 @@ def test_the_driver_finds_the_same_orbits(
 
 @settings(max_examples=25)
 @given(society=societies(), learned=st.booleans())
-def test_whatever_the_society_does(society: Society, learned: bool) -> None:
+def test_spark_orbits_equal_reference(society: Society, learned: bool) -> None:
     """Steps that leave a domain and deadlocks included."""
     asked: dict[str, Any] = {"symmetry": True, "keep_going": True}
     with pytest.MonkeyPatch.context() as patch:
@@ -55,7 +55,7 @@ def test_whatever_the_society_does(society: Society, learned: bool) -> None:
 
 
 @pytest.mark.parametrize("spoilt", REFUSED, ids=lambda each: each.__name__)
-def test_who_tells_brokers_apart_is_refused_by_name(spoilt: type[Specification]) -> None:
+def test_a_rule_that_distinguishes_brokers_is_refused_by_name(spoilt: type[Specification]) -> None:
     """As on any engine."""
     with pytest.raises(UsageError) as refused:
         check(spoilt(), engine=SparkEngine(), symmetry=True)
@@ -74,7 +74,7 @@ def test_jobs_find_the_same_orbits(specification: Specification, session: SparkS
 
 
 @pytest.mark.spark
-def test_what_a_job_refuses_the_driver_refuses(session: SparkSession) -> None:
+def test_driver_and_job_refuse_the_same_asymmetry(session: SparkSession) -> None:
     """With the same line."""
     told = set()
     for engine in (SparkEngine(session=session, driver_level=0, buckets=3), LocalEngine(1)):

@@ -17,9 +17,9 @@ from spec.checking.exploration import Statistics
 from spec.checking.model import Model
 from spec.checking.symmetry import reduction as symmetry_module
 from spec.checking.symmetry.canonical import Canonical
-from spec.checking.symmetry.facts import Facts
 from spec.checking.symmetry.group import generators, sorts_in
 from spec.checking.symmetry.images import Codes, images
+from spec.checking.symmetry.relations import Relations
 from spec.language import (
     Domain,
     Specification,
@@ -27,7 +27,7 @@ from spec.language import (
     Total,
     UsageError,
     action,
-    every,
+    every_combination,
     mapping,
     part_of,
     subset_of,
@@ -56,10 +56,10 @@ TwoPhaseCommit = system("two_phase_commit")
 
 
 @cache
-def facts_of(model: Model) -> Facts:
+def facts_of(model: Model) -> Relations:
     """What its states say about interchangeable values."""
     sorts = sorts_in(model)
-    return Facts(model, [*map(len, sorts.values())], [images(model, each) for each in generators(sorts)])
+    return Relations(model, [*map(len, sorts.values())], [images(model, each) for each in generators(sorts)])
 
 
 @cache
@@ -157,7 +157,7 @@ def test_graphs_that_look_alike_have_two_canonical_forms() -> None:
 
 @settings(max_examples=30)
 @given(symmetric_states())
-def test_it_is_exact_if_no_word_tells_anything(drawn: tuple[Model, Values]) -> None:
+def test_canonical_forms_are_exact_without_hashes(drawn: tuple[Model, Values]) -> None:
     """What is mixed may come to the same; then more is tried."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spec.checking.symmetry.canonical.mixed", lambda word: 7)
@@ -176,7 +176,8 @@ class TeamsState(State):
     """Of `Teams`."""
 
     team: Total[Any, Any] = variable(
-        "The team.", of=lambda self: mapping(each_broker(self), every(Team, members=subset_of(each_broker(self))))
+        "The team.",
+        of=lambda self: mapping(each_broker(self), every_combination(Team, members=subset_of(each_broker(self)))),
     )
 
 
@@ -333,7 +334,7 @@ def test_two_phase_commit_among_ten_is_answered() -> None:
 
 
 @pytest.mark.parametrize("spoilt", REFUSED, ids=lambda each: each.__name__)
-def test_what_tells_some_of_many_apart_is_refused_by_name(spoilt: Any) -> None:
+def test_a_rule_that_distinguishes_some_of_many_is_refused_by_name(spoilt: Any) -> None:
     """By what generates the group alone."""
     what, _, _ = REFUSED[spoilt].partition(" tells ")
     with pytest.raises(UsageError) as refused:
@@ -343,14 +344,14 @@ def test_what_tells_some_of_many_apart_is_refused_by_name(spoilt: Any) -> None:
 
 def test_tables_that_would_be_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the number that is allowed."""
-    monkeypatch.setattr("spec.checking.symmetry.facts.PLACES", 100)
+    monkeypatch.setattr("spec.checking.symmetry.relations.PLACES", 100)
     assert reduced(Votes(brokers=2), max_depth=1).verdict == "bounded"
     with pytest.raises(UsageError, match=r"^--symmetry: .* of votes .* and 100 are allowed") as refused:
         reduced(Votes(brokers=5))
     assert "\n" not in str(refused.value)
 
 
-def test_preparations_that_take_long_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_preparations_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before there is any figure."""
     monkeypatch.setattr(symmetry_module, "PATIENCE", 0)
     told: list[Statistics] = []

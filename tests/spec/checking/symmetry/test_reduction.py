@@ -13,7 +13,7 @@ from spec.checking import Result, check
 from spec.checking.model import Model
 from spec.checking.symmetry.group import every_permutation, order, sorts_in
 from spec.checking.symmetry.images import Codes, Permuted, images
-from spec.checking.symmetry.least import Least
+from spec.checking.symmetry.minimum import MinimumImage
 from spec.checking.traces.replay import Replay
 from spec.language import (
     Domain,
@@ -27,7 +27,7 @@ from spec.language import (
     bound,
     constant,
     either,
-    every,
+    every_combination,
     initial,
     integers,
     interchangeable,
@@ -131,7 +131,7 @@ class Said(NamedTuple):
 
 def each_session(self: Any) -> Domain[Session]:
     """Two of each broker."""
-    return every(Session, broker=each_broker(self), number=range(2))
+    return every_combination(Session, broker=each_broker(self), number=range(2))
 
 
 def path(broker: int) -> str:
@@ -149,7 +149,7 @@ def each_node(self: Any) -> MappingDomain:
         for broker in each_broker(self)
     }
     return partial_mapping(
-        either(["/", "/ids"], every(path, broker=each_broker(self))), lambda path: mine.get(path, of_all)
+        either(["/", "/ids"], every_combination(path, broker=each_broker(self))), lambda path: mine.get(path, of_all)
     )
 
 
@@ -214,9 +214,9 @@ def group_of(model: Model) -> tuple[Permutation, ...]:
 
 
 @cache
-def least_of(model: Model) -> Least:
+def least_of(model: Model) -> MinimumImage:
     """The least of its orbits."""
-    return Least(model.layout, (images(model, each) for each in group_of(model)))
+    return MinimumImage(model.layout, (images(model, each) for each in group_of(model)))
 
 
 def renamed(model: Model, permutation: Permutation, state: Values) -> Values:
@@ -248,7 +248,7 @@ def test_images_are_those_of_the_values(drawn: tuple[Model, Values], data: st.Da
 
 
 @given(symmetric_states())
-def test_the_least_of_an_orbit_is_as_trying_all_permutations_finds_it(drawn: tuple[Model, Values]) -> None:
+def test_the_minimum_equals_trying_all_permutations(drawn: tuple[Model, Values]) -> None:
     """And so an orbit has one, whatever state of it one begins with."""
     model, state = drawn
     orbit = {model.layout.pack(renamed(model, permutation, state)) for permutation in group_of(model)}
@@ -264,7 +264,7 @@ def test_the_group_is_every_permutation_of_every_sort() -> None:
     assert order({"broker": tuple(range(20)), "dish": ("soup", "stew")}) == 2 * 2432902008176640000
 
 
-def test_permutations_that_agree_are_tried_once() -> None:
+def test_equal_permutations_are_tried_once() -> None:
     """The first slot is of a broker's own log: it is looked at four times, not once for each permutation."""
     model = Model(Replication.of(brokers=4))
     tree = least_of(model).tree
@@ -386,7 +386,7 @@ def test_reduced_and_full_runs_agree(society: Society, keep_going: bool) -> None
 
 @settings(max_examples=40)
 @given(societies())
-def test_findings_are_paths_of_the_system(society: Society) -> None:
+def test_discoveries_are_paths_of_the_system(society: Society) -> None:
     """Each step is one that the system has, from the very state that the step before led to, to the property."""
     result = reduced(society, keep_going=True, deadlock=True)
     shown = result.counterexample
@@ -443,7 +443,7 @@ def test_replication_has_as_many_states_as_orbits(brokers: int, states: int, orb
     ],
     ids=["four brokers", "three brokers", "with a history", "election"],
 )
-def test_systems_come_out_as_in_the_full_run(specification: Specification) -> None:
+def test_reduced_verdicts_equal_full_verdicts(specification: Specification) -> None:
     """Witnesses and what is never taken included."""
     full = check(specification, engine="reference", keep_going=True)
     assert outcome(reduced(specification, keep_going=True)) == outcome(full)
@@ -594,7 +594,7 @@ REFUSED: dict[type[Specification], str] = {
 
 
 @pytest.mark.parametrize("spoilt", REFUSED, ids=lambda each: each.__name__)
-def test_who_tells_brokers_apart_is_refused_by_name(spoilt: type[Specification]) -> None:
+def test_a_rule_that_distinguishes_brokers_is_refused_by_name(spoilt: type[Specification]) -> None:
     """And why. Without symmetry nobody minds."""
     check(spoilt(), engine="reference")
     with pytest.raises(UsageError) as refused:
@@ -602,7 +602,7 @@ def test_who_tells_brokers_apart_is_refused_by_name(spoilt: type[Specification])
     assert str(refused.value).startswith("--symmetry: " + REFUSED[spoilt].format(spoilt.name))
 
 
-def test_a_property_that_is_not_asked_for_may_tell_brokers_apart() -> None:
+def test_an_unchecked_property_may_distinguish_brokers() -> None:
     """Only those that are looked at must not."""
     assert reduced(SinglesOutInAStep(), properties=["type_ok"]).verdict == "holds"
 

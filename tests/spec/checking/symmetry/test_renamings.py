@@ -34,7 +34,7 @@ from spec.language import (
     transition_invariant,
     variable,
 )
-from spec.language.anonymous import ToldApart
+from spec.language.anonymous import ValuesDistinguished
 
 ENGINES: dict[str, Any] = {"reference": "reference", "local": "local", "auto": "auto", "spark": SparkEngine}
 
@@ -197,7 +197,7 @@ SPOILT: dict[type[Specification], str] = {
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("spoilt", SPOILT, ids=lambda each: each.__name__)
-def test_who_tells_values_apart_in_a_rare_state_is_refused(spoilt: type[Specification], engine: str) -> None:
+def test_distinguishing_values_in_a_rare_state_is_refused(spoilt: type[Specification], engine: str) -> None:
     """By all engines, and what is told has the place in the source."""
     with pytest.raises(UsageError) as refused:
         check(spoilt(), engine=ENGINES[engine], symmetry=True)
@@ -206,7 +206,7 @@ def test_who_tells_values_apart_in_a_rare_state_is_refused(spoilt: type[Specific
     assert spoilt is InTheBeginning or f"({Path(__file__).name}:" in told
 
 
-def test_what_is_told_names_value_and_line() -> None:
+def test_a_refusal_names_value_and_line() -> None:
     """And what to do."""
     with pytest.raises(UsageError) as refused:
         check(Swallowed(), engine="local", symmetry=True)
@@ -216,7 +216,7 @@ def test_what_is_told_names_value_and_line() -> None:
 
 
 @pytest.mark.parametrize("couriers", [4, 5])
-def test_a_name_that_no_permutation_tried_reaches_is_found(couriers: int) -> None:
+def test_names_beyond_the_tried_permutations_are_found(couriers: int) -> None:
     """Of a large group few permutations are tried, and a name is looked up all the same."""
 
     class Looks(Route):
@@ -240,9 +240,9 @@ def test_the_verdict_says_what_was_compared(engine: Any, monkeypatch: pytest.Mon
     """Learned paths, or states; of many, how many."""
     monkeypatch.setattr(symmetry, "COMPARED", 10)
     if engine is SparkEngine:
-        from spec.checking.spark import plain
+        from spec.checking.spark import plain_work
 
-        monkeypatch.setattr(plain, "COMPARED", 10)
+        monkeypatch.setattr(plain_work, "COMPARED", 10)
     result = check(Route(far=3), engine=engine, symmetry=True)
     assert result.distinct_states == 20
     learned = result.compared.startswith("every learned path compared with anonymous values and under all 6 permu")
@@ -263,7 +263,7 @@ class Labelled(Route):
         return f"/couriers/{courier}".endswith(str(courier))
 
 
-def test_text_made_of_names_is_said(engine: Any) -> None:
+def test_text_made_of_names_is_reported(engine: Any) -> None:
     """It is compared under permutations alone."""
     told = check(Labelled(far=2), engine=engine, symmetry=True).compared
     assert told.endswith("; under permutations alone, as names are read: labelled")
@@ -288,7 +288,7 @@ def names_that_are_not_anonymous(patch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def test_a_name_that_is_not_anonymous_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_that_is_not_anonymous_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said in the verdict, as of an honest domain it is not."""
     assert "read" not in check(Route(far=1), engine="local", symmetry=True).compared
     with names_that_are_not_anonymous(monkeypatch):
@@ -299,11 +299,11 @@ def test_a_name_that_is_not_anonymous_is_noticed(monkeypatch: pytest.MonkeyPatch
     "fault",
     [
         lambda patch: patch.setattr(Renamings, "compare", lambda self, evaluation, anonymously=True: ("usual", 0)),
-        lambda patch: patch.setattr(ToldApart, "__init__", lambda self, why: None),
+        lambda patch: patch.setattr(ValuesDistinguished, "__init__", lambda self, why: None),
     ],
     ids=["nothing is compared", "what is swallowed is forgotten"],
 )
-def test_mutants_are_noticed(fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mutants_are_detected(fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """An evaluation of which only one permutation of many would tell is refused, and by a mutant it is not."""
     model = Model(Swallowed(couriers=4))
     renamings = Symmetry(model, range(len(model.properties))).renamings

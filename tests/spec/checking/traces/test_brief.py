@@ -118,7 +118,7 @@ def test_each_actor_goes_on_as_long_as_it_can() -> None:
     assert run(Letters(), steps_of(found.trace)).looked_at == found.trace.looked_at == {"tray": 2}
 
 
-def test_what_is_found_is_left_as_it_is() -> None:
+def test_the_found_trace_is_unchanged() -> None:
     """Only the brief form has another order."""
     trace = run(Letters(), IN_TURN)
     told = (str(trace), trace.to_json())
@@ -150,7 +150,7 @@ class Hasty(Letters):
         return not (s.done["ann"] == 3 and s.done["bob"] in (0, 3))
 
 
-def test_no_order_is_told_in_which_the_property_breaks_before_the_end() -> None:
+def test_no_order_breaks_the_property_before_the_end() -> None:
     """Then it would be another counterexample."""
     found = brief(Hasty(), run(Hasty(), IN_TURN))
     assert steps_of(found.trace) == IN_TURN
@@ -164,7 +164,7 @@ def test_a_run_that_decides_nothing_is_told_too() -> None:
     assert str(found).splitlines()[0].startswith("  Told in another order than in JSON and files: with 1 change of")
 
 
-def test_what_views_do_not_speak_of_is_folded() -> None:
+def test_steps_without_view_are_folded() -> None:
     """How many steps, of whom, and which; the step that breaks the property is told, and why it does so."""
     assert str(brief(TalkingLetters(), run(TalkingLetters(), IN_TURN))) == (
         """\
@@ -184,7 +184,7 @@ few_letters: There are never two letters in the tray.
     )
 
 
-def test_without_views_it_is_folded_what_no_other_actor_knows_of() -> None:
+def test_without_views_private_steps_are_folded() -> None:
     """By the cells; what a step changed is told then, and at what the property looked."""
     assert str(brief(Letters(), run(Letters(), [*ANN, *BOB]))) == (
         """\

@@ -12,7 +12,7 @@ def access(read: str = "", changed: str = "") -> Access:
     return Access(frozenset(read), frozenset(changed))
 
 
-def test_what_a_step_reads_and_changes() -> None:
+def test_reads_and_writes_of_a_step() -> None:
     """Guards read, too; what keeps its value is not changed."""
     replay = done([*ANN, *by("bob", "drink")])
     found = accesses(replay.model, (replay.reached[0], replay.choices))

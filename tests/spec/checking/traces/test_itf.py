@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from spec.atlas.loading import system_named
 from spec.checking import Replay, Trace, check
-from spec.checking.traces.followed import follow
 from spec.checking.traces.itf import RecordedTrace, encoded
+from spec.checking.traces.validate import validate
 from spec.language import UsageError
 from spec.language.domains import LEFT_OUT
 from spec.systems import SYSTEMS
@@ -185,7 +185,7 @@ BROKEN: dict[str, tuple[Callable[[Document], Any], str]] = {
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-def test_what_is_malformed_is_refused_with_its_place(broken: str, tmp_path: Path) -> None:
+def test_malformed_parts_are_refused_with_their_place(broken: str, tmp_path: Path) -> None:
     """In one line."""
     spoil, said = BROKEN[broken]
     document = RecordedTrace.of(Jugs(), counterexample(Jugs())).to_json()
@@ -209,7 +209,7 @@ def test_what_is_malformed_is_refused_with_its_place(broken: str, tmp_path: Path
     ],
     ids=["empty", "truncated", "no text", "a list", "too deep", "too long a number"],
 )
-def test_what_is_no_document_is_refused(content: bytes, said: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_document_is_refused(content: bytes, said: str, tmp_path: Path) -> None:
     """In one line."""
     path = tmp_path / "none.itf.json"
     path.write_bytes(content)
@@ -218,7 +218,7 @@ def test_what_is_no_document_is_refused(content: bytes, said: str, tmp_path: Pat
     assert str(refused.value).removeprefix(str(path)).lstrip(": ") == said
 
 
-def test_what_has_no_order_may_come_in_any() -> None:
+def test_unordered_values_may_be_in_any_order() -> None:
     """As another tool may have written it."""
     recorded = RecordedTrace.of(Bank(rich=3), counterexample(Bank(rich=3)))
     document = json.loads(json.dumps(recorded.to_json()))
@@ -249,7 +249,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(data=st.data())
-def test_whatever_stands_in_a_file_is_followed_or_refused_in_a_line(file: Path, data: st.DataObject) -> None:
+def test_any_file_is_followed_or_refused_in_one_line(file: Path, data: st.DataObject) -> None:
     """A trace in which something is another value, or there twice, or gone."""
     inside: Any = json.loads(WRITTEN)
     document = inside
@@ -263,7 +263,7 @@ def test_whatever_stands_in_a_file_is_followed_or_refused_in_a_line(file: Path, 
         inside += data.draw(st.lists(st.sampled_from(inside), max_size=1))
     file.write_text(json.dumps(document))
     try:
-        found = str(follow(RecordedTrace.read(file), Bank(rich=3)))
+        found = str(validate(RecordedTrace.read(file), Bank(rich=3)))
     except UsageError as refused:
         found = str(refused)
     assert len(found.splitlines()) == 1

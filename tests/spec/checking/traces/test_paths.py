@@ -53,7 +53,7 @@ def test_a_trace_tells_each_step_and_what_it_changed() -> None:
     told = traces(Bank(rich=2))["not_rich"]
     assert (told.broken, told.sentence, told.length) == ("not_rich", "Nobody has too much.", 3)
     assert told.initial == {"account": {}, "till": 4, "known": frozenset({"zoe"})}
-    assert [(str(each.step), each.said, dict(each.changes)) for each in told.steps] == [
+    assert [(str(each.step), each.sentences, dict(each.changes)) for each in told.steps] == [
         (
             "open_account(who='bob')",
             ("welcome", "an account is opened"),
@@ -225,7 +225,7 @@ def breaks(model: Model, told: Trace) -> bool:
         if at + 1 < len(states):
             assert taken.after == states[at + 1]
         else:
-            return outside and taken.after is None and taken.wrong == told.failing
+            return outside and taken.after is None and taken.out_of_domain == told.failing
         if judged.over_steps and at + 1 == len(told.steps):
             return number in taken.found
     if told.broken == "deadlock":

@@ -12,9 +12,9 @@ from spec.checking.check import silent
 from spec.checking.exploration import Options
 from spec.checking.model import DEADLOCK, TYPE_OK
 from spec.checking.reference import ReferenceEngine
-from spec.checking.traces.followed import follow
 from spec.checking.traces.itf import RecordedTrace
 from spec.checking.traces.paths import trace
+from spec.checking.traces.validate import validate
 from spec.language import (
     ABSENT,
     Specification,
@@ -97,7 +97,7 @@ def test_steps_are_done_and_told() -> None:
     replay = Replay(Bank())
     assert (replay.number, replay.steps, replay.value("till")) == (1, (), 4)
     told = replay.do(Step("open_account", {"who": "bob"}))
-    assert (str(told.step), told.said) == ("open_account(who='bob')", ("welcome", "an account is opened"))
+    assert (str(told.step), told.sentences) == ("open_account(who='bob')", ("welcome", "an account is opened"))
     assert told.changes == {
         "account[bob]": (ABSENT, Account("bob", 0)),
         "known": (frozenset({"zoe"}), frozenset({"zoe", "bob"})),
@@ -113,7 +113,7 @@ def test_steps_are_done_and_told() -> None:
     assert (replay.number, len(replay.steps), replay.broken) == (3, 2, {})
 
 
-def test_what_breaks_is_told_with_the_first_step_that_broke_it() -> None:
+def test_a_violation_is_reported_with_its_first_step() -> None:
     """Of states and of steps; the replay goes on, and later violations change nothing."""
     replay = Replay(Lift())
     replay.do(up(2))
@@ -132,7 +132,7 @@ def test_an_initial_state_may_break_something() -> None:
     assert (replay.broken, replay.trace("not_in_the_cellar").steps) == ({"not_in_the_cellar": 1}, ())
 
 
-def test_what_broke_has_a_trace() -> None:
+def test_a_violated_property_has_a_trace() -> None:
     """The one that the checker finds, if the same steps are done; up to where it first broke and no further."""
     found = check(Jugs()).counterexample
     assert found is not None
@@ -143,7 +143,7 @@ def test_what_broke_has_a_trace() -> None:
     assert (replay.broken, replay.trace("not_four")) == ({"not_four": found.length}, found)
 
 
-def test_what_did_not_break_has_no_trace() -> None:
+def test_an_unviolated_property_has_no_trace() -> None:
     """Nor what does not exist."""
     replay = Replay(Lift())
     with pytest.raises(UsageError, match=r"^not_in_the_cellar was not broken and not witnessed; nothing was$"):
@@ -193,7 +193,7 @@ REFUSALS: list[tuple[Step, type[UsageError], str]] = [
 
 
 @pytest.mark.parametrize(("step", "error", "why"), REFUSALS, ids=[str(row[0]) for row in REFUSALS])
-def test_what_cannot_be_done_is_refused_in_one_line(step: Step, error: type[UsageError], why: str) -> None:
+def test_a_disabled_step_is_a_one_line_error(step: Step, error: type[UsageError], why: str) -> None:
     """Which step, and what is allowed; and nothing has happened."""
     replay = Replay(Bank())
     with pytest.raises(UsageError) as refused:
@@ -235,7 +235,7 @@ MISPLACED: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("place", "why"), MISPLACED, ids=[row[0] for row in MISPLACED])
-def test_places_that_are_not_there(place: str, why: str) -> None:
+def test_unknown_places_are_refused(place: str, why: str) -> None:
     """One line says which there are."""
     replay = Replay(Bank())
     replay.do(Step("open_account", {"who": "bob"}))
@@ -261,7 +261,7 @@ def test_a_replay_begins_in_one_state() -> None:
     assert Replay(Lift(begins=(0, 2)), {"floor": 2}).value("floor") == 2
 
 
-def test_what_raises_is_told_with_its_state() -> None:
+def test_an_exception_is_reported_with_its_state() -> None:
     """When it is asked what can be done there, and not before: what was found in that state can be replayed."""
     replay = Replay(Lift(rope=1))
     assert replay.do(up(1)).changes == {"floor": (0, 1)}
@@ -316,7 +316,7 @@ def test_a_trace_passes_by_a_property_that_was_decided_before() -> None:
     early, late = found.counterexamples
     assert (early.broken, late.broken, late.length) == ("early", "late", 5)
     recorded = RecordedTrace.of(TwoJudges, late)
-    followed = follow(recorded, TwoJudges)
+    followed = validate(recorded, TwoJudges)
     assert (followed.left, str(followed.trace)) == ("", str(late))
     replay = Replay(TwoJudges)
     for each in late.steps[:2]:

@@ -89,7 +89,7 @@ class Values(Specification[Things]):
         s.at = ALL[1]
 
 
-def test_what_has_no_type_is_the_text_of_a_trace() -> None:
+def test_untyped_values_are_text() -> None:
     """All of its column is; no value is lost."""
 
     class State(NamedTuple):

@@ -137,13 +137,13 @@ DIFFERENT: list[Any] = [
 ]
 
 
-def test_no_two_values_have_the_same() -> None:
+def test_different_values_have_different_fingerprints() -> None:
     """Neither what is equal in Python and of another type, nor what prints alike."""
     texts = [fingerprint(value) for value in DIFFERENT]
     assert [text for text in texts if texts.count(text) > 1] == []
 
 
-def test_equal_values_have_the_same() -> None:
+def test_equal_values_have_equal_fingerprints() -> None:
     """However they came to be, and whatever they have computed since."""
     asked = Point(1, {"a", "b"})
     assert asked.both
@@ -152,7 +152,7 @@ def test_equal_values_have_the_same() -> None:
     assert fingerprint([shared, shared]) == fingerprint([[1], [1]])
 
 
-def test_what_holds_itself_has_one() -> None:
+def test_recursive_values_have_a_fingerprint() -> None:
     """Told apart by where that leads back to."""
 
     def ring(*values: Any) -> list[Any]:
@@ -169,7 +169,7 @@ def test_what_holds_itself_has_one() -> None:
 @given(
     st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda of: st.lists(of) | st.tuples(of, of))
 )
-def test_what_is_copied_has_the_same(value: Any) -> None:
+def test_copies_have_the_same_fingerprint(value: Any) -> None:
     """As another process would make it anew."""
     assert fingerprint(loads(dumps(value))) == fingerprint(value)
 
@@ -183,13 +183,13 @@ WITHOUT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("what", WITHOUT)
-def test_what_may_change_unseen_has_none(what: str) -> None:
+def test_mutable_objects_have_no_fingerprint(what: str) -> None:
     """However deep it lies."""
     with pytest.raises(NoFingerprint):
         fingerprint({"held": [Point(WITHOUT[what])]})
 
 
-def test_every_process_has_the_same() -> None:
+def test_fingerprints_are_equal_in_every_process() -> None:
     """However strings hash there."""
     code = f"from {__name__} import *; print(*map(fingerprint, [*DIFFERENT, {{*'abcdef'}}]))"
     told = {

@@ -98,7 +98,7 @@ def test_every_constant_is_there_but_one_that_cannot_be_written_and_is_as_by_def
 
 
 @pytest.mark.parametrize("value", [(Suit.SPADES,), (Pair(1, 2),), (float("inf"),)], ids=["enum", "record", "inf"])
-def test_what_cannot_be_written_is_refused(value: Any) -> None:
+def test_an_unwritable_constant_is_refused(value: Any) -> None:
     """In a line that names it."""
     with pytest.raises(
         UsageError, match=r"^cards = .*: no trace is kept with it, for it cannot be written as [^\n]+$"
@@ -126,7 +126,7 @@ def test_sets_are_written_in_one_order() -> None:
     assert json.loads(json.dumps(written(known, frozenset({1})))) == "frozenset({1})"
 
 
-def test_nothing_is_run() -> None:
+def test_reading_settings_runs_no_code() -> None:
     """What is no literal is the text itself."""
     names = Kept.constants()["names"]
     for text in ("__import__('os').getcwd()", "frozenset(map(len, ['a']))", "set(*[1])", "[" * 10_000, "Suit.SPADES"):

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from spec.checking import Replay, Trace, check
 from spec.checking.model import Model
-from spec.checking.traces.explained import explain
-from spec.checking.traces.followed import follow
+from spec.checking.traces.explain import explain
 from spec.checking.traces.itf import RecordedTrace
 from spec.checking.traces.tabular import columns
+from spec.checking.traces.validate import validate
 from spec.checking.values.literals import literal
-from spec.checking.values.steps_meant import parameters_in, steps_meant
-from spec.checking.values.text import change, encoded, jsonable, show
-from spec.explorer import whole_system
+from spec.checking.values.step_patterns import matching_steps, parameters_in
+from spec.checking.values.text import change_text, encoded, jsonable, show
+from spec.explorer import model_of_system
 from spec.language import (
     ABSENT,
     Domain,
@@ -44,7 +44,7 @@ from spec.language import (
     tuple_of,
     variable,
 )
-from spec.language.identity import same
+from spec.language.identity import is_same_value
 from spec.reports.sequence_diagram import mermaid
 from spec.reports.state_graph import dot, state_graph
 from tests.spec.checking.test_equal_values import Level, Word
@@ -203,7 +203,7 @@ DOMAIN: st.SearchStrategy[Any] = st.recursive(
 
 @given(DOMAIN, st.data())
 @settings(max_examples=50, deadline=None)
-def test_what_is_written_of_two_values_differs_and_is_read_back(domain: Domain[Any], data: st.DataObject) -> None:
+def test_spellings_are_unique_and_readable(domain: Domain[Any], data: st.DataObject) -> None:
     """As text, as JSON, as ITF and as Python; of each value that a type can hold."""
     specification = holding(domain)
     spelling = Model(specification).spelling
@@ -213,17 +213,17 @@ def test_what_is_written_of_two_values_differs_and_is_read_back(domain: Domain[A
         if not (write is show and "Named" in repr(values)):  # it says itself how it prints
             assert len({*written}) == len(values), write
     value = data.draw(st.sampled_from(values))
-    assert same(eval(literal(value), globals()), value)
+    assert is_same_value(eval(literal(value), globals()), value)
     replay = Replay(specification)
     replay.do(Step("put", {"x": value}))
     document = json.loads(json.dumps(RecordedTrace.along(replay).to_json()))
-    followed = follow(RecordedTrace.from_json(document), specification)
+    followed = validate(RecordedTrace.from_json(document), specification)
     assert followed.replay is not None, followed.left
-    assert same(followed.replay.states[-1]["v"], value)
-    assert same(followed.replay.steps[-1].parameters["x"], value)
+    assert is_same_value(followed.replay.states[-1]["v"], value)
+    assert is_same_value(followed.replay.steps[-1].parameters["x"], value)
     call = parameters_in(f"put(x={literal(value)})")
     assert call is not None
-    assert [each.parameters["x"] for each in steps_meant(replay.model.actions, *call)] == [value]
+    assert [each.parameters["x"] for each in matching_steps(replay.model.actions, *call)] == [value]
 
 
 @given(st.lists(VALUE, min_size=1, max_size=5).map(listed).filter(lambda each: each is not None))
@@ -305,7 +305,7 @@ def test_members_of_two_enumerations_with_one_name(tmp_path: Path) -> None:
     RecordedTrace.of(Two(), trace).write(tmp_path / "two.itf.json")
     recorded = RecordedTrace.read(tmp_path / "two.itf.json")
     assert recorded.states[-1].variables == {"last": {"tag": "Valve", "value": "OPEN"}}
-    assert not follow(recorded, Two()).left
+    assert not validate(recorded, Two()).left
     there = str(explain(recorded, Two(), action="turn", parameters={"x": "Door.OPEN"}))
     assert "last: Valve.OPEN -> Door.OPEN" in there
     assert there.count("can be done") == 1
@@ -313,9 +313,9 @@ def test_members_of_two_enumerations_with_one_name(tmp_path: Path) -> None:
         "none",
         *("Door.OPEN", "Door.SHUT", "Valve.OPEN", "Valve.SHUT"),
     ]
-    territory = whole_system(Two())
+    territory = model_of_system(Two())
     (state,) = territory.begins
-    exits = [territory.exit(state, step, None).parameters["x"] for step in territory.steps_of(state)]
+    exits = [territory.enabled_step(state, step, None).parameters["x"] for step in territory.steps_of(state)]
     assert exits == ["Door.OPEN", "Door.SHUT", "Valve.OPEN", "Valve.SHUT"]
 
 
@@ -359,7 +359,7 @@ class Gone(Specification[Slots]):
         del s.m[Door.OPEN]
 
 
-def test_what_is_absent_and_what_is_none_are_told_apart_in_json() -> None:
+def test_absent_and_none_differ_in_json() -> None:
     """Where a mapping may hold None."""
     replay = Replay(Gone())
     come = replay.do(Step("come", {}))
@@ -370,10 +370,10 @@ def test_what_is_absent_and_what_is_none_are_told_apart_in_json() -> None:
 
 def test_a_change_is_seen_though_both_values_print_alike() -> None:
     """A value outside its domain may look like one in it."""
-    assert change(Door.OPEN, Valve.OPEN) == "Door.OPEN -> Valve.OPEN"
-    assert change((1,), (True,)) == "(1,) -> (true,)"
-    assert change(frozenset({1}), frozenset({True})) == "{1} -> {true}"
-    assert change(None, ABSENT) == "none -> absent"
+    assert change_text(Door.OPEN, Valve.OPEN) == "Door.OPEN -> Valve.OPEN"
+    assert change_text((1,), (True,)) == "(1,) -> (true,)"
+    assert change_text(frozenset({1}), frozenset({True})) == "{1} -> {true}"
+    assert change_text(None, ABSENT) == "none -> absent"
 
 
 class Keyed(State):
@@ -435,5 +435,5 @@ def test_integers_are_written_however_large(tmp_path: Path) -> None:
     recorded = RecordedTrace.read(tmp_path / "huge.itf.json")
     assert recorded.states[-1].variables == {"n": {"#bigint": f"1{'0' * 4999}1"}}
     assert encoded(-(10**9000)) == {"#bigint": f"-1{'0' * 9000}"}
-    assert not follow(recorded, Counts()).left
+    assert not validate(recorded, Counts()).left
     assert len(state_graph(Counts()).nodes) == 2

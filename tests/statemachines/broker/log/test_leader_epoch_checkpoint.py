@@ -59,7 +59,7 @@ class TestRender:
             ([(1, 0), (1, 5)], "epochs do not increase, or start offsets decrease"),
         ],
     )
-    def test_what_is_no_cache_is_not_written(self, entries: list[tuple[int, int]], reason: str) -> None:
+    def test_an_invalid_cache_is_not_written(self, entries: list[tuple[int, int]], reason: str) -> None:
         with pytest.raises(ValueError, match=reason):
             render(cache(*entries))
 
@@ -73,7 +73,7 @@ class TestRender:
 
 class TestParse:
     @given(caches)
-    def test_reads_what_is_written(self, epochs: LeaderEpochs) -> None:
+    def test_reads_back_what_it_writes(self, epochs: LeaderEpochs) -> None:
         assert parse(render(epochs)) == epochs
 
     @rows("text", ["", "0", "0\n", "+0\r\n", "-000", "0\n0", "0\n0\n", "0\n-0\n"])

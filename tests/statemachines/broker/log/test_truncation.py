@@ -423,7 +423,7 @@ MUTANTS = (
 class TestHistories:
     """The pairs are those that histories give."""
 
-    def test_two_replicas_can_have_what_is_gone_through(self) -> None:
+    def test_every_explored_pair_of_logs_is_reachable(self) -> None:
         """One that had any beginning of any log, and one that had any other."""
         given_by_histories = {
             (one[:one_end], other[:other_end])
@@ -435,7 +435,7 @@ class TestHistories:
         gone_through = {(one.records, other.records) for one, other in logs_of_two(size=3, epochs=3)}
         assert given_by_histories == gone_through
 
-    def test_one_of_them_can_lead_as_is_gone_through(self) -> None:
+    def test_every_explored_leader_is_reachable(self) -> None:
         """The last writer leads, a replica that has any beginning of any log follows."""
         given_by_histories = {
             (log[:end], logs[-1], epochs - 1)
@@ -453,7 +453,7 @@ class TestHistories:
         assert given_by_histories == gone_through
 
     @given(followings())
-    def test_what_is_drawn_at_random_is_of_the_same_kind(self, pair: Pair) -> None:
+    def test_random_histories_are_reachable(self, pair: Pair) -> None:
         assert can_coexist(pair.follower.records, pair.leader.records)
         assert can_lead(pair.leader, pair.leader_epoch, pair.follower)
         for log in (pair.follower, pair.leader):
@@ -473,12 +473,12 @@ class TestRules:
         assert [holds.__name__ for holds in PROPERTIES if not holds(pair)] == []
 
     @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.mistake)
-    def test_mistake_is_noticed(self, mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_mutants_are_detected(self, mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
         """With this one mistake, the property that is there to notice it breaks."""
         monkeypatch.setattr(truncation, mutant.rule, mutant.wrong)
         assert not all(mutant.noticed_by(pair) for pair in pairs(size=3, epochs=5))
 
-    def test_each_property_notices_something(self) -> None:
+    def test_each_property_detects_a_mutant(self) -> None:
         """No property is idle."""
         assert set(PROPERTIES) == {mutant.noticed_by for mutant in MUTANTS}
 
@@ -588,9 +588,7 @@ class TestCheckLeaderEpoch:
             (9, 5, Errors.UNKNOWN_LEADER_EPOCH),
         ],
     )
-    def test_lets_nobody_pass_who_is_in_another_epoch(
-        self, current: int, leader_epoch: int, error: Errors | None
-    ) -> None:
+    def test_fences_followers_of_another_epoch(self, current: int, leader_epoch: int, error: Errors | None) -> None:
         assert check_leader_epoch(current, leader_epoch) is error
 
 

@@ -7,15 +7,15 @@ import kafkaspec.pure.Call;
 
 /**
  * What a whole controller makes of events, one after another, from an empty cluster.
- * A case is a list of commands, each `{"do": ...}` with its arguments (`EventPlane`), and with `handle`: how many
- * events are processed then. Its answer has what is to be seen after each (`Observation`).
+ * A case is a list of commands, each `{"do": ...}` with its arguments (`ControllerRunner`), and with `handle`: how
+ * many events are processed then. Its answer has what is to be seen after each (`Observation`).
  */
 public final class Events implements Call {
     @Override
     public JsonNode answer(JsonNode given) {
         ArrayNode seen = Json.array();
-        try (EventPlane plane = new EventPlane()) {
-            given.forEach(command -> seen.add(plane.perform(command)));
+        try (ControllerRunner runner = new ControllerRunner()) {
+            given.forEach(command -> seen.add(runner.perform(command)));
         }
         return seen;
     }

@@ -39,8 +39,8 @@ import scala.collection.mutable.Map;
 /**
  * What changes states in a controller of Kafka until 1.0: its context, both state machines with the states that they
  * keep and a batch of requests each, and the TopicDeletionManager that knows which topics are to be deleted.
- * Its commands are methods of `ControlPlane` in spec/kafka/control_plane.py. What Kafka takes as a set it gets in the
- * order in which it is asked for, replicas broker by broker.
+ * Its commands are methods of `StateMachinesBeside` in spec/kafka/state_machines_beside.py. What Kafka takes as a set
+ * it gets in the order in which it is asked for, replicas broker by broker.
  */
 final class Machines {
     private final ZkUtils client;

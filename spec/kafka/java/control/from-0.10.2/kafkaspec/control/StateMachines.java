@@ -7,15 +7,15 @@ import kafkaspec.pure.Call;
 
 /**
  * What a controller's two state machines make of commands, one after another, from an empty cluster.
- * A case is a list of commands, each `{"do": ...}` with its arguments (`ControlPlane`). Its answer has what is to be
- * seen after each (`Observation`).
+ * A case is a list of commands, each `{"do": ...}` with its arguments (`StateMachineRunner`). Its answer has what is
+ * to be seen after each (`Observation`).
  */
 public final class StateMachines implements Call {
     @Override
     public JsonNode answer(JsonNode given) {
         ArrayNode seen = Json.array();
-        try (ControlPlane controlPlane = new ControlPlane()) {
-            given.forEach(command -> seen.add(controlPlane.perform(command)));
+        try (StateMachineRunner runner = new StateMachineRunner()) {
+            given.forEach(command -> seen.add(runner.perform(command)));
         }
         return seen;
     }

@@ -14,7 +14,8 @@ import scala.util.Try;
 
 /**
  * What brokers and administrators ask of a controller by requests: each is an event, and is answered.
- * The commands are methods of `EventPlane` in spec/kafka/event_plane.py; what a release has for them is its `Api`.
+ * The commands are methods of `ControllerBeside` in spec/kafka/controller_beside.py; what a release has for them is
+ * its `Api`.
  */
 final class Asking {
     private static final long UNKNOWN_EPOCH = -1;
@@ -45,7 +46,7 @@ final class Asking {
     }
 
     private void shutDown(int broker, String how) {
-        Stat registered = ensemble.server().stat(World.registration(broker));
+        Stat registered = ensemble.server().stat(ScriptedCluster.registration(broker));
         long epoch = switch (how) {
             case "unknown" -> UNKNOWN_EPOCH;
             case "old" -> 0;

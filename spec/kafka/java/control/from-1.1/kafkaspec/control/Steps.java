@@ -5,13 +5,13 @@ import kafkaspec.pure.Call;
 
 /**
  * What a whole controller does batch by batch, from an empty cluster.
- * A case is a list of what happens (`StepPlane`). Its answer has what is to be seen at each `look`.
+ * A case is a list of what happens (`PathRunner`). Its answer has what is to be seen at each `look`.
  */
 public final class Steps implements Call {
     @Override
     public JsonNode answer(JsonNode given) {
-        try (StepPlane plane = new StepPlane()) {
-            return plane.perform(given);
+        try (PathRunner runner = new PathRunner()) {
+            return runner.perform(given);
         }
     }
 }

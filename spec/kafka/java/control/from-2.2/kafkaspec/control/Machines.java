@@ -35,7 +35,7 @@ import scala.collection.mutable.HashMap;
 /**
  * What changes states in a controller of Kafka 2.2: its context, its batch of requests, both state machines with the
  * states that they keep, and the TopicDeletionManager that knows which topics are to be deleted.
- * Its commands are methods of `ControlPlane` in spec/kafka/control_plane.py.
+ * Its commands are methods of `StateMachinesBeside` in spec/kafka/state_machines_beside.py.
  */
 final class Machines {
     private static final Callbacks NO_CALLBACKS = new Callbacks(null);

@@ -32,7 +32,7 @@ import scala.collection.mutable.HashMap;
 
 /**
  * What changes states in a controller of Kafka 2.4 to 3.9: its context, its batch of requests, both state machines.
- * Its commands are methods of `ControlPlane` in spec/kafka/control_plane.py.
+ * Its commands are methods of `StateMachinesBeside` in spec/kafka/state_machines_beside.py.
  */
 final class Machines {
     private final KafkaZkClient client;

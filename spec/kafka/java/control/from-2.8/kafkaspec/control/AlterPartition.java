@@ -22,7 +22,7 @@ final class AlterPartition {
 
     static void ask(KafkaController controller, Ensemble ensemble, JsonNode command, Consumer<JsonNode> answered) {
         int broker = Json.field(command, "broker").asInt();
-        Stat registered = ensemble.server().stat(World.registration(broker));
+        Stat registered = ensemble.server().stat(ScriptedCluster.registration(broker));
         AlterIsrRequestData data = new AlterIsrRequestData()
             .setBrokerId(broker)
             .setBrokerEpoch(

@@ -26,7 +26,7 @@ final class AlterPartition {
 
     static void ask(KafkaController controller, Ensemble ensemble, JsonNode command, Consumer<JsonNode> answered) {
         int broker = Json.field(command, "broker").asInt();
-        Stat registered = ensemble.server().stat(World.registration(broker));
+        Stat registered = ensemble.server().stat(ScriptedCluster.registration(broker));
         AlterPartitionRequestData data = new AlterPartitionRequestData()
             .setBrokerId(broker)
             .setBrokerEpoch(

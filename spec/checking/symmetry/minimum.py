@@ -1,0 +1,73 @@
+"""The least packed state of an orbit, for a group that is small enough to be listed.
+
+The permutations are not tried out one by one: they stand in a tree, in which those that put the same into the first
+slots share a branch, and slot by slot only the branches with the least code are followed. What names no broker, such
+as a broker's own log, is so compared once for each broker and not once for each permutation; and almost always one
+branch is soon left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from spec.checking.symmetry.images import Codes, Image
+from spec.language.state import Layout
+
+
+class PermutationNode:
+    """Permutations that put the same into all slots before this one. What is behind it is there once it is asked for:
+    a tree is as deep as a state has slots, and of most branches nothing is ever asked.
+    """
+
+    def __init__(self, images: Sequence[Sequence[Image]], permutations: tuple[int, ...], slot: int = 0):
+        self.permutations = permutations
+        self._images, self._slot = images, slot
+
+    @cached_property
+    def branches(self) -> tuple[tuple[Image, PermutationNode], ...]:
+        """What these permutations put into this slot, each with those that do. None behind the last slot."""
+        if self._slot == len(self._images[0]):
+            return ()
+        found: dict[Image, list[int]] = {}
+        for number in self.permutations:
+            found.setdefault(self._images[number][self._slot], []).append(number)
+        return tuple(
+            (image, PermutationNode(self._images, tuple(its), self._slot + 1)) for image, its in found.items()
+        )
+
+
+class MinimumImage:
+    """The least packed state of each orbit under the permutations with these images."""
+
+    def __init__(self, layout: Layout, images: Iterable[tuple[Image, ...]]):
+        self.images = tuple(images)
+        """By permutation and slot: what it puts there. The first permutation changes nothing."""
+        self.tree = PermutationNode(self.images, tuple(range(len(self.images))))
+        """The permutations by what they put into the first slot, the second, and so on."""
+        self._codes = Codes(layout)
+
+    def representative(self, packed: int) -> int:
+        """The least of the orbit of a packed state."""
+        codes = self._codes.unpack(packed)
+        return self._codes.pack(image.of(codes) for image in self.images[self._best(codes)])
+
+    def _best(self, codes: Sequence[int]) -> int:
+        """A permutation that takes a state to the least of its orbit."""
+        left = [self.tree]
+        while len(left) > 1 or len(left[0].permutations) > 1:
+            if len(left) == 1 and len(left[0].branches) == 1:  # nothing to compare
+                left = [left[0].branches[0][1]]
+                continue
+            lowest, following = None, list[PermutationNode]()
+            for node in left:
+                for image, behind in node.branches:
+                    code = image.of(codes)
+                    if lowest is None or code < lowest:
+                        lowest, following = code, [behind]
+                    elif code == lowest:
+                        following.append(behind)
+            if not following:  # behind the last slot: they all lead to the same state
+                break
+            left = following
+        return left[0].permutations[0]

@@ -1,0 +1,125 @@
+"""An explanation of a state of a recorded trace: what can be done there, and which guards refuse the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spec.checking.arguments import SpecificationOrClass
+from spec.checking.traces.itf import RecordedTrace
+from spec.checking.traces.lines import Line, Report
+from spec.checking.traces.refusal import Refusal, RefusedValue
+from spec.checking.traces.trace import TraceStep
+from spec.checking.traces.validate import validate
+from spec.checking.values.spelling import PLAIN, Spelling
+from spec.checking.values.step_patterns import matching_steps, step_list
+from spec.checking.values.text import jsonable, show
+from spec.language.errors import UsageError
+from spec.language.words import Step
+
+__all__ = ["Explanation", "explain"]
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Report):
+    """What could happen in a state, and why nothing else."""
+
+    system: str
+    state: int
+    """Its number; the initial one is 1."""
+    outcomes: tuple[tuple[Step, TraceStep | Refusal], ...]
+    """The steps that were asked about: what each would change, or what refuses it. Steps with values that the state
+    does not have are among them only if there are no others."""
+    spelling: Spelling = PLAIN
+    """How values are written."""
+    brief: bool = False
+    """Whether what the refused actions had read is left out of the text: where all actions were asked about."""
+
+    def __repr__(self) -> str:
+        return f"<Explanation of state {self.state} of {self.system}>"
+
+    def lines(self) -> Iterator[Line]:
+        """What can be done, with what it changes; then what cannot, with what refuses it."""
+        yield Line(words=f"{self.system}: state {self.state}")
+        for step, outcome in self.outcomes:
+            if isinstance(outcome, TraceStep):
+                said = f"   {'; '.join(outcome.sentences)}" if outcome.sentences else ""
+                yield Line("  ", f"{step} can be done{said}")
+                yield from (Line("    ", line, "value") for line in outcome.lines or ["nothing changes"])
+        for steps, refusal in self._refused():
+            why = f"{refusal.guard or 'a guard'} ({refusal.place or 'of unknown place'})"
+            yield Line("  ", f"{steps} cannot be done: {why}")
+            if not self.brief:
+                for cell, value in refusal.looked_at.items():
+                    yield Line("    ", f"{cell}: {show(value, self.spelling)}", "value")
+
+    def _refused(self) -> Iterator[tuple[str, Refusal]]:
+        """The steps that cannot be done, with what refuses them; those of an action refused alike together."""
+        alike: dict[tuple[str, ...], tuple[list[Step], Refusal]] = {}
+        for step, outcome in self.outcomes:
+            if isinstance(outcome, Refusal):
+                read = (
+                    ()
+                    if self.brief
+                    else (f"{cell}: {show(value, self.spelling)}" for cell, value in outcome.looked_at.items())
+                )
+                reason = (step.action, outcome.guard, outcome.place, *read)
+                alike.setdefault(reason, ([], outcome))[0].append(step)
+        for steps, refusal in alike.values():
+            yield step_list(steps), refusal
+
+    def to_json(self) -> dict[str, Any]:
+        """One object."""
+        return {
+            "system": self.system,
+            "state": self.state,
+            "steps": [_jsonable(*each, self.spelling) for each in self.outcomes],
+        }
+
+
+def explain(
+    recorded: RecordedTrace,
+    specification: SpecificationOrClass,
+    state: int | None = None,
+    action: str | None = None,
+    parameters: Mapping[str, str] | None = None,
+) -> Explanation:
+    """Explain a state of a recorded trace.
+
+    Args:
+        recorded: the trace.
+        specification: which has it.
+        state: the number of the state; else the last.
+        action: what is asked about; else every action.
+        parameters: of that action, as a trace shows them; what is not given may be anything.
+
+    Raises:
+        UsageError: the trace has no such state, or the specification no such action, or it does not have the trace
+            up to there.
+        EvaluationFailed: an action or a property raised.
+    """
+    length = len(recorded.states)
+    at = length if state is None else state
+    if not 1 <= at <= length:
+        raise UsageError(f"there is no state {at}; the trace has {length}")
+    followed = validate(replace(recorded, property="", states=recorded.states[:at]), specification)
+    if followed.replay is None:
+        raise UsageError(f"the specification does not have this trace: state {followed.at}: {followed.left}")
+    replay = followed.replay
+    steps = matching_steps(replay.model.actions, action, parameters or {})
+    outcomes = tuple((step, replay.would(step)) for step in steps)
+    there = tuple(each for each in outcomes if not isinstance(each[1], RefusedValue))
+    return Explanation(recorded.system, at, there or outcomes, replay.model.spelling, brief=action is None)
+
+
+def _jsonable(step: Step, outcome: TraceStep | Refusal, spelling: Spelling) -> dict[str, Any]:
+    if isinstance(outcome, TraceStep):
+        return {"enabled": True, **outcome.to_json()}
+    return {
+        "enabled": False,
+        "action": step.action,
+        "parameters": jsonable(step.parameters, spelling),
+        **outcome._asdict(),
+        "looked_at": jsonable(outcome.looked_at, spelling),
+    }

@@ -1,0 +1,104 @@
+"""Steps as a person names them, by an action and some of its parameters; and several steps named together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from math import prod
+from typing import Any
+
+from spec.checking.values.literals import literal
+from spec.checking.values.text import show
+from spec.language.errors import UsageError, printed, represented, safe_repr
+from spec.language.rules import Action
+from spec.language.words import Step
+
+__all__ = ["parameters_in", "matching_steps", "step_list"]
+
+_TEXT = re.compile(r"""(?<![\w])("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
+_CALL = re.compile(r"(?P<action>[\w.]+)\s*\((?P<inside>.*)\)", re.DOTALL)
+
+
+def matching_steps(actions: Iterable[Action], name: str | None, parameters: Mapping[str, str]) -> list[Step]:
+    """The steps of an action that have these parameters.
+
+    Args:
+        actions: all that there are.
+        name: of the action, or of the rule that describes several; None for every action.
+        parameters: values as a trace shows them, or as Python does; what is not given may be anything.
+
+    Raises:
+        UsageError: there are none.
+    """
+    known = list(actions)
+    meant = [each for each in known if name in (None, each.name, each.rule)]
+    if not meant:
+        raise UsageError(f"there is no action {name}; there are {', '.join(each.name for each in known)}")
+    steps = [each.step(number) for each in meant for number in range(len(each.instances))]
+    for parameter, written in parameters.items():
+        having = [step for step in steps if parameter in step.parameters]
+        if not having:
+            lacking = f"{name} has no parameter" if name else "no action has a parameter"
+            raise UsageError(f"{lacking} {parameter}")
+        values = [step.parameters[parameter] for step in having]
+        exactly = [step for step, value in zip(having, values, strict=True) if written in _forms(value)]
+        steps = exactly or [step for step, value in zip(having, values, strict=True) if written == printed(value)]
+        if not steps:
+            allowed = ", ".join(dict.fromkeys(map(show, values)))
+            raise UsageError(f"{parameter}={written}: {parameter} is one of {allowed}")
+    return steps
+
+
+def _forms(value: Any) -> tuple[str, ...]:
+    """How a value may be written."""
+    member = (f"{type(value).__name__}.{value.name}",) if isinstance(value, Enum) else ()
+    return show(value), show(value, inside=True), literal(value), safe_repr(value), *member
+
+
+def parameters_in(written: str) -> tuple[str, dict[str, str]] | None:
+    """The action and the parameters of what is written as `elect(broker=1)`; None if it is not written so.
+
+    >>> parameters_in("reassign(target=(1, 2), by=ann)")
+    ('reassign', {'target': '(1, 2)', 'by': 'ann'})
+    """
+    call = _CALL.fullmatch(written)
+    if call is None:
+        return None
+    parts = [each.partition("=") for each in _parted(call["inside"])]
+    if not all(sign and name.strip().isidentifier() for name, sign, _ in parts):
+        return None
+    return call["action"], {name.strip(): value.strip() for name, _, value in parts}
+
+
+def _parted(inside: str) -> Iterator[str]:
+    """What stands between the commas that stand in no brackets."""
+    depth = begin = 0
+    for at, letter in enumerate(_without_texts(inside)):
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth:
+            yield inside[begin:at]
+            begin = at + 1
+    if inside[begin:].strip():
+        yield inside[begin:]
+
+
+def _without_texts(inside: str) -> str:
+    """The same, with blanks in place of what stands in quotes."""
+    return _TEXT.sub(lambda text: " " * len(text[0]), inside)
+
+
+def step_list(steps: Sequence[Step]) -> str:
+    """Several steps of an action in one, as far as they are all that their parameters could be.
+
+    >>> together([Step("elect", {"broker": 0}), Step("elect", {"broker": 2})])
+    'elect(broker=0 or 2)'
+    >>> together([Step("tell", {"a": 0, "b": 1}), Step("tell", {"a": 1, "b": 0})])
+    'tell(a=0, b=1), tell(a=1, b=0)'
+    """
+    names = steps[0].parameters
+    values = {name: list(dict.fromkeys(represented(step.parameters[name]) for step in steps)) for name in names}
+    if prod(map(len, values.values())) != len(steps):
+        return ", ".join(map(str, steps))
+    any_of = (f"{name}={' or '.join(each)}" for name, each in values.items())
+    return f"{steps[0].action}({', '.join(any_of)})"

@@ -1,0 +1,142 @@
+"""How the specification that is meant is asked: for its states, for a trace of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from spec.cli.streams import print_result, printing_to_stderr
+from spec.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from spec.checking import Engine, Result, Trace
+    from spec.checking.traces.replay import Replay
+    from spec.checking.traces.validate import Validation
+    from spec.language import Specification
+
+T = TypeVar("T")
+
+
+def specification_for(
+    system: str,
+    release: str | None,
+    settings: tuple[str, ...],
+    switched_on: tuple[str, ...],
+    switched_off: tuple[str, ...],
+) -> tuple[Specification, str | None]:
+    """The specification that is meant, and the release by its full name."""
+    from spec.atlas.loading import answering_for, specification, system_named
+    from spec.by_release import release_named
+
+    with printing_to_stderr():
+        cls = system_named(system)
+    with printing_to_stderr(), answering_for(cls):
+        subject = specification(cls, release, settings, switched_on, switched_off)
+    return subject, None if release is None else release_named(release, cls.releases)
+
+
+def run_check(subject: Specification, **options: Any) -> Result:
+    """What `check` finds."""
+    from spec.checking import check
+
+    return with_progress(check, subject, **options)
+
+
+def with_progress(ask: Callable[..., T], subject: Specification, **options: Any) -> T:
+    """What is found. Progress is shown on stderr, to which everything goes that is printed meanwhile."""
+    from spec.cli.progress import Progress
+
+    with blaming_author(subject), Progress() as progress:
+        return ask(subject, on_progress=progress, **options)
+
+
+@contextmanager
+def reporting_kept_run(run_dir: Path | None) -> Iterator[None]:
+    """Where Ctrl-C leaves no result (code is compiled, a run is read, or it came twice), say what is kept."""
+    from spec.cli.failures import INTERRUPTED, Failure
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        from spec.checking.runs.checkpoint import kept_note
+
+        raise Failure(f"interrupted; {kept_note(run_dir) if run_dir else 'nothing was kept'}", INTERRUPTED) from None
+
+
+def engine_named(
+    name: str,
+    workers: int | None,
+    memory: int | None,
+    run_dir: Path | None = None,
+    resume: Path | None = None,
+    driver_level: int | None = None,
+) -> Engine:
+    """The engine of this name.
+
+    Raises:
+        UsageError: it has no such option.
+    """
+    if run_dir is not None and resume is not None and run_dir.resolve() != resume.resolve():
+        raise click.UsageError("--run-dir and --resume name two directories; a run that goes on stays where it is")
+    if driver_level is not None and name != "spark":
+        raise click.UsageError("--driver-level: only the Spark engine runs jobs; ask for --engine spark")
+    from spec.checking.engines import engine_class
+
+    engine = engine_class(name)
+    if name != "reference":
+        engine = engine if driver_level is None else partial(engine, driver_level=driver_level)
+        return engine(workers=workers, memory=memory, run_dir=resume or run_dir, resume=resume is not None)
+    for option, value in (("--run-dir", run_dir), ("--resume", resume)):
+        if value is not None:
+            raise click.UsageError(f"{option}: the reference engine keeps no run; ask for --engine local")
+    if workers not in (None, 1):
+        raise click.UsageError("--workers: the reference engine is one process; ask for --engine local")
+    return engine(memory=memory)
+
+
+def replay_trace(path: Path, own: str | None, ask: Callable[..., T], **options: Any) -> T:
+    """What comes of the trace in a file, on the system that it names, or on one that the person names instead."""
+    from spec.atlas.loading import system_to_follow
+    from spec.checking.traces.itf import RecordedTrace
+
+    recorded = RecordedTrace.read(path)
+    try:
+        system = system_to_follow(recorded.system, own)
+    except UsageError as refused:
+        raise UsageError(f"{path}: {refused}") from None
+    settings = tuple(f"{name}={value}" for name, value in recorded.settings.items())
+    subject, _ = specification_for(system, None, settings, (), ())
+    with blaming_author(subject):
+        return ask(replace(recorded, system=system), subject, **options)
+
+
+@contextmanager
+def blaming_author(subject: Specification) -> Iterator[None]:
+    """While a specification is evaluated: what it prints goes to stderr, and what it raises is its author's."""
+    from spec.atlas.loading import answering_for
+    from spec.checking import EvaluationFailed
+    from spec.cli.failures import failure_in
+
+    try:
+        with printing_to_stderr(), answering_for(type(subject)):
+            yield
+    except EvaluationFailed as failure:
+        raise failure_in(type(subject), failure) from failure
+
+
+def read_run(path: Path, own: str | None) -> tuple[Validation, Replay, Trace]:
+    """The trace in a file, followed; if the specification no longer has it, that is told, and the command ends."""
+    from spec.checking.traces.validate import validate
+
+    followed = replay_trace(path, own, validate)
+    if followed.replay is None or followed.trace is None:
+        print_result(str(followed))
+        sys.exit(followed.exit_code)
+    return followed, followed.replay, followed.trace

@@ -1,0 +1,207 @@
+"""What the page shows of a state: its values, what is said and drawn of it, and what can be done there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from spec.checking.model import Choice, Model, Transition
+from spec.checking.traces.drawings import captions, drawings_in
+from spec.checking.traces.lanes import SYSTEM, from_left_to_right
+from spec.checking.traces.paths import as_variables
+from spec.checking.traces.validate import Validation
+from spec.checking.traces.view_sentences import sentences
+from spec.checking.values.spelling import PLAIN, Spelling
+from spec.checking.values.text import fields_of, show
+from spec.language.cells import OutOfCell
+from spec.language.domains import LEFT_OUT
+from spec.language.specification import Specification
+from spec.language.state import Values
+from spec.language.words import narrated_to, without_bounds
+
+__all__ = ["EnabledStep", "ExplorerModel", "pictured", "model_of_trace", "model_of_system"]
+
+
+N = TypeVar("N", int, str)
+"""How states are called: in a file by numbers, by a server in words."""
+
+
+class EnabledStep(NamedTuple, Generic[N]):
+    """A step that can be done in a state."""
+
+    action: str
+    parameters: Mapping[str, str]
+    said: str
+    actor: str
+    receiver: str
+    to: N | None
+    """How the state is called to which it leads; None if the page cannot go there."""
+    wrong: str
+    """Which value leaves its domain, if that is why."""
+
+
+@dataclass(frozen=True)
+class ExplorerModel:
+    """What a person is to explore: a model, where one begins, and the trace that one begins with, if there is one."""
+
+    model: Model
+    title: str
+    sentence: str
+    """What the property says whose trace it is, or what the system is about."""
+    begins: tuple[Values, ...]
+    """The initial states, or that of the trace."""
+    states: tuple[Values, ...] = ()
+    """Of the trace."""
+    choices: tuple[Choice, ...] = ()
+    """Its steps. The last may leave the domains, and lead to no state."""
+    ending: str = ""
+    """What is said of its last state."""
+    _beyond: Mapping[Values, frozenset[Choice]] = field(init=False, repr=False)
+    """The steps of the trace, by the state in which they are done, whatever bounds say."""
+
+    def __post_init__(self) -> None:
+        done: dict[Values, frozenset[Choice]] = {}
+        for state, choice in zip(self.states, self.choices, strict=False):
+            done[state] = done.get(state, frozenset()) | {choice}
+        object.__setattr__(self, "_beyond", done)
+
+    # What is the same in all states.
+
+    @cached_property
+    def head(self) -> dict[str, Any]:
+        """What the page has to know before any state."""
+        told = self.model.specification
+        return {
+            "title": self.title,
+            "sentence": self.sentence,
+            "settings": {name: show(value) for name, value in told.valuation.items()},
+            "documentation": {
+                **{name: doc for name, (doc, _) in told.variables.items()},
+                **{each.name: each.doc for each in self.model.actions},
+            },
+            "variables": list(told.variables),
+            "captions": [each._asdict() for each in captions(self.model)],
+            "lanes": list(self.lanes),
+            "ending": self.ending,
+        }
+
+    @property
+    def lanes(self) -> tuple[str, ...]:
+        """Everyone who may act, or to whom something may be done, as a sequence diagram stands them."""
+        lanes = [action.lanes(at) for action in self.model.actions for at in range(len(action.instances))]
+        return from_left_to_right(name for each in lanes for name in (each.actor or SYSTEM, each.receiver) if name)
+
+    # What is of a state.
+
+    def steps_of(self, state: Values) -> list[Transition]:
+        """What can be done there: as a search has it, and the steps of the trace.
+
+        Raises:
+            EvaluationFailed: an action raised.
+        """
+        steps = self.model.expand(state).steps
+        missing = self._beyond.get(state, frozenset()) - {(step.action, step.instance) for step in steps}
+        if missing:
+            with without_bounds():
+                beyond = self.model.expand(state).steps
+            steps += [step for step in beyond if (step.action, step.instance) in missing]
+        return steps
+
+    @cached_property
+    def taken(self) -> list[int]:
+        """Which of the steps that can be done there the trace takes, in each of its states but the last.
+
+        Raises:
+            EvaluationFailed: an action raised.
+        """
+        return [
+            [(step.action, step.instance) for step in self.steps_of(state)].index(choice)
+            for state, choice in zip(self.states, self.choices, strict=False)
+        ]
+
+    def values_of(self, state: Values) -> dict[str, Any]:
+        """The value of each variable, as the page draws it."""
+        spelling = self.model.spelling
+        return {name: pictured(value, spelling, name) for name, value in as_variables(self.model, state).items()}
+
+    def sentences_of(self, state: Values) -> list[str]:
+        """What the views say."""
+        return [each for each in sentences(self.model, state) if each]
+
+    def drawings_of(self, state: Values) -> list[Any]:
+        """What the pictures draw, in the order of their captions."""
+        return list(drawings_in(self.model, state))
+
+    def enabled_step(self, state: Values, step: Transition, to: N | None) -> EnabledStep[N]:
+        """A step that can be done in this state, and leads to the state that is called so."""
+        action, said = self.model.actions[step.action], list[str]()
+        window = self.model.window()
+        window.load(state)
+        window.writable(action.name)
+        with narrated_to(said.append), suppress(OutOfCell), without_bounds():
+            action.instances[step.instance](window.s)
+        lanes, given = action.lanes(step.instance), action.step(step.instance).parameters
+        return EnabledStep(
+            action=action.name,
+            parameters={name: show(value, self.model.spelling) for name, value in given.items()},
+            said="; ".join(said),
+            actor=lanes.actor,
+            receiver=lanes.receiver,
+            to=to,
+            wrong=step.out_of_domain,
+        )
+
+
+def model_of_system(specification: Specification) -> ExplorerModel:
+    """All that a search would come to, from the initial states on."""
+    model = Model(specification)
+    return ExplorerModel(model, specification.name, _about(specification), tuple(model.first_states()))
+
+
+def model_of_trace(followed: Validation) -> ExplorerModel:
+    """A trace, which may go beyond bounds, and all that is around it.
+
+    Args:
+        followed: a recorded trace that the specification has.
+    """
+    replay, trace = followed.replay, followed.trace
+    assert replay is not None, "only a trace that the specification has can be explored"
+    assert trace is not None, "and then it is told"
+    system = followed.recorded.system
+    return ExplorerModel(
+        model=replay.model,
+        title=f"{system}: {trace.broken}" if trace.broken else f"{system}: a run of {trace.length} states",
+        sentence=trace.sentence or _about(replay.model.specification),
+        begins=tuple(replay.reached[:1]),
+        states=tuple(replay.reached),
+        choices=tuple(replay.choices),
+        ending=trace.ending,
+    )
+
+
+def _about(specification: Specification) -> str:
+    return (type(specification).__doc__ or "").strip().partition("\n")[0]
+
+
+def pictured(value: Any, spelling: Spelling = PLAIN, variable: str = "") -> Any:
+    """A value as the page draws it: words, a list of cells, or the pairs of a `record` or a `mapping`.
+
+    >>> pictured((1, frozenset({2}))), pictured({"ann": None})
+    (['1', '{2}'], {'mapping': [['ann', 'none']]})
+    """
+    if isinstance(value, Mapping):
+        return {
+            "mapping": [
+                [spelling.key(variable, key), pictured(part, spelling)]
+                for key, part in value.items()
+                if part is not LEFT_OUT
+            ]
+        }
+    if fields := fields_of(value):
+        return {"record": [[name, pictured(part, spelling)] for name, part in fields]}
+    if type(value) is tuple:
+        return [pictured(each, spelling) for each in value]
+    return show(value, spelling)

@@ -1,0 +1,568 @@
+"""A replay of a script on real processes: a ZooKeeper server, brokers, and between them proxies that hold requests.
+
+Each request of a broker that is a step of the specification is held, until the script has come to it; what happens to
+the brokers is done by an operator. Each step is told beside what the broker asked and logged. At the end, and a while
+after it, what the specification says is compared with what znodes, the server's watches and JMX say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Self, TypeVar
+
+from election.ids import BrokerId, ControllerEpoch
+from spec.checking.traces.notebook import NotebookDisplay
+from spec.checking.traces.replay import Replay
+from spec.checking.traces.trace import TraceStep
+from spec.kafka.broker_processes import BrokerProcess, LogLine, Processes, ZooKeeperProcess
+from spec.kafka.proxy import HeldRequest, Proxy
+from spec.kafka.script import OWN, SILENT, Script, actions_of, is_partial_step, steps_of_broker
+from spec.kafka.wire import NOAUTH, Notification, ReplyFrame, RequestFrame
+from spec.kafka.zookeeper_operator import ZooKeeperOperator, end_session, watchers
+from spec.language import Step
+from spec.language.errors import EnvironmentFailed
+from statemachines.controller.controller_process import ControllerProcess
+from statemachines.controller.design import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    PARTITION_STATE,
+    registration,
+)
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.zk_data import TopicAssignment, TopicPartitionState
+from statemachines.znodes.codec import decode, encode
+from statemachines.znodes.values import TopicIdReplicaAssignment
+from statemachines.zookeeper.tree import Code, ZkVersion
+
+__all__ = ["AFTERWARDS", "Comparison", "ReplayOutcome", "BrokerReplay", "replay"]
+
+PATIENCE: Final = 120.0
+"""Seconds to wait for what has to come. Only where it does not come does it matter how long."""
+AFTERWARDS: Final = 10.0
+"""Seconds for which, after the last step, nothing may happen any more."""
+LAST_GASP: Final = 5.0
+"""Seconds from the end of a process's connections to its own."""
+DEAD_BROKER: Final = 99
+"""The id of no broker."""
+LOOK_AGAIN: Final = 0.1
+"""Seconds between two looks at what can only be looked at: JMX, and the watches at the server."""
+TOLD: Final = "kafka.controller.KafkaController"
+"""The logger whose lines are told; of others only that the broker has started."""
+ACTIVE: Final = "kafka.controller:type=KafkaController,name=ActiveControllerCount"
+SESSION_STATE: Final = "kafka.server:type=SessionExpireListener,name=SessionState"
+
+T = TypeVar("T")
+
+
+class Comparison(NamedTuple):
+    """Something to be seen at the end, as the specification says and as it was seen."""
+
+    what: str
+    specified: str
+    seen: str
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ReplayOutcome(NotebookDisplay):
+    """What came of it."""
+
+    script: Script
+    about: Mapping[str, str]
+    """The versions of Kafka, ZooKeeper and Java."""
+    steps: tuple[TraceStep, ...]
+    """The steps that were done."""
+    compared: tuple[Comparison, ...]
+    """What there was to be seen after them; empty if they were not all done."""
+    afterwards: float
+    """Seconds for which nothing happened after them; 0 if there was more to come."""
+    departure: str
+    """Where it first went another way than the specification says; empty if it did not."""
+
+    @property
+    def as_specified(self) -> bool:
+        """Whether it went as the specification says."""
+        return not self.departure
+
+    @property
+    def exit_code(self) -> int:
+        """0 as the specification says, 12 another way."""
+        return 0 if self.as_specified else 12
+
+    def to_json(self) -> dict[str, Any]:
+        """One object, see docs/kafka.md."""
+        return {
+            "anomaly": self.script.anomaly.id,
+            "release": self.script.release,
+            "versions": dict(self.about),
+            "specified": self.script.result.headline,
+            "happens": self.script.happens,
+            "steps": [each.to_json() for each in self.steps],
+            "compared": [each._asdict() for each in self.compared],
+            "afterwards": self.afterwards,
+            "as_specified": self.as_specified,
+            "departure": self.departure,
+        }
+
+    def __repr__(self) -> str:
+        return f"<ReplayOutcome of {self.script.anomaly.id} on {self.script.release}: {self._verdict()}>"
+
+    def __str__(self) -> str:
+        return "\n".join([*self._table(), "", self._verdict()])
+
+    def _table(self) -> Iterator[str]:
+        rows = [Comparison("", "specification", f"Kafka {self.script.release}"), *self.compared]
+        widths = [max(len(row[column]) for row in rows) for column in range(2)]
+        for what, specified, seen in rows if self.compared else ():
+            yield f"  {what:{widths[0]}}   {specified:{widths[1]}}   {seen}".rstrip()
+
+    def _verdict(self) -> str:
+        if self.departure:
+            return f"Differs: {self.departure}"
+        happens = "happens" if self.script.happens else "does not happen"
+        verdict = f"As specified: {self.script.anomaly.id} {happens} on Kafka {self.script.release}"
+        quiet = f"; nothing more has been asked for {self.afterwards:g} s" if self.afterwards else ""
+        return verdict + quiet
+
+
+def replay(
+    script: Script,
+    *,
+    tell: Callable[[str], None] = lambda line: None,
+    afterwards: float = AFTERWARDS,
+    patience: float = PATIENCE,
+) -> ReplayOutcome:
+    """Replay a script on processes of its release, of which none is left when this returns or raises.
+
+    Args:
+        script: what is to happen.
+        tell: told what happens, line by line, as it does.
+        afterwards: seconds for which nothing may happen after the last step.
+        patience: seconds to wait for what has to come.
+
+    Raises:
+        UsageError: there is no Java, no compiler, or a jar cannot be had.
+        EnvironmentFailed: a process ended that was not to end.
+    """
+
+    async def replayed() -> ReplayOutcome:
+        async with BrokerReplay(script, tell, patience) as replaying:
+            return await replaying.run(afterwards)
+
+    return asyncio.run(replayed())
+
+
+class Departure(Exception):
+    """Something goes another way than the specification says."""
+
+
+class BrokerReplay:
+    """A script and its processes, from `__aenter__` to `__aexit__`, whatever happens in between."""
+
+    def __init__(self, script: Script, tell: Callable[[str], None], patience: float = PATIENCE) -> None:
+        self.script, self.tell, self.patience = script, tell, patience
+        self.specified = Replay(script.specification)
+        self._done: list[TraceStep] = []
+        self._followed = 0
+        self._holding = False
+        self._leader_is_dead = False
+        self._starting = set[BrokerId]()
+        self._proxies: dict[BrokerId, Proxy] = {}
+        self._brokers: dict[BrokerId, BrokerProcess] = {}
+        self._heads: dict[BrokerId, asyncio.Task[HeldRequest]] = {}
+        self._ends: dict[BrokerId | None, asyncio.Task[EnvironmentFailed]] = {}  # None is ZooKeeper's
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            self._processes = await stack.enter_async_context(Processes(self.script.release))
+            stack.push_async_callback(self._await_nothing)
+            self._zookeeper: ZooKeeperProcess = await self._processes.zookeeper()
+            self._ends[None] = asyncio.create_task(self._zookeeper.ended())
+            self._operator = await stack.enter_async_context(ZooKeeperOperator(self._zookeeper.address))
+            for broker in self._controllers:
+                proxy = Proxy(self._zookeeper.address, self._holds, self._report_step(broker, "hears"))
+                self._proxies[broker] = await stack.enter_async_context(proxy)
+                self._hold_next(broker)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def run(self, afterwards: float) -> ReplayOutcome:
+        """Do the script, compare, and wait for nothing to happen."""
+        departure, compared = "", tuple[Comparison, ...]()
+        about = {
+            "kafka": self.script.release,
+            "zookeeper": self._processes.zookeeper_version,
+            "java": self._processes.java_version,
+        }
+        self.tell(
+            f"{self.script.anomaly.id} on Kafka {self.script.release} (ZooKeeper {about['zookeeper']}, "
+            f"Java {about['java']}). Its specification: {self.script.result.headline}"
+        )
+        self.tell(f"        ZooKeeper is process {self._zookeeper.pid}")
+        try:
+            await self._lay_out()
+            await self._begin()
+            while not self.script.is_over(self.specified, self._followed):
+                await self._go_on()
+            compared = await self._settled()
+            if any(step.action in OWN for step in self.specified.enabled):  # brokers would go on, and are held
+                afterwards = 0
+            else:
+                await self._nothing_happens(afterwards)
+                compared = await self._compared()
+            require_equal(compared)
+        except Departure as found:
+            departure = str(found)
+        except EnvironmentFailed:  # a connection may end before its process is known to have ended
+            await self._await_an_end()
+            raise
+        return ReplayOutcome(
+            script=self.script,
+            about=about,
+            steps=tuple(self._done),
+            compared=compared,
+            afterwards=afterwards,
+            departure=departure,
+        )
+
+    # Steps.
+
+    async def _begin(self) -> None:
+        """Start the brokers that are to be up before the script begins, and let them pass until all is quiet.
+
+        What their controllers ask after that may still come of their start, until they ask for /controller.
+        """
+        for step in self.script.prelude:
+            self._do(step)
+            await self._start(step)
+        while own := [step for step in self.specified.enabled if step.action in OWN]:
+            self._do(own[0])
+        if self.script.prelude:
+            require_equal(await self._settled())
+        self._starting = {step.parameters["broker"] for step in self.script.prelude}
+        self._holding = True
+
+    async def _go_on(self) -> None:
+        """Do the next step: the script's, or what a broker asks for next."""
+        step = self.script.following(self.specified, self._followed)
+        if step is None:
+            await self._let_a_broker_go_on()
+            return
+        if step.action == "fail":
+            await self._fail(step)
+        elif step.action in INTERFERENCE:
+            self._do(step)
+            await INTERFERENCE[step.action](self, step)
+        else:
+            broker = step.parameters["broker"]
+            held = await self._head(broker, step)
+            if step.action in SILENT:  # it has done that, or it would not ask for anything
+                self._do(step)
+            elif step.action in actions_of(held.request):
+                await self._release(broker, held, step)
+            elif self.script.steps:
+                raise Departure(f"broker {broker} asks {held}, and by the specification it is about to {step}")
+            else:
+                await self._let_a_broker_go_on()
+                return
+        self._followed += 1
+
+    async def _head(self, broker: BrokerId, step: Step) -> HeldRequest:
+        """What a broker asks next, which is to be this step."""
+        head = asyncio.shield(self._heads[broker])
+        return await self._within(head, f"broker {broker} does not come to {step}")
+
+    async def _let_a_broker_go_on(self) -> None:
+        """Wait for any broker's request, find the step that it is, and do that."""
+        own = [step for step in self.specified.enabled if step.action in OWN]
+        if own and all(step.action in SILENT for step in own):  # no request will tell that it is done
+            self._do(own[0])
+            return
+        asked = asyncio.wait(self._heads.values(), return_when=asyncio.FIRST_COMPLETED)
+        await self._within(asked, "no broker asks for anything")
+        broker, held = next((broker, head.result()) for broker, head in self._heads.items() if head.done())
+        if broker in self._starting and held.request.path != CONTROLLER:
+            await self._pass(broker, held)
+            return
+        while not (enabled := steps_of_broker(self.specified, broker, actions_of(held.request))):
+            if silent := steps_of_broker(self.specified, broker, SILENT):
+                self._do(silent[0])
+            elif is_partial_step(held.request, self.script.specification.design.threads):
+                await self._pass(broker, held)
+                return
+            else:
+                doing = self._controllers[broker].agenda
+                raise Departure(f"broker {broker} asks {held}, and by the specification it is about to: {doing}")
+        if enabled[0].action != "listen":
+            self._starting.discard(broker)
+        await self._release(broker, held, enabled[0])
+
+    async def _release(self, broker: BrokerId, held: HeldRequest, step: Step) -> None:
+        self._do(step)
+        if finds_dead(step):
+            await self._kill_the_leader()
+        self.tell(f"        broker {broker} asks {held}")
+        if step.parameters.get("reply") == "lost":
+            await self._pass(broker, held, held.lose)
+            self.tell("        the reply is lost with the connection")
+        else:
+            await self._pass(broker, held, held.release)
+
+    async def _fail(self, step: Step) -> None:
+        """The proxy answers a broker's next request as a server does whose ACLs do not let it."""
+        broker = step.parameters["broker"]
+        held = await self._head(broker, step)
+        doing = self._controllers[broker].agenda
+        if not steps_of_broker(self.specified, broker, actions_of(held.request)):
+            raise Departure(f"broker {broker} asks {held}, and by the specification it is about to: {doing}")
+        self._do(step)
+        self.tell(f"        broker {broker} asks {held}, and is answered NOAUTH in ZooKeeper's place")
+        await self._pass(broker, held, lambda: held.refuse(NOAUTH))
+
+    async def _pass(
+        self, broker: BrokerId, held: HeldRequest, answered: Callable[[], Awaitable[ReplyFrame]] | None = None
+    ) -> None:
+        self._hold_next(broker)
+        try:
+            reply = await self._within((answered or held.release)(), f"broker {broker} is not answered: {held}")
+        except ConnectionError as ended:
+            await self._await_an_end()
+            raise EnvironmentFailed(f"broker {broker}: {ended}", "nothing was kept") from None
+        if reply.error not in (0, NOAUTH):
+            self.tell(f"        ZooKeeper answers {Code(reply.error).name}")
+
+    def _do(self, step: Step) -> None:
+        """Do a step in the specification, and tell it."""
+        done = self.specified.do(step)
+        self._done.append(done)
+        self.tell(f"  {self.specified.number:2}  {step}" + "".join(f"   {said}" for said in done.sentences))
+        for sentence in done.views:
+            self.tell(f"      * {sentence}")
+
+    # What happens to brokers.
+
+    async def _lay_out(self) -> None:
+        """Have ZooKeeper look as the specification begins: an epoch, and a partition that its only replica leads.
+
+        That is of the broker whose controller is to find the leader dead, if there is such a step.
+        """
+        steps = (*self.script.steps, *self.script.interference)
+        self._replica = next((step.parameters["broker"] for step in steps if finds_dead(step)), 0)
+        topic, _, _ = PARTITION_STATE.partition("/partitions")
+        assignment = TopicAssignment(((0, ReplicaAssignment((self._replica,))),))
+        for path, data in {
+            CONTROLLER_EPOCH: "0",
+            "/brokers": "",
+            "/brokers/topics": "",
+            topic: encode(topic, TopicIdReplicaAssignment(assignment)).decode(),
+            f"{topic}/partitions": "",
+            f"{topic}/partitions/0": "",
+            PARTITION_STATE: self._state_led_by(self._replica),
+        }.items():
+            await self._operator.create(path, data)
+
+    def _state_led_by(self, leader: BrokerId) -> str:
+        state = TopicPartitionState(LeaderAndIsr(leader, 0, (self._replica,)), controller_epoch=0)
+        return encode(PARTITION_STATE, state).decode()
+
+    async def _kill_the_leader(self) -> None:
+        """Have the partition be led by a broker that never was, in a state that no controller has written yet."""
+        self._leader_is_dead = True
+        await self._operator.delete(PARTITION_STATE)
+        await self._operator.create(PARTITION_STATE, self._state_led_by(DEAD_BROKER))
+
+    async def _start(self, step: Step) -> None:
+        broker = step.parameters["broker"]
+        process = await self._processes.broker(broker, self._proxies[broker].address, self._logging(broker))
+        self._brokers[broker] = process
+        if broker not in self._heads:
+            self._hold_next(broker)
+        self._ends[broker] = asyncio.create_task(process.ended())
+        self.tell(f"        broker {broker} is process {process.pid}")
+
+    async def _operator_deletes_controller(self, step: Step) -> None:
+        gone = await self._operator.delete(CONTROLLER)
+        self.tell(f"        the operator deletes {CONTROLLER}: {'OK' if gone else 'NONODE'}")
+
+    async def _crash(self, step: Step) -> None:
+        broker = step.parameters["broker"]
+        self._ends.pop(broker).cancel()
+        self._heads.pop(broker).cancel()
+        process = self._brokers.pop(broker)
+        await process.stop()
+        self.tell(f"        broker {broker}, process {process.pid}, is killed")
+
+    async def _expire(self, step: Step) -> None:
+        session = step.parameters["session"]
+        greeting = self._proxies[session.client].greeting
+        await end_session(self._zookeeper.address, greeting)
+        self.tell(f"        ZooKeeper ends session {greeting} of broker {session.client}")
+
+    # What is to be seen.
+
+    async def _settled(self) -> tuple[Comparison, ...]:
+        """What is to be seen when brokers have acted on their last answer: as specified, or as it stays."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self.patience
+        while True:
+            compared = await self._compared()
+            if all(each.specified == each.seen for each in compared) or loop.time() > until:
+                return compared
+            await asyncio.sleep(LOOK_AGAIN)
+
+    async def _nothing_happens(self, seconds: float) -> None:
+        """Wait so long for a request that would be a step."""
+        heads = self._heads.values()
+        await asyncio.wait({*heads, *self._ends.values()}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        self._raise_ended()
+        for broker, head in self._heads.items():
+            if head.done():
+                raise Departure(
+                    f"broker {broker} asks {head.result()}, and by the specification nothing more happens"
+                )
+
+    async def _compared(self) -> tuple[Comparison, ...]:
+        return tuple([each async for each in self._comparisons()])
+
+    async def _comparisons(self) -> AsyncIterator[Comparison]:
+        nodes = self.specified.value("zk.nodes")
+        controller, epoch = await self._operator.get(CONTROLLER), await self._operator.get(CONTROLLER_EPOCH)
+        yield Comparison(
+            CONTROLLER,
+            f"broker {nodes[CONTROLLER].data}" if CONTROLLER in nodes else "absent",
+            f"broker {decode(CONTROLLER, controller.data.encode()).broker}" if controller else "absent",
+        )
+        yield Comparison(CONTROLLER_EPOCH, str(nodes[CONTROLLER_EPOCH].data), epoch.data if epoch else "absent")
+        if self._leader_is_dead:
+            specified, seen = nodes[PARTITION_STATE], await self._operator.get(PARTITION_STATE)
+            written: TopicPartitionState | None = seen and decode(PARTITION_STATE, seen.data.encode())
+            yield Comparison(
+                "the partition's state",
+                state_of(specified.data.controller_epoch, specified.version),
+                state_of(written.controller_epoch, seen.version) if seen and written else "absent",
+            )
+        watching = await watchers(self._zookeeper.address, CONTROLLER)
+        armed = self.specified.value("zk.data_watches")[CONTROLLER]
+        for broker, process in self._brokers.items():
+            me, session = self._controllers[broker], self._proxies[broker].greeting.session
+            node = await self._operator.get(registration(broker))
+            yield Comparison(
+                f"{BROKER_IDS}/{broker}",
+                "by its session" if registration(broker) in nodes else "absent",
+                "absent" if node is None else "by its session" if node.owner == session else "by another session",
+            )
+            yield Comparison(f"broker {broker}: session", "CONNECTED", await process.value(SESSION_STATE))
+            yield Comparison(
+                f"broker {broker}: ActiveControllerCount", str(int(me.active)), await process.value(ACTIVE)
+            )
+            yield Comparison(
+                f"broker {broker}: watch on {CONTROLLER}",
+                armed_watch(me.session in armed),
+                armed_watch(session in watching),
+            )
+
+    @property
+    def _controllers(self) -> Mapping[BrokerId, ControllerProcess]:
+        """What each broker knows, by the specification."""
+        found: Mapping[BrokerId, ControllerProcess] = self.specified.value("controllers")
+        return found
+
+    # Waiting.
+
+    def _holds(self, request: RequestFrame) -> bool:
+        """Whether a request is held: it may be a step of the specification."""
+        return self._holding and bool(actions_of(request))
+
+    def _hold_next(self, broker: BrokerId) -> None:
+        self._heads[broker] = asyncio.create_task(self._proxies[broker].next_held())
+
+    async def _within(self, wanted: Awaitable[T], otherwise: str) -> T:
+        """What is waited for.
+
+        Raises:
+            EnvironmentFailed: a process ended.
+            Departure: it does not come.
+        """
+        task = asyncio.ensure_future(wanted)
+        try:
+            await asyncio.wait(
+                [task, *self._ends.values()], timeout=self.patience, return_when=asyncio.FIRST_COMPLETED
+            )
+            self._raise_ended()
+            if not task.done():
+                raise Departure(f"{otherwise}, for {self.patience:g} s")
+            return task.result()
+        finally:
+            task.cancel()
+
+    async def _await_an_end(self) -> None:
+        """Raise what there is to say of a process that has ended, or does so soon."""
+        await asyncio.wait(self._ends.values(), timeout=LAST_GASP, return_when=asyncio.FIRST_COMPLETED)
+        self._raise_ended()
+
+    def _raise_ended(self) -> None:
+        """Raise what there is to say of a process that has ended."""
+        for end in self._ends.values():
+            if end.done():
+                raise end.result()
+
+    async def _await_nothing(self) -> None:
+        """What is still waited for is waited for no longer."""
+        waiting = [*self._heads.values(), *self._ends.values()]
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+    # Telling.
+
+    def _report_step(self, broker: BrokerId, verb: str) -> Callable[[Notification], None]:
+        def tell(event: Notification) -> None:
+            if event.path in (CONTROLLER, BROKER_IDS):
+                self.tell(f"        broker {broker} {verb} {event}")
+
+        return tell
+
+    def _logging(self, broker: BrokerId) -> Callable[[LogLine], None]:
+        def tell(line: LogLine) -> None:
+            if line.logger == TOLD or line.text.endswith("started"):
+                self.tell(f"        broker {broker} logs {line}")
+
+        return tell
+
+
+INTERFERENCE: Final[Mapping[str, Callable[[BrokerReplay, Step], Awaitable[None]]]] = {
+    "start": BrokerReplay._start,
+    "crash": BrokerReplay._crash,
+    "zk.expire": BrokerReplay._expire,
+    "operator_deletes_controller": BrokerReplay._operator_deletes_controller,
+}
+"""What happens to brokers -> what does it."""
+
+
+def finds_dead(step: Step) -> bool:
+    """Whether a controller reads that the partition's leader is dead."""
+    return step.parameters.get("leader") == "dead"
+
+
+def state_of(epoch: ControllerEpoch, version: ZkVersion) -> str:
+    """A partition's state in a table."""
+    return f"of epoch {epoch}, at version {version}"
+
+
+def armed_watch(yes: bool) -> str:
+    """A truth value in a table."""
+    return "armed" if yes else "none"
+
+
+def require_equal(compared: tuple[Comparison, ...]) -> None:
+    """Depart where something was seen that is not as specified."""
+    for what, specified, seen in compared:
+        if specified != seen:
+            raise Departure(f"{what} is {seen}, and by the specification {specified}")

@@ -1,0 +1,148 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Map;
+import kafka.controller.ControllerContext;
+import kafka.server.KafkaConfig;
+import kafka.server.ZookeeperLeaderElector;
+import kafka.utils.ZkUtils;
+import kafkaspec.Configuration;
+import kafkaspec.Fields;
+import kafkaspec.Json;
+import org.I0Itec.zkclient.ZkEventThread;
+
+/**
+ * A whole controller of Kafka 0.10 with ZooKeeper, and beside it what others do there and ask of it. None of its
+ * threads is started: what listeners are to be told, and what the deletion of topics has to do after each, is done
+ * until nothing is left.
+ */
+final class ControllerRunner implements AutoCloseable {
+    private static final int CONTROLLER = 9;
+    private static final int ENDLESS = 200;
+    /** Kafka's defaults since 1.0 and 0.11, and what is rebalanced by itself. */
+    private static final Map<String, String> AS_LATER = Map.of(
+        "delete.topic.enable", "true",
+        "unclean.leader.election.enable", "false",
+        "auto.leader.rebalance.enable", "true");
+
+    private final Ensemble ensemble = new Ensemble();
+    private final ScriptedCluster cluster = new ScriptedCluster(ensemble);
+    private final Meanwhile meanwhile = new Meanwhile(ensemble, cluster::perform, sent -> true);
+    private final Observation observation = new Observation();
+    private final ZkUtils client;
+    private final CapturedBatch.Controller controller;
+    private final ZkEventThread listeners;
+    private final ScheduledChecks checks;
+    private ArrayNode answers = Json.array();
+    private ArrayNode asked = Json.array();
+
+    ControllerRunner() {
+        KafkaConfig config = Configuration.of(CONTROLLER, AS_LATER);
+        client = BatchedClient.connect(config, meanwhile);
+        listeners = ZkEventThread.of(config.zkConnect());
+        controller = new CapturedBatch.Controller(config, client);
+        cluster.perform(Json.object().put("do", "register").set("brokers", Json.array().add(CONTROLLER)));
+        checks = new ScheduledChecks(Fields.get(controller, "autoRebalanceScheduler"));
+        step(controller::startup);
+    }
+
+    @Override
+    public void close() {
+        client.close();
+    }
+
+    /** Carries out a command, and has everything happen that follows from it: what there is to be seen then. */
+    ObjectNode perform(JsonNode command) {
+        ObjectNode seen = Json.object();
+        asked = Json.array();
+        if (!cluster.perform(command)) {
+            step(() -> perform(Json.field(command, "do").asText(), command));
+        }
+        if (!settles()) {
+            return seen.put("endless", true);
+        }
+        observation.begin(seen);
+        observation.put("znodes", cluster.observe());
+        observe();
+        seen.set("sent", controller.takeSent());
+        seen.set("asked", asked);
+        seen.set("answers", answers);
+        answers = Json.array();
+        return isStuck() ? seen.put("stuck", true) : seen;
+    }
+
+    /** Whether, until the next failover, an election that failed counts as under way, or no topic is deleted. */
+    private boolean isStuck() {
+        return !controller.controllerContext().partitionsUndergoingPreferredReplicaElection().isEmpty()
+            || controller.deletion().hasFailed();
+    }
+
+    /** Whether there comes a time when nothing is left to do. */
+    private boolean settles() {
+        meanwhile.deliver();
+        for (int steps = 0; steps < ENDLESS; steps++) {
+            if (controller.deletion().hasWork()) {
+                step(controller.deletion()::goOn);
+            } else if (!listeners.waiting().isEmpty()) {
+                step(this::tell);
+            } else {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Does something. What it asks of ZooKeeper is a list of paths by itself, and what that leads to waits. */
+    private void step(Runnable what) {
+        meanwhile.begin(Json.object());
+        what.run();
+        ArrayNode paths = asked.addArray();
+        meanwhile.asked().forEach(batch -> batch.forEach(paths::add));
+        checks.take();
+        controller.sent().forget(controller.controllerContext());
+        meanwhile.deliver();
+    }
+
+    /** What a listener throws ZkClient would log. */
+    private void tell() {
+        try {
+            listeners.tell();
+        } catch (Exception logged) {
+            return;
+        }
+    }
+
+    private void perform(String what, JsonNode command) {
+        switch (what) {
+            case "answer" -> controller.sent().answer(
+                Json.field(command, "broker").asInt(), Json.field(command, "errors"));
+            case "shut_down" -> answers.add(shutDown(Json.field(command, "broker").asInt()));
+            case "check_is_due" -> checks.makeFirst();
+            case "stop" -> controller.shutdown();
+            case "rebalance" -> controller.kafka$controller$KafkaController$$checkAndTriggerPartitionRebalance();
+            default -> throw new Json.Malformed("no command " + what);
+        }
+    }
+
+    private JsonNode shutDown(int broker) {
+        ObjectNode told = Json.object();
+        try {
+            told.set("leads", Observation.texts(controller.shutdownBroker(broker)));
+        } catch (RuntimeException refused) {
+            told.put("failed", refused.getClass().getSimpleName());
+        }
+        return told;
+    }
+
+    private void observe() {
+        ControllerContext context = controller.controllerContext();
+        Machines.observe(observation, controller, BrokerEpochs.live(context));
+        observation.put("being_reassigned", Observation.texts(context.partitionsBeingReassigned().keySet()));
+        observation.put("checks", checks.observe());
+        observation.put("active", Json.array()
+            .add(controller.isActive())
+            .add(((ZookeeperLeaderElector) Fields.get(controller, "controllerElector")).leaderId()));
+    }
+}

@@ -1,0 +1,345 @@
+"""ZooKeeper beside a controller, and what others do there: leaders, brokers, administrators, a newer controller.
+
+Their commands are methods of `ScriptedCluster`; on the other side they are those of `java/control/.../Ensemble.java`
+and `World.java`. What they ask for that cannot be is not done: a topic is created once, a node is deleted if it is
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
+from spec.kafka.control_values import parsed
+from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, registration
+from statemachines.controller.kafka_zk_client import (
+    UNFENCED,
+    ZkRequest,
+    ZkResponse,
+    retry_requests_until_connected,
+)
+from statemachines.controller.zk_state_machine import topics_of
+from statemachines.messages.leader_and_isr import LeaderRecoveryState
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicName, TopicPartition
+from statemachines.messages.zk_data import (
+    LOG_DIR_EVENT_NOTIFICATION,
+    PERSISTENT_PATHS,
+    PREFERRED_REPLICA_ELECTION,
+    REASSIGN_PARTITIONS,
+    TopicAssignment,
+    TopicConfig,
+    TopicPartitionState,
+    delete_topics_topic_path,
+    isr_change_notification_path,
+    topic_config_path,
+    topic_partition_state_path,
+    topic_path,
+)
+from statemachines.zookeeper.server import Multi, ZooKeeper
+from statemachines.zookeeper.tree import ZkPath
+
+__all__ = [
+    "AGAIN",
+    "SESSION",
+    "ControlCommand",
+    "Disagreement",
+    "OtherRequests",
+    "ScriptedCluster",
+    "different",
+    "in_order",
+    "path_of",
+]
+
+ControlCommand = Mapping[str, Any]
+"""What is to be done, as JSON."""
+SESSION: Final = "controller"
+"""The session of the controller's client."""
+OTHER_CONTROLLER: Final = 8
+"""The id of another broker that is elected."""
+AGAIN: Final = -1
+"""In `meanwhile`: before that is repeated which a lost connection left open."""
+NO_ARGUMENTS: Final = frozenset({"do", "handle", "meanwhile", "lost"})
+"""What a command says beside its arguments."""
+
+
+class Disagreement(NamedTuple):
+    """Something that is not the same on both sides."""
+
+    what: str
+    ours: Any
+    kafkas: Any
+
+    def __str__(self) -> str:
+        return f"{self.what}\n    ours    {self.ours}\n    Kafka's {self.kafkas}"
+
+
+def different(what: str, ours: Any, kafkas: Any) -> list[Disagreement]:
+    """The disagreement, if there is one."""
+    return [] if ours == kafkas else [Disagreement(what, ours, kafkas)]
+
+
+class ScriptedCluster:
+    """ZooKeeper, the session of a controller, and what others do."""
+
+    def __init__(self) -> None:
+        self.zookeeper = ZooKeeper()
+        for path in PERSISTENT_PATHS:
+            self.zookeeper.create(None, path)
+        self.zookeeper.create(None, CONTROLLER_EPOCH, 0)
+        self.zookeeper.connect(SESSION)
+        self.registered: list[BrokerEpoch] = []
+        """The epochs under which brokers have been registered, in order."""
+
+    def perform(self, command: ControlCommand) -> object:
+        """Carry out a command of others."""
+        arguments = {name: value for name, value in command.items() if name not in NO_ARGUMENTS}
+        method: Callable[..., object] = getattr(self, command["do"])
+        return method(**arguments)
+
+    # What the controller's client asks.
+
+    def answers(self, requests: Sequence[ZkRequest], command: ControlCommand, number: int) -> tuple[ZkResponse, ...]:
+        """What is answered to a batch, with what happens meanwhile."""
+        happens = [row for row in command.get("meanwhile", ()) if row[0] == number and row[1] < len(requests)]
+        lost = [row for row in command.get("lost", ()) if row[0] == number]
+        answered, carried_out = (
+            min(each, len(requests)) for each in (lost[-1][1:] if lost else (len(requests),) * 2)
+        )
+        responses: list[ZkResponse] = []
+        again: list[ZkRequest] = []
+        for place, request in enumerate(requests):
+            for _, _, other in (row for row in happens if row[1] == place):
+                self.perform(other)
+            if place < answered:
+                responses.append(self._answered(request))
+                continue
+            if place == answered:
+                self.lose_connection()
+            if place < carried_out:
+                retry_requests_until_connected(self.zookeeper, SESSION, [request])
+            again.append(request)
+        if again:
+            for _, _, other in (row for row in happens if row[1] == AGAIN):
+                self.perform(other)
+            self.reconnect()
+        return (*responses, *map(self._answered, again))
+
+    def _answered(self, request: ZkRequest) -> ZkResponse:
+        [response] = retry_requests_until_connected(self.zookeeper, SESSION, [request])
+        self.hear()
+        self.learn(request, response)
+        return response
+
+    def hear(self) -> None:
+        """What watches have told arrives, before an answer."""
+
+    def learn(self, request: ZkRequest, response: ZkResponse) -> None:
+        """A request has been answered."""
+
+    def lose_connection(self) -> None:
+        """The connection is lost."""
+
+    def reconnect(self) -> None:
+        """It is there again."""
+
+    # Leaders, and a newer controller.
+
+    def configure(self, topic: TopicName, unclean: bool | None) -> None:
+        """An administrator permits unclean elections of a topic, or not; None: leaves it open."""
+        path = topic_config_path(topic)
+        if path in self.zookeeper.state.nodes:
+            self.zookeeper.set(None, path, TopicConfig(unclean))
+        else:
+            self.zookeeper.create(None, path, TopicConfig(unclean))
+
+    def leader_writes(self, partition: str, isr: Sequence[BrokerId]) -> None:
+        """A leader changes its ISR, if there is a state."""
+        recovered = LeaderRecoveryState.RECOVERED
+        self._change(
+            partition,
+            lambda state: state._replace(
+                leader_and_isr=state.leader_and_isr._replace(isr=tuple(isr), leader_recovery_state=recovered)
+            ),
+        )
+
+    def newer_controller_writes(self, partition: str) -> None:
+        """A newer controller has written a state, though it has not been heard of otherwise."""
+        if CONTROLLER_EPOCH in self.zookeeper.state.nodes:
+            epoch, _ = self.zookeeper.get(None, CONTROLLER_EPOCH)
+            self._change(partition, lambda state: state._replace(controller_epoch=epoch + 1))
+
+    def _change(self, partition: str, how: Callable[[TopicPartitionState], TopicPartitionState]) -> None:
+        path = topic_partition_state_path(parsed(partition))
+        if path in self.zookeeper.state.nodes:
+            self.zookeeper.set(None, path, how(self.zookeeper.get(None, path)[0]))
+
+    def delete_state(self, partition: str) -> None:
+        """A partition's state is gone, if there was one."""
+        path = topic_partition_state_path(parsed(partition))
+        if path in self.zookeeper.state.nodes:
+            self.zookeeper.delete(None, path)
+
+    def newer_controller(self) -> None:
+        """Another controller is elected."""
+        if CONTROLLER_EPOCH in self.zookeeper.state.nodes:
+            epoch, _ = self.zookeeper.get(None, CONTROLLER_EPOCH)
+            self.zookeeper.set(None, CONTROLLER_EPOCH, epoch + 1)
+
+    def expire(self) -> None:
+        """The controller's session ends, and it does not hear of it."""
+        if SESSION in self.zookeeper.state.sessions:
+            self.zookeeper.expire(SESSION)
+
+    # Brokers.
+
+    def register(self, brokers: Iterable[BrokerId]) -> None:
+        """Brokers start, those that have not."""
+        for broker in brokers:
+            if registration(broker) not in self.zookeeper.state.nodes:
+                created = self.zookeeper.create(None, registration(broker))
+                self.registered.append(created.stat.czxid)
+
+    def die(self, brokers: Iterable[BrokerId]) -> None:
+        """Brokers end."""
+        for broker in brokers:
+            self._delete(registration(broker))
+
+    def bounce(self, brokers: Iterable[BrokerId]) -> None:
+        """Brokers that are registered go and come again."""
+        for broker in brokers:
+            if registration(broker) in self.zookeeper.state.nodes:
+                self._delete(registration(broker))
+                self.register((broker,))
+
+    def notify_isr(self, partitions: Iterable[str]) -> None:
+        """Leaders say that they have changed the ISRs of these partitions."""
+        told = tuple(map(parsed, partitions))
+        self.zookeeper.create(None, isr_change_notification_path(), told, sequential=True)
+
+    def fail_log_dir(self, broker: BrokerId) -> None:
+        """A broker says that it has lost a log directory."""
+        self.zookeeper.create(None, f"{LOG_DIR_EVENT_NOTIFICATION}/log_dir_event_", broker, sequential=True)
+
+    # Administrators.
+
+    def create_topic(self, topic: TopicName, partitions: Mapping[str, Sequence[BrokerId]]) -> None:
+        """A topic is created with these partitions."""
+        self._create(topic_path(topic), _assigned(partitions))
+
+    def extend_topic(self, topic: TopicName, partitions: Mapping[str, Sequence[BrokerId]]) -> None:
+        """A topic gets those of these partitions that it has not."""
+        path = topic_path(topic)
+        if path in self.zookeeper.state.nodes:
+            now = dict(self.zookeeper.get(None, path)[0].partitions)
+            extended = {**dict(_assigned(partitions).partitions), **now}
+            self.zookeeper.set(None, path, TopicAssignment(tuple(sorted(extended.items()))))
+
+    def ask_deletion(self, topic: TopicName) -> None:
+        """A topic is to be deleted."""
+        self._create(delete_topics_topic_path(topic))
+
+    def reassign_by_node(self, targets: Mapping[str, Sequence[BrokerId]]) -> None:
+        """Partitions are to move, unless others do."""
+        self._create(
+            REASSIGN_PARTITIONS, tuple((parsed(partition), tuple(target)) for partition, target in targets.items())
+        )
+
+    def write_reassignment(self, targets: Mapping[str, Sequence[BrokerId]]) -> None:
+        """Whatever the node has, these partitions are to move."""
+        self._write(
+            REASSIGN_PARTITIONS, tuple((parsed(partition), tuple(target)) for partition, target in targets.items())
+        )
+
+    def elect_by_node(self, partitions: Iterable[str]) -> None:
+        """The preferred replicas are to lead these partitions, unless that is asked for others."""
+        self._create(PREFERRED_REPLICA_ELECTION, tuple(map(parsed, partitions)))
+
+    # Controllers.
+
+    def vacate(self) -> None:
+        """There is no controller any more."""
+        self._delete(CONTROLLER)
+
+    def depose(self) -> None:
+        """Another broker has been elected."""
+        self._delete(CONTROLLER)
+        self.zookeeper.create(None, CONTROLLER, OTHER_CONTROLLER)
+        self.newer_controller()
+
+    # An operator, who writes by hand.
+
+    def write_controller(self, broker: BrokerId | None) -> None:
+        """/controller names this broker, whoever is controller; None: it has bytes that name none."""
+        self._write(CONTROLLER, broker)
+
+    def write_epoch(self, epoch: ControllerEpoch) -> None:
+        """/controller_epoch is this one."""
+        self._write(CONTROLLER_EPOCH, epoch)
+
+    def delete_epoch(self) -> None:
+        """There is no /controller_epoch any more."""
+        self._delete(CONTROLLER_EPOCH)
+
+    def wait(self) -> None:
+        """Nothing."""
+
+    def _create(self, path: ZkPath, data: Any = None) -> None:
+        if path not in self.zookeeper.state.nodes:
+            self.zookeeper.create(None, path, data)
+
+    def _write(self, path: ZkPath, data: Any) -> None:
+        if path in self.zookeeper.state.nodes:
+            self.zookeeper.set(None, path, data)
+        else:
+            self.zookeeper.create(None, path, data)
+
+    def _delete(self, path: ZkPath) -> None:
+        if path in self.zookeeper.state.nodes:
+            self.zookeeper.delete(None, path)
+
+
+def _assigned(partitions: Mapping[str, Sequence[BrokerId]]) -> TopicAssignment:
+    assigned = ((int(number), ReplicaAssignment(tuple(brokers))) for number, brokers in partitions.items())
+    return TopicAssignment(tuple(sorted(assigned)))
+
+
+class OtherRequests(Exception):
+    """The two sides ask ZooKeeper for different things."""
+
+    def __init__(self, ours: Sequence[Any], kafkas: Sequence[Any]) -> None:
+        super().__init__(ours, kafkas)
+        self.ours, self.kafkas = ours, kafkas
+
+
+def in_order(machine: Any, change: Any, asked: Sequence[ZkPath]) -> Any:
+    """The change, with the requests of its next batch in the order in which Kafka asked.
+
+    Raises:
+        OtherRequests: they are not the same.
+    """
+    paths = [path_of(request) for request in machine.requests(change)]
+    if paths == asked:
+        return change
+    if sorted(paths) != sorted(asked):
+        raise OtherRequests(sorted(paths), sorted(asked))
+    ranks: dict[ZkPath, list[int]] = {}
+    for rank, path in enumerate(asked):
+        ranks.setdefault(path, []).append(rank)
+    by_topic = len(paths) < len(change.asking)
+    subjects = topics_of(change.asking) if by_topic else change.asking
+    place = {subject: ranks[path].pop(0) for subject, path in zip(subjects, paths, strict=True)}
+
+    def placed(partition: TopicPartition) -> int:
+        return place[partition.topic if by_topic else partition]
+
+    change = change._replace(asking=tuple(sorted(change.asking, key=placed)))
+    if change.due in UNFENCED:
+        return change
+    return change._replace(updates=tuple(sorted(change.updates, key=lambda update: placed(update.partition))))
+
+
+def path_of(request: ZkRequest) -> ZkPath:
+    """The path that a request is about; of a multi, that of its last operation."""
+    return request.operations[-1].path if isinstance(request, Multi) else request.path

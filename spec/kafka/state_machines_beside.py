@@ -1,0 +1,426 @@
+"""A controller's state machines beside Kafka's own: the same commands to both, and what is to be seen then.
+
+    commands = [{"do": "brokers_up", "brokers": [[1, 101]]}, ...]
+    with RealController("3.9.1") as kafka:
+        for sequence, told in kafka.of("StateMachines", [commands]):
+            ours = StateMachinesBeside()
+            for command, seen in zip(sequence, told, strict=True):
+                assert ours.disagreements(command, seen) == []
+
+A command is JSON, `{"do": ...}` with its arguments: a method of `StateMachinesBeside`, and its like in
+`java/control/.../StateMachinesBeside.java`. On the other side are Kafka's ControllerContext,
+ControllerBrokerRequestBatch and both of its state machines, over its own client of ZooKeeper and a real server that
+is run within the call. What would go to brokers is kept there.
+
+A command that changes states may say what happens while it is carried out:
+
+    "meanwhile": [[batch, request, command], ...]   before this request of this batch, another writes, or the session
+                                                    ends; -1: before what a lost connection left open is repeated
+    "lost": [[batch, answered, carried_out], ...]   the connection is lost after so many answers of this batch, and so
+                                                    many of its requests are carried out
+
+Kafka goes first. Within a batch its requests stand in the order of a hash map, which decides what a lost connection
+loses; so ours are put into that order before they are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from election.ids import BrokerId
+from spec.kafka.control_values import (
+    DECODED,
+    decoded_cause,
+    decoded_failure,
+    decoded_requests,
+    decoded_results,
+    of_context,
+    parsed,
+)
+from spec.kafka.java_sources import SOURCES, sources_for
+from spec.kafka.pure import SHARED, PureCalls, protocol
+from spec.kafka.scripted_cluster import (
+    ControlCommand,
+    Disagreement,
+    OtherRequests,
+    ScriptedCluster,
+    different,
+    in_order,
+)
+from spec.language.errors import UsageError
+from statemachines.controller.context import ControllerContext
+from statemachines.controller.control_design import control_design_of
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.controller.kafka_zk_client import ZkBatch
+from statemachines.controller.partition_state_machine import PartitionLeaderElectionStrategy, PartitionStateMachine
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
+from statemachines.controller.request_batch import BatchNotEmpty, ControllerBrokerRequestBatch
+from statemachines.controller.state_change import ChangeDone, FailedStateChange, StateChangeFailure
+from statemachines.messages.control_requests import ControlRequest
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.messages.zk_data import topic_partition_state_path
+from statemachines.releases import Release
+from statemachines.tables.partition import PartitionState
+from statemachines.tables.replica import ReplicaState
+from statemachines.zookeeper.tree import ZkPath
+
+__all__ = [
+    "CONTROLLER",
+    "RELEASES",
+    "ControlCommand",
+    "StateMachinesBeside",
+    "Disagreement",
+    "RealController",
+    "StateMachineClasses",
+]
+
+CONTROLLER: Final = 9
+"""The controller's id."""
+RELEASES: Final = ("0.10.2.2", "0.11.0.3", "1.0.2", "1.1.1", "2.2.2", "2.4.1", "2.8.2", "3.9.1")
+"""The releases that are run."""
+ABOVE_STATES: Final = frozenset({ZkBatch.CreateTopicPartitions, ZkBatch.CreateTopicPartition})
+"""What creates the nodes above states; until 1.0 Kafka does so when a creation has found that they are not there."""
+UNSTARTED: Final = frozenset({"ControllerChannelManager", "UnstartedChannels", "ZkEventThread"})
+"""What stands before classes of Kafka and ZkClient that are threads, or start some, until 1.0."""
+
+
+class RealController(PureCalls):
+    """A controller of a release of Kafka, from `__enter__` to `__exit__`. Its calls: `StateMachines`, `Events`.
+
+    Args:
+        release: one of `RELEASES`.
+
+    Raises (when it is entered; the first also when it is made):
+        UsageError: the release is not run; there is no Java, no compiler, or a jar cannot be had.
+        EnvironmentFailed: Java died, or what is compiled cannot be kept.
+    """
+
+    A_LINE = 20
+
+    def __init__(self, release: str) -> None:
+        if release not in RELEASES:
+            raise UsageError(f"the state machines of Kafka {release} are not run here; {', '.join(RELEASES)} are")
+        own = sources_for(release, SOURCES / "control")
+        others = with_zkclient(release) if is_sequential(release) else whole_controllers(release)
+        super().__init__(release, "control", [*protocol(release), *others, *own])
+
+
+def is_sequential(release: str) -> bool:
+    """Whether its controller makes one request of ZooKeeper after another, by ZkClient, as until 1.0."""
+    return Release(release) < Release("1.1.0")
+
+
+def with_zkclient(release: str) -> list[Path]:
+    """The files that run ZkClient, and keep a whole controller from starting threads."""
+    unstarted = (each for each in sources_for(release, SOURCES / "until-1.0") if each.stem in UNSTARTED)
+    return [*SHARED, *sorted((SOURCES / "common" / "org").rglob("*.java")), *unstarted]
+
+
+def whole_controllers(release: str) -> list[Path]:
+    """The files that whole controllers of a release are made with."""
+    family = "since-2.4" if Release(release) >= Release("2.4.0") else "until-2.2"
+    return sources_for(release, SOURCES / family, common=SOURCES / "common")
+
+
+class StateMachineClasses(NamedTuple):
+    """The classes of our side; a test puts a mutant there."""
+
+    partitions: type[PartitionStateMachine] = PartitionStateMachine
+    replicas: type[ReplicaStateMachine] = ReplicaStateMachine
+    batch: type[ControllerBrokerRequestBatch] = ControllerBrokerRequestBatch
+
+
+class StateMachinesBeside(ScriptedCluster):
+    """Our side: a controller without a cluster, its state machines, a ZooKeeper, and the world beside it.
+
+    Args:
+        release: by whose rules.
+        kinds: the classes that change states.
+    """
+
+    def __init__(self, release: str = "3.9", kinds: StateMachineClasses | None = None) -> None:
+        kinds = StateMachineClasses() if kinds is None else kinds
+        super().__init__()
+        self.design = design = control_design_of(release)
+        self.context = ControllerContext()
+        self.log: list[FailedStateChange] = []
+        self.sent: dict[BrokerId, list[ControlRequest]] = {}
+        self.batch = kinds.batch(CONTROLLER, self.context, self._send, design=design)
+        self.partitions = kinds.partitions(self.context, self.batch, design, self.log.append)
+        self.replicas = kinds.replicas(self.context, self.batch, design, self.log.append)
+        self.is_old = Release(release) < Release("2.4.0")
+        """Then Kafka's state machine gives failures only; and of a state that is unknown it does not throw."""
+        self.tells_results = Release(release) >= Release("2.2.0")
+        """Before, it gives nothing."""
+        self.is_sequential = is_sequential(release)
+        self.kafkas: dict[str, Any] = {}
+        """What was to be seen of Kafka last."""
+        self._asked: list[list[ZkPath]] = []
+
+    def _send(self, broker: BrokerId, request: ControlRequest) -> None:
+        self.sent.setdefault(broker, []).append(request)
+
+    def disagreements(self, command: ControlCommand, seen: Mapping[str, Any]) -> list[Disagreement]:
+        """Carry out a command as Kafka has done: what is not the same then.
+
+        Args:
+            command: what both do.
+            seen: what is to be seen of Kafka, as far as it is new.
+        """
+        self.kafkas |= {name: DECODED[name](value) for name, value in seen.items() if name in DECODED}
+        self.log.clear()
+        self.sent.clear()
+        self._asked = seen["asked"]
+        if self._is_known_to_throw(command):
+            thrown = seen.get("thrown", {"thrown": None})["thrown"]
+            return [*self._compared(), *different("exception", "NoSuchElementException", thrown)]
+        handled, refused = ChangeDone(), None
+        try:
+            handled = self.perform(command)
+        except OtherRequests as other:
+            return [Disagreement("requests to ZooKeeper", other.ours, other.kafkas)]
+        except BatchNotEmpty:
+            refused = StateChangeFailure.BatchNotEmpty
+        thrown = seen.get("thrown")
+        if thrown is not None and thrown["thrown"] == "NoSuchElementException" and self._counts_no_replicas(command):
+            thrown = None
+        kafkas = None if thrown is None else decoded_cause(thrown)
+        return [
+            *self._compared(),
+            *self._disagreements(command, handled, seen),
+            *different("exception", refused, kafkas),
+        ]
+
+    # What is compared.
+
+    def _compared(self) -> list[Disagreement]:
+        return [
+            disagreement
+            for name, value in self._seen().items()
+            for disagreement in different(name, value, self.kafkas[name])
+        ]
+
+    def _seen(self) -> dict[str, Any]:
+        state, batch = self.context.state, self.batch.state
+        return {
+            **of_context(state),
+            "znodes": {
+                path: (node.version, node.data)
+                for path, node in self.zookeeper.state.nodes.items()
+                if path == CONTROLLER_EPOCH or path.startswith(("/brokers/topics", "/config/topics"))
+            },
+            "left": (
+                batch.leader_and_isr,
+                batch.stop_replica,
+                batch.update_metadata,
+                batch.update_metadata_brokers,
+            ),
+        }
+
+    def _disagreements(
+        self, command: ControlCommand, handled: ChangeDone, seen: Mapping[str, Any]
+    ) -> list[Disagreement]:
+        """What is to be seen of one command only: requests, results, failures."""
+        told = [
+            *different("requests to brokers", self.sent, decoded_requests(seen["sent"])),
+            *different("controller moved", handled.controller_moved, seen.get("moved", False)),
+        ]
+        if command["do"] == "change_partitions" and self.tells_results and not handled.controller_moved:
+            results = {
+                partition: outcome
+                for partition, outcome in handled.results
+                if not self.is_old or not isinstance(outcome, LeaderAndIsr)
+            }
+            told += different("results", results, decoded_results(seen.get("results", {})))
+        ours = sorted((failed for failed in self.log if failed.subject is not None), key=repr)
+        kafkas = sorted(map(decoded_failure, seen["log"]), key=repr)
+        if handled.controller_moved:  # then Kafka has not come to logging what failed in the same round
+            kafkas = ours = kafkas if set(kafkas) <= set(ours) else ours
+        return [*told, *different("failures", ours, kafkas)]
+
+    def _is_known_to_throw(self, command: ControlCommand) -> bool:
+        """In Kafka what has no state has none; here that is NonExistentPartition."""
+        known = self.context.state.partition_states
+        return (
+            not self.is_old
+            and command["do"] == "trigger"
+            and any(partition not in known for partition in self.context.partitions_for_topic(command["topic"]))
+        )
+
+    def _counts_no_replicas(self, command: ControlCommand) -> bool:
+        """A topic is queued that had been queued before, and has no replica any more, but leaders still.
+
+        From 2.7 to 3.1 Kafka then looks for the first replica of each partition, to take it out of a metric, and
+        finds none. [ControllerContext.cleanPreferredReplicaImbalanceMetric, 2.8; `allow_requeued_deletion`]
+        """
+        if self.design.allow_requeued_deletion or command["do"] != "queue_deletion":
+            return False
+        known = self.context.state.partition_leadership_info
+        queued = (each for topic in command["topics"] for each in self.context.partitions_for_topic(topic))
+        return any(each in known and not self.context.partition_replica_assignment(each) for each in queued)
+
+    # What is done.
+
+    def perform(self, command: ControlCommand) -> ChangeDone:
+        """Carry out a command, and what it begins."""
+        done = super().perform(command)
+        if not isinstance(done, tuple):
+            return ChangeDone()
+        machine, change = done
+        return self._drive(machine, change, command)
+
+    def _drive(self, machine: Any, change: Any, command: ControlCommand) -> ChangeDone:
+        number = 0
+        while not isinstance(change, ChangeDone):
+            requests = machine.requests(change)
+            if not requests:  # and Kafka makes none
+                change = machine.answered(change, ())
+                continue
+            if self.is_sequential and change.due in ABOVE_STATES:
+                change = machine.answered(change, self.answers(requests, {}, number))
+                continue
+            asked = self._asked[number] if number < len(self._asked) else []
+            change = in_order(machine, change, asked)
+            change = machine.answered(change, self.answers(machine.requests(change), command, number))
+            number += 1
+        if number != len(self._asked):
+            raise OtherRequests([], self._asked[number:])
+        return change
+
+    # Commands: what the controller comes to know.
+
+    def assign(
+        self, partition: str, replicas: Sequence[BrokerId], adding: Sequence[BrokerId], removing: Sequence[BrokerId]
+    ) -> None:
+        """A partition is assigned; its topic's node is there."""
+        assigned = parsed(partition)
+        path = f"/brokers/topics/{assigned.topic}"
+        if path not in self.zookeeper.state.nodes:
+            self.zookeeper.create(None, path)
+        self.context.set_all_topics({*self.context.state.all_topics, assigned.topic})
+        assignment = ReplicaAssignment(tuple(replicas), tuple(adding), tuple(removing))
+        self.context.update_partition_full_replica_assignment(assigned, assignment)
+
+    def assign_all(self, assigned: Iterable[ControlCommand]) -> None:
+        """Several partitions are assigned, each as by an `assign` of its own."""
+        for each in assigned:
+            self.perform(each)
+
+    def brokers_up(self, brokers: Iterable[tuple[BrokerId, int]]) -> None:
+        """Brokers are registered, each under an epoch."""
+        self.context.add_live_brokers(dict(brokers))
+
+    def brokers_down(self, brokers: Iterable[BrokerId]) -> None:
+        """Brokers are not registered any more."""
+        self.context.remove_live_brokers(brokers)
+
+    def shut_down(self, brokers: Iterable[BrokerId]) -> None:
+        """These brokers, and no others, have asked for a controlled shutdown."""
+        self.context.state.shutting_down_broker_ids = frozenset(brokers)
+
+    def fail_directories(self, broker: BrokerId, partitions: Iterable[str]) -> None:
+        """Of a broker's log directories those of these partitions have failed."""
+        self.context.state.replicas_on_offline_dirs[broker] = frozenset(map(parsed, partitions))
+
+    def queue_deletion(self, topics: Iterable[TopicName]) -> None:
+        """Topics are to be deleted."""
+        self.context.queue_topic_deletion(topics)
+
+    def begin_deletion(self, topics: Iterable[TopicName]) -> None:
+        """Their deletion begins."""
+        self.context.begin_topic_deletion(topics)
+
+    def mark_ineligible(self, topics: Iterable[TopicName]) -> None:
+        """Their deletion has to wait."""
+        self.context.state.topics_ineligible_for_deletion |= frozenset(topics)
+
+    def remove_topic(self, topic: TopicName) -> None:
+        """A topic is gone, its nodes with it."""
+        self.context.remove_topic(topic)
+        nodes, root = self.zookeeper.state.nodes, f"/brokers/topics/{topic}"
+        for path in sorted(nodes, reverse=True):
+            if path == root or path.startswith(f"{root}/"):
+                self.zookeeper.delete(None, path)
+
+    def fail_over(self) -> None:
+        """It is elected, and reads the states of all partitions; what state each was in it does not know."""
+        self.newer_controller()
+        state = self.context.state
+        state.epoch, stat = self.zookeeper.get(None, CONTROLLER_EPOCH)
+        state.epoch_zk_version = stat.version
+        state.partition_states.clear()
+        state.replica_states.clear()
+        state.partition_leadership_info.clear()
+        for partition in self.context.all_partitions():
+            path = topic_partition_state_path(partition)
+            if path in self.zookeeper.state.nodes:
+                data, stat = self.zookeeper.get(None, path)
+                self.context.put_partition_leadership_info(partition, data.decode(stat.version))
+
+    def clear_batch(self) -> None:
+        """What an earlier change left in the batch is forgotten."""
+        self.batch.clear()
+
+    # Commands: what its batch of requests does, and its state machines.
+
+    def send_requests(self, added: Iterable[Sequence[Any]]) -> None:
+        """A batch of what is added: rows of a kind, a partition, brokers, and, but for `metadata`, a flag."""
+        self.batch.new_batch()
+        for kind, name, brokers, *flag in added:
+            partition = parsed(name)
+            known = self.context.leadership_of(partition)
+            if kind == "stop_replica":
+                self.batch.add_stop_replica_request_for_brokers(brokers, partition, *flag)
+            elif kind == "metadata":
+                self.batch.add_update_metadata_request_for_brokers(brokers, (partition,))
+            elif known is not None:
+                assignment = self.context.partition_full_replica_assignment(partition)
+                self.batch.add_leader_and_isr_request_for_brokers(brokers, partition, known, assignment, *flag)
+        self.batch.send_requests_to_brokers(self.context.state.epoch)
+
+    def change_partitions(
+        self, partitions: Sequence[str], target: str, strategy: Any, allow_unclean: bool
+    ) -> tuple[Any, Any]:
+        """Partitions are to be in a state."""
+        how = None if strategy is None else PartitionLeaderElectionStrategy(strategy, allow_unclean)
+        these = [parsed(partition) for partition in partitions]
+        return self.partitions, self.partitions.handle_state_changes(these, PartitionState[target], how)
+
+    def change_replicas(self, replicas: Sequence[tuple[str, BrokerId]], target: str) -> tuple[Any, Any]:
+        """Replicas are to be in a state."""
+        these = [PartitionAndReplica(parsed(partition), broker) for partition, broker in replicas]
+        return self.replicas, self.replicas.handle_state_changes(these, ReplicaState[target])
+
+    def start_partitions(self) -> tuple[Any, Any]:
+        """The partitions' machine starts."""
+        if self.is_sequential:
+            self._go_through_as_kafka()
+            for partition in self.context.all_partitions():
+                self.context.state.partition_states.pop(partition, None)
+        return self.partitions, self.partitions.startup()
+
+    def _go_through_as_kafka(self) -> None:
+        """Until 1.0 each partition has its requests alone, in the order of a hash map; ours are put into it."""
+        place = {path: rank for rank, [path] in reversed(list(enumerate(self._asked)))}
+        knowledge: tuple[MutableMapping[TopicPartition, Any], ...] = (
+            self.context.state.partition_states,
+            self.context.state.partition_assignments,
+        )
+        for known in knowledge:
+            ordered = sorted(known.items(), key=lambda each: place.get(topic_partition_state_path(each[0]), -1))
+            known.clear()
+            known.update(ordered)
+
+    def start_replicas(self) -> tuple[Any, Any]:
+        """The replicas' machine starts."""
+        return self.replicas, self.replicas.startup()
+
+    def trigger(self, topic: TopicName | None) -> tuple[Any, Any]:
+        """Whatever has no leader is to get one, of a topic or of all."""
+        if self.is_sequential:
+            self._go_through_as_kafka()
+        return self.partitions, self.partitions.trigger_online_partition_state_change(topic)

@@ -1,0 +1,347 @@
+"""`kafkaspec replay`: real brokers do what the specification says, or it is said where not; and nothing is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spec.checking import check
+from spec.kafka.broker_processes import Processes
+from spec.kafka.broker_replay import replay
+from spec.kafka.jars import class_path, releases
+from spec.kafka.java import java
+from spec.kafka.script import Script, actions_of, script_of
+from spec.kafka.wire import RequestFrame
+from spec.language import Step
+from spec.language.errors import UsageError
+from spec.systems.controller import ClusterAtWork, ControllerLife
+from statemachines.controller.agenda import ControllerStep
+from statemachines.releases import Release
+
+COMMAND = str(Path(sys.executable).with_name("kafkaspec"))
+NEWEST, WITHOUT_K1 = "3.9.1", "1.0.2"
+SINCE_1_1 = [each for each in releases() if Release(WITHOUT_K1) < Release(each) < Release(NEWEST)]
+"""The other releases that have it."""
+SOON = 60.0
+"""Seconds, for what is to end at once."""
+
+
+@pytest.fixture(scope="module")
+def processes() -> None:
+    """Java with its compiler, and the jars; else there is a reason to skip."""
+    try:
+        assert java().compiler
+        for release in (NEWEST, WITHOUT_K1):
+            class_path(release)
+    except UsageError as missing:
+        pytest.skip(str(missing))
+
+
+def asked(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command, in this environment."""
+    return subprocess.run(
+        [COMMAND, "replay", *arguments], env={**os.environ, **environment}, capture_output=True, text=True
+    )
+
+
+@pytest.mark.usefixtures("processes")
+def test_k1_is_reproduced_on_brokers(tmp_path: Path) -> None:
+    """On 3.9.1: step by step beside the broker's log, and then there is no controller."""
+    run = asked("K1", "--on", NEWEST, "--afterwards", "1", TMPDIR=str(tmp_path))
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.startswith("K1 on Kafka 3.9.1 (ZooKeeper 3.8.4, Java ")
+    in_order = [
+        *("Its specification: controller_exists is violated, in 15 states", "2  start(broker=0)"),
+        *("8  register_controller(broker=0", "broker 0 asks multi: create /controller, setData /controller_epoch"),
+        *("broker 0 hears NodeCreated /controller", "9  operator_deletes_controller()"),
+        *("13  handle_event(broker=0)   ControllerChange", "14  watch_controller(broker=0)"),
+        *("ZooKeeper answers NONODE", "15  maybe_resign(broker=0)   there is none: it resigns"),
+        "broker 0 logs INFO [Controller id=0] Resigned (KafkaController)",
+    ]
+    place = 0
+    for each in in_order:
+        place = run.stdout.find(each, place)
+        assert place >= 0, each
+    assert rows(run.stdout) == {
+        "/controller": ("absent", "absent"),
+        "/controller_epoch": ("1", "1"),
+        "/brokers/ids/0": ("by its session", "by its session"),
+        "broker 0: session": ("CONNECTED", "CONNECTED"),
+        "broker 0: ActiveControllerCount": ("0", "0"),
+        "broker 0: watch on /controller": ("armed", "armed"),
+    }
+    last = "As specified: K1 happens on Kafka 3.9.1; nothing more has been asked for 1 s"
+    assert run.stdout.splitlines()[-1] == last
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("processes")
+def test_k1_is_absent_when_fixed(tmp_path: Path) -> None:
+    """On 1.0.2, whose listener puts a Reelect: the same interference, and there is a controller."""
+    run = asked("K1", "--on", "1.0", "--afterwards", "1", "--json", TMPDIR=str(tmp_path))
+    assert run.returncode == 0, run.stdout + run.stderr
+    told = json.loads(run.stdout)
+    assert (told["release"], told["specified"], told["happens"]) == (WITHOUT_K1, "holds", False)
+    assert (told["as_specified"], told["departure"], told["afterwards"]) == (True, "", 1.0)
+    assert told["versions"]["zookeeper"] == "3.8.4"
+    compared = {each["what"]: (each["specified"], each["seen"]) for each in told["compared"]}
+    assert compared["/controller"] == ("broker 0", "broker 0")
+    assert compared["/controller_epoch"] == ("3", "3")
+    assert compared["broker 0: ActiveControllerCount"] == ("1", "1")
+    actions = [each["action"] for each in told["steps"]]
+    assert actions.count("operator_deletes_controller") == 2
+    assert actions[-1] == "handle_event"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("processes")
+@pytest.mark.parametrize("release", ["2.1.1", NEWEST])
+def test_k1_with_two_brokers(release: str, tmp_path: Path) -> None:
+    """One loses the race to one whose session ends; it says itself what it expects, and it does not come."""
+    run = asked("K1a", "--on", release, "--afterwards", "1", TMPDIR=str(tmp_path))
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "ZooKeeper answers BADVERSION" in run.stdout
+    assert "just resigned, this will result in another round of election" in run.stdout
+    assert rows(run.stdout)["/controller"] == ("absent", "absent")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("processes")
+@pytest.mark.parametrize("release", SINCE_1_1)
+def test_k1_on_other_releases(release: str) -> None:
+    """It happens since 1.1, whose handler of a creation puts a ControllerChange where a Reelect was."""
+    script = script_of("K1", release)
+    assert script.happens
+    outcome = replay(script, afterwards=1)
+    assert outcome.as_specified, outcome
+
+
+OTHERS = {
+    "zombie": ("B4", "2.0.1", True, {"/controller_epoch": "2", "the partition's state": "of epoch 1, at version 1"}),
+    "zombie, fenced": (
+        "B4",
+        NEWEST,
+        False,
+        {"/controller_epoch": "2", "the partition's state": "of epoch 0, at version 0"},
+    ),
+    "lost reply": (
+        "B20",
+        WITHOUT_K1,
+        True,
+        {"/controller_epoch": "2", "the partition's state": "of epoch 1, at version 1"},
+    ),
+    "lost reply, checked": ("B20", "1.1.1", False, {"/controller_epoch": "1"}),
+    "failed failover": ("B24", NEWEST, True, {"/controller": "absent", "broker 0: ActiveControllerCount": "0"}),
+    "deletes another's node": (
+        "B43",
+        "1.1.1",
+        True,
+        {"/controller": "absent", "broker 1: ActiveControllerCount": "1"},
+    ),
+    "deletes its own": ("B43", "2.1.1", False, {"/controller": "broker 1", "broker 1: ActiveControllerCount": "1"}),
+    "one failing request": (
+        "K1b",
+        "1.1.1",
+        True,
+        {"/controller": "absent", "broker 0: watch on /controller": "armed"},
+    ),
+    "one failing request, since 2.1": ("K1b", "2.1.1", False, {"/controller": "broker 0"}),
+}
+"""What else is replayed, on a release that has it and on one that has not, with what is seen at its end."""
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("processes")
+@pytest.mark.parametrize(("name", "release", "happens", "seen"), OTHERS.values(), ids=OTHERS)
+def test_other_anomalies(name: str, release: str, happens: bool, seen: dict[str, str], tmp_path: Path) -> None:
+    """Requests that fail, replies that are lost, a partition whose leader is dead."""
+    run = asked(name, "--on", release, "--afterwards", "1", TMPDIR=str(tmp_path))
+    assert run.returncode == 0, run.stdout + run.stderr
+    how = "happens" if happens else "does not happen"
+    assert run.stdout.splitlines()[-1].startswith(f"As specified: {name} {how} on Kafka {release}")
+    assert {what: of for what, (_, of) in rows(run.stdout).items() if what in seen} == seen
+    assert not list(tmp_path.iterdir())
+
+
+def of_another_kafka(script: Script) -> Script:
+    """The same, by the specification of a Kafka that never was: it elects if there is no controller."""
+    subject = type(script.specification).of_release(
+        "3.9", **{**script.anomaly.constants, "elect_if_none": True, "elections": 5}
+    )
+    result = check(subject, properties=[script.anomaly.property], max_depth=3)
+    start, delete = (step for step in script.interference)
+    return replace(script, specification=subject, result=result, steps=(), interference=(start, delete))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("processes")
+def test_kafka_goes_another_way() -> None:
+    """It is said where: what the specification expects, and what did not come."""
+    script = of_another_kafka(script_of("K1", NEWEST))
+    outcome = replay(script, afterwards=0, patience=15)
+    assert (outcome.as_specified, outcome.exit_code) == (False, 12)
+    assert outcome.steps[-1].step == Step("maybe_resign", {"broker": 0})
+    assert str(outcome).splitlines()[-1] == "Differs: no broker asks for anything, for 15 s"
+
+
+class Mute(ControllerLife):
+    """Brokers do not ask who is controller."""
+
+    def can_ask(self, s: ClusterAtWork, broker: int, do: ControllerStep) -> bool:
+        return do is not ControllerStep.MaybeResign and super().can_ask(s, broker, do)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("processes")
+def test_kafka_asks_for_more() -> None:
+    """What is asked after the last step is told, too, if the specification says that nothing is."""
+    script = script_of("K1", NEWEST)
+    mute = Mute(**script.specification.valuation)
+    outcome = replay(replace(script, specification=mute, steps=script.steps[:-1]), afterwards=SOON)
+    assert outcome.departure == (
+        "broker 0 asks getData /controller with a watch, and by the specification nothing more happens"
+    )
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("processes")
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_all_processes(tmp_path: Path, by: signal.Signals) -> None:
+    """One line, 130, and nothing is left."""
+    with running(tmp_path) as (command, ends):
+        command.send_signal(by)
+        _, said = command.communicate(timeout=SOON)
+        assert said.strip() == "Error: interrupted; nothing was kept"
+        assert command.returncode == 130
+        assert all(has_ended(end) for end in ends)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("processes")
+def test_a_kill_ends_all_processes(tmp_path: Path) -> None:
+    """Nobody tells the processes, and still none is left, nor what they wrote."""
+    with running(tmp_path) as (command, ends):
+        command.kill()
+        assert all(has_ended(end) for end in ends)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("processes")
+@pytest.mark.parametrize(("victim", "name"), [(0, "ZooKeeper"), (1, "broker 0")])
+def test_a_process_that_is_killed(tmp_path: Path, victim: int, name: str) -> None:
+    """One line, 74, and the other one ends as well."""
+    with running(tmp_path) as (command, ends):
+        signal.pidfd_send_signal(ends[victim], signal.SIGKILL)
+        _, said = command.communicate(timeout=SOON)
+        assert re.fullmatch(rf"Error: {name} has ended with -9( \(.*\))?; nothing was kept\n", said)
+        assert command.returncode == 74
+        assert all(has_ended(end) for end in ends)
+    assert not list(tmp_path.iterdir())
+
+
+@contextmanager
+def running(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
+    """The command in the midst of a replay, with the file descriptors of its processes: ZooKeeper and a broker."""
+    with subprocess.Popen(
+        [COMMAND, "replay", "K1", "--on", NEWEST, "--afterwards", "600"],
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as command:
+        assert command.stdout is not None
+        ends = list[int]()
+        for line in command.stdout:
+            if found := re.search(r"is process (\d+)$", line):
+                ends.append(os.pidfd_open(int(found[1])))
+            if "8  register_controller" in line:
+                break
+        try:
+            yield command, ends
+        finally:
+            command.kill()
+            for end in ends:
+                os.close(end)
+
+
+def has_ended(process: int) -> bool:
+    """Whether a process, by its file descriptor, ends in time."""
+    return bool(select.select([process], [], [], SOON)[0])
+
+
+def rows(told: str) -> dict[str, tuple[str, str]]:
+    """The table at the end: what, by the specification, and seen."""
+    cells = [re.split(r" {2,}", line.strip()) for line in told.splitlines() if re.match(r"  [/bt]", line)]
+    return {what: (specified, seen) for what, specified, seen in cells}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["B1", "--on", NEWEST], "Error: B1 has no mapping to frames; B4, B20, B24, B43, K1, K1a, K1b have"),
+        (["K1a", "--on", "2.0"], "Error: K1a has a mapping to frames since Kafka 2.1"),
+        (["B99", "--on", NEWEST], "Error: no anomaly is called B99; there are "),
+        (["K1", "--on", "0.11"], "Error: K1 has a mapping to frames since Kafka 1.0"),
+        (["K1", "--on", "0.10.2"], "Error: Kafka 0.10.2 is not run here; 0.11.0.3, 1.0.2, "),
+        (["K1", "--on", "4.0"], "Error: no release is called 4.0; there are "),
+        (["K1"], "Error: K1 is an anomaly: say --on which release"),
+        (["K1", "--on", NEWEST, "--afterwards", "-1"], "Error: Invalid value for '--afterwards'"),
+    ],
+    ids=["no mapping", "no steps", "no anomaly", "too old", "no jars", "no release", "no option", "negative"],
+)
+def test_unavailable_requests_are_refused(arguments: list[str], said: str) -> None:
+    """One line, and 2."""
+    run = asked(*arguments)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith(said)
+    assert len(run.stderr.splitlines()) == 1
+
+
+def test_a_missing_java_is_reported(tmp_path: Path) -> None:
+    """One line, and an object where one was asked for."""
+    run = asked("K1", "--on", NEWEST, "--json", JAVA_HOME=str(tmp_path))
+    assert run.returncode == 2
+    assert run.stderr == f"Error: JAVA_HOME, {tmp_path}, has no bin/java\n"
+    assert json.loads(run.stdout) == {"error": f"JAVA_HOME, {tmp_path}, has no bin/java", "exit": 2}
+
+
+def test_the_script_of_a_counterexample() -> None:
+    """Where it happens, the brokers do nothing but its steps."""
+    script = script_of("K1", "3.9")
+    assert (script.release, script.happens, len(script.steps), script.prelude) == (NEWEST, True, 14, ())
+    assert [step.action for step in script.interference] == ["start", "operator_deletes_controller"]
+
+
+def test_a_release_is_known_by_its_line() -> None:
+    """As elsewhere."""
+    assert script_of("K1", "3.9.0").release == NEWEST
+
+
+@pytest.mark.usefixtures("processes")
+def test_which_release_of_zookeeper() -> None:
+    """The one whose jar is beside the release of Kafka."""
+    assert [Processes(release).zookeeper_version for release in (NEWEST, WITHOUT_K1)] == ["3.8.4", "3.8.4"]
+
+
+def test_requests_without_a_step() -> None:
+    """They are not the specification's."""
+    assert actions_of(RequestFrame(1, "getData", "/feature", watch=True)) == ()
+    assert actions_of(RequestFrame(1, "create", "/brokers/ids")) == ()
+    assert actions_of(RequestFrame(1, "getData", "/brokers/ids/0")) == ()
+    assert actions_of(RequestFrame(1, "create", "/brokers/ids/0")) == ("register_broker",)

@@ -1,0 +1,89 @@
+"""`kafkaspec conform`: what comes out where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from spec.kafka.harness import Harness
+
+COMMAND = str(Path(sys.executable).with_name("kafkaspec"))
+CONFORM = [COMMAND, "conform", "controller"]
+
+
+def asked(*options: str, system: str = "controller", **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command, in this environment."""
+    variables: Mapping[str, str] = {**os.environ, **environment}
+    return subprocess.run([COMMAND, "conform", system, *options], env=variables, capture_output=True, text=True)
+
+
+@pytest.mark.usefixtures("kafka")
+def test_conforming_exits_0() -> None:
+    """One object, and 0."""
+    run = asked("--max-states", "100", "--json", "--set", "brokers=1")
+    assert run.returncode == 0, run.stderr
+    told = json.loads(run.stdout)
+    assert (told["verdict"], told["release"], told["states"]) == ("conforms", "3.9.1", 100)
+    assert told["constants"]["brokers"] == 1
+    assert told["constants"]["receiving_broker"] is False
+    assert told["switches"]["fence_zk"] is True
+    assert told["steps"] > told["runs"] == told["classes"] + len(told["divergences"]) > 50
+    assert (told["differences"], told["vanished"]) == ([], {})
+
+
+@pytest.mark.usefixtures("kafka")
+def test_a_deviation_is_printed() -> None:
+    """What was seen, what was specified, the way there, and 12."""
+    run = asked("--max-states", "60", "--set", "brokers=1", "--set", "epoch_update=cas_checked", "--release", "3.9.1")
+    assert run.returncode == 12, run.stderr
+    assert run.stdout.startswith("Differs: controller beside Kafka 3.9.1 (ZooKeeper 3.8.4, Java ")
+    assert "brokers.0.doing is ReadEpoch, and by the specification CreateController" in run.stdout
+    assert "elect(broker=0)" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "system", "said"),
+    [
+        ([], "replication", "replication: only controller and partitions are run beside Kafka's classes"),
+        (["--release", "0.10.2"], "controller", "Kafka 0.10.2 is not run here; "),
+        (["--release", "4.0"], "controller", "Kafka 4.0 is not run here; 0.11.0.3, 1.0.2, 1.1.1"),
+        (["--set", "brokers=9"], "controller", "brokers = 9"),
+        (["--max-states", "0"], "controller", "Invalid value for '--max-states'"),
+        (["--every-edge", "--per-class", "2"], "controller", "--per-class: with --every-edge all edges of a class"),
+    ],
+    ids=["system", "no jars", "no release", "constant", "count", "both"],
+)
+def test_unavailable_requests_are_refused(options: list[str], system: str, said: str) -> None:
+    """One line, on stderr."""
+    run = asked(*options, system=system)
+    assert run.returncode in (2, 10)
+    assert said in run.stderr
+    assert len(run.stderr.splitlines()) == 1
+    assert not run.stdout
+
+
+def test_a_missing_java_is_reported(tmp_path: Path) -> None:
+    """One line, and an object where one was asked for."""
+    run = asked("--json", JAVA_HOME=str(tmp_path))
+    assert run.returncode == 2
+    assert run.stderr == f"Error: JAVA_HOME, {tmp_path}, has no bin/java\n"
+    assert json.loads(run.stdout) == {"error": f"JAVA_HOME, {tmp_path}, has no bin/java", "exit": 2}
+
+
+@pytest.mark.long
+def test_an_interrupt_exits_130(kafka: Harness) -> None:
+    """130, one line, and no Java is left."""
+    with subprocess.Popen(CONFORM, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
+        assert command.stderr is not None
+        first = command.stderr.readline()  # of progress, so Java runs
+        command.send_signal(signal.SIGINT)
+        rest, _ = command.stderr.read(), command.wait()
+    assert command.returncode == 130, first + rest
+    assert rest.splitlines()[-1] == "Error: interrupted; nothing was kept"

@@ -1,0 +1,283 @@
+"""A whole controller of 0.10, 0.11 or 1.0 beside Kafka's own: generated sequences of what happens to it, and cases.
+
+After each command, when nothing is left to do, these are equal: who is controller, the context, every node of
+ZooKeeper with its version, the requests to each broker, and what was answered to brokers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from random import Random
+
+import pytest
+
+from spec.kafka.idle_controller_beside import RELEASES, IdleControllerBeside
+from spec.kafka.scripted_cluster import ControlCommand, path_of
+from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
+from statemachines.controller.kafka_zk_client import Exists, ZkRequest, ZkResponse
+from statemachines.messages.control_requests import UpdateMetadataRequest
+from statemachines.messages.topic_partition import TopicPartition
+from statemachines.messages.zk_data import (
+    DELETE_TOPICS,
+    ISR_CHANGE_NOTIFICATION,
+    PREFERRED_REPLICA_ELECTION,
+    TOPICS,
+    delete_topics_topic_path,
+    topic_path,
+)
+from statemachines.zookeeper.tree import ZkPath
+from tests.kafka.conftest import RealControllers
+from tests.kafka.event_sequences import SettledDrawing
+
+LENGTH = 20
+LONG = int(os.environ.get("EVENT_SEQUENCES", 2_000)) // 4
+"""How many sequences the long test has."""
+
+
+def drawn(seed: int, count: int, release: str) -> Iterable[list[ControlCommand]]:
+    """So many sequences; each is `SettledDrawing(Random(f"{seed} {number}").randrange, release).sequence(20)`."""
+    return (SettledDrawing(Random(f"{seed} {number}").randrange, release).sequence(LENGTH) for number in range(count))
+
+
+def compare_all(
+    real_controllers: RealControllers, sequences: Iterable[Sequence[ControlCommand]], release: str
+) -> IdleControllerBeside:
+    """Our side does what Kafka does; AssertionError says where it comes to something else. The last of ours."""
+    ours = IdleControllerBeside(release)
+    for sequence, seen in real_controllers(release).of("Events", sequences, a_line=5):
+        ours = IdleControllerBeside(release)
+        for number, (command, now) in enumerate(zip(sequence, seen, strict=True)):
+            disagreements = ours.disagreements(command, now)
+            told = "\n".join(["after", *map(str, sequence[: number + 1]), *map(str, disagreements)])
+            assert not disagreements, told
+    return ours
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_idle_controller_equals_kafkas(real_controllers: RealControllers, release: str, first_seed: int) -> None:
+    """A handful."""
+    print(f"seed {first_seed}")
+    compare_all(real_controllers, drawn(first_seed, 25, release), release)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_idle_controller_equals_kafkas_in_many_sequences(
+    real_controllers: RealControllers, release: str, first_seed: int
+) -> None:
+    """More."""
+    print(f"seed {first_seed}")
+    compare_all(real_controllers, drawn(first_seed, LONG, release), release)
+
+
+CLUSTER: list[ControlCommand] = [
+    {"do": "wait"},
+    {"do": "register", "brokers": [2, 4]},
+    {"do": "create_topic", "topic": "c", "partitions": {"15": [2], "21": [2]}},
+]
+MOVES: ControlCommand = {"do": "reassign_by_node", "targets": {"c-15": [4]}}
+
+
+ADDED: list[ControlCommand] = [
+    *(*CLUSTER, MOVES),
+    {"do": "write_reassignment", "targets": {"c-15": [4], "c-21": [4]}},
+    {"do": "leader_writes", "partition": "c-15", "isr": [2, 4]},
+]
+TO_BE_DELETED: list[ControlCommand] = [*CLUSTER, MOVES, {"do": "ask_deletion", "topic": "c"}, {"do": "vacate"}]
+AS_ASKED: list[ControlCommand] = [
+    *CLUSTER,
+    {"do": "reassign_by_node", "targets": {"c-15": [2, 4]}},
+    {"do": "ask_deletion", "topic": "c"},
+    {"do": "vacate"},
+]
+LEADERLESS: list[ControlCommand] = [
+    {"do": "wait"},
+    {"do": "register", "brokers": [2, 4, 7]},
+    {"do": "create_topic", "topic": "c", "partitions": {"15": [2], "21": [4, 7]}},
+    {"do": "die", "brokers": [2]},
+    {"do": "die", "brokers": [7]},
+]
+LEFT_BEHIND: list[ControlCommand] = [
+    *(*CLUSTER, {"do": "depose"}),
+    {"do": "ask_deletion", "topic": "h"},
+    {"do": "vacate"},
+]
+BOUNCED: list[ControlCommand] = [*CLUSTER, {"do": "bounce", "brokers": [2]}]
+IMBALANCED: list[ControlCommand] = [
+    {"do": "wait"},
+    {"do": "register", "brokers": [2, 4]},
+    {"do": "create_topic", "topic": "c", "partitions": {"15": [2, 4]}},
+    {"do": "die", "brokers": [2]},
+    {"do": "register", "brokers": [2]},
+    {"do": "leader_writes", "partition": "c-15", "isr": [4, 2]},
+]
+ELECTED_THOUGH_DELETED: list[ControlCommand] = [
+    *(*IMBALANCED, {"do": "depose"}),
+    {"do": "elect_by_node", "partitions": ["c-15"]},
+    {"do": "ask_deletion", "topic": "c"},
+    {"do": "vacate"},
+]
+NEVER_LED: list[ControlCommand] = [
+    *(*CLUSTER, {"do": "depose"}),
+    {"do": "create_topic", "topic": "h", "partitions": {"15": [2]}},
+    {"do": "elect_by_node", "partitions": ["h-15"]},
+    {"do": "vacate"},
+]
+MUCH_TO_DO: list[ControlCommand] = [
+    {"do": "wait"},
+    {"do": "register", "brokers": [2, 4, 7]},
+    {"do": "create_topic", "topic": "c", "partitions": {"15": [2, 4]}},
+    {"do": "create_topic", "topic": "d", "partitions": {"15": [7]}},
+    {"do": "create_topic", "topic": "h", "partitions": {"15": [4, 7]}},
+    {"do": "die", "brokers": [4]},
+    {"do": "register", "brokers": [4]},
+    {"do": "leader_writes", "partition": "h-15", "isr": [7, 4]},
+    {"do": "depose"},
+    {"do": "die", "brokers": [2]},
+    {"do": "ask_deletion", "topic": "d"},
+    {"do": "reassign_by_node", "targets": {"c-15": [4, 7]}},
+    {"do": "elect_by_node", "partitions": ["h-15"]},
+    {"do": "vacate"},
+]
+"""Another controller leaves a partition that has none to lead it, a deletion, a move and an election."""
+NEVER_SEEN: list[ControlCommand] = [
+    {"do": "wait"},
+    {"do": "register", "brokers": [2, 4]},
+    {"do": "depose"},
+    {"do": "create_topic", "topic": "c", "partitions": {"15": [2]}},
+    {"do": "ask_deletion", "topic": "c"},
+    {"do": "vacate"},
+    {"do": "die", "brokers": [2]},
+    {"do": "register", "brokers": [2]},
+    {"do": "depose"},
+    {"do": "vacate"},
+]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_leader_that_is_back_before_the_controller_looks_is_told_nothing(
+    real_controllers: RealControllers, release: str
+) -> None:
+    """B5: it leads by ZooKeeper, and does not know."""
+    ours = compare_all(real_controllers, [BOUNCED], release)
+    assert not ours.sent
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_topic_stays_that_is_to_be_deleted_before_a_controller_has_seen_it(
+    real_controllers: RealControllers, release: str
+) -> None:
+    """K9: who takes over has no states of its partitions, also when its broker comes again, and after a failover."""
+    ours = compare_all(real_controllers, [NEVER_SEEN], release)
+    assert {topic_path("c"), delete_topics_topic_path("c")} <= ours.zookeeper.state.nodes.keys()
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_is_added_to_the_node_begins(real_controllers: RealControllers, release: str) -> None:
+    """At once, while another partition moves, and it is there still when that one has arrived."""
+    ours = compare_all(real_controllers, [ADDED], release)
+    assert ours.context.state.partitions_being_reassigned == {TopicPartition("c", 21)}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_move_goes_on_whose_topic_is_to_be_deleted(real_controllers: RealControllers, release: str) -> None:
+    """When another controller takes over; the deletion waits for it."""
+    ours = compare_all(real_controllers, [TO_BE_DELETED], release)
+    assert ours.context.state.partitions_being_reassigned == {TopicPartition("c", 15)}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_is_assigned_as_asked_waits_for_nothing(real_controllers: RealControllers, release: str) -> None:
+    """It has not arrived, but leaves the node when another controller takes over, and the topic is deleted."""
+    ours = compare_all(real_controllers, [AS_ASKED], release)
+    assert ours.context.state.topics_ineligible_for_deletion == frozenset()
+
+
+@pytest.mark.parametrize("release", RELEASES[1:])
+def test_no_controller_can_take_over(real_controllers: RealControllers, release: str) -> None:
+    """Of a topic that was deleted only the request is left: each failover fails, and the next one follows."""
+    ours = compare_all(real_controllers, [LEFT_BEHIND], release)
+    assert ours.is_endless
+
+
+def test_until_0_10_no_topic_is_deleted_while_the_request_for_one_is_left(real_controllers: RealControllers) -> None:
+    """Its controller takes over all the same: the thread ends that deletes topics."""
+    ours = compare_all(real_controllers, [LEFT_BEHIND], "0.10.2.2")
+    assert ours.is_active
+    assert ours.is_stuck
+    assert delete_topics_topic_path("h") in ours.zookeeper.state.nodes
+
+
+def test_until_0_10_an_election_that_fails_is_under_way_until_the_next_failover(
+    real_controllers: RealControllers,
+) -> None:
+    """One of its partitions has never led. What Kafka remembers then ours does not: no leader is rebalanced."""
+    failing: ControlCommand = {"do": "elect_by_node", "partitions": ["h-15"]}
+    ours = compare_all(real_controllers, [[*CLUSTER, failing]], "0.10.2.2")
+    assert ours.is_stuck
+    assert PREFERRED_REPLICA_ELECTION in ours.zookeeper.state.nodes
+    sequences = [[*IMBALANCED, {"do": "rebalance"}], [*IMBALANCED, failing, {"do": "rebalance"}]]
+    (_, balanced), (_, left) = real_controllers("0.10.2.2").of("Events", sequences)
+    assert ["znodes" in seen[-1] for seen in (balanced, left)] == [True, False], "whether anything was written"
+
+
+@pytest.mark.parametrize(("release", "is_endless"), [("0.10.2.2", True), ("0.11.0.3", False), ("1.0.2", False)])
+def test_until_0_10_an_election_of_a_new_partition_keeps_all_from_taking_over(
+    real_controllers: RealControllers, release: str, is_endless: bool
+) -> None:
+    """It is looked at before a leader is elected; later, when there is one."""
+    assert compare_all(real_controllers, [NEVER_LED], release).is_endless is is_endless
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_preferred_leader_of_what_is_to_be_deleted(real_controllers: RealControllers, release: str) -> None:
+    """Until 0.10 one is elected when another controller takes over, before the deletion goes on."""
+    ours = compare_all(real_controllers, [ELECTED_THOUGH_DELETED], release)
+    known = ours.context.state.partition_leadership_info[TopicPartition("c", 15)]
+    assert known.leader_and_isr.leader_epoch == (4 if release == "0.10.2.2" else 3)
+
+
+class FailingOver(IdleControllerBeside):
+    """Keeps the paths that failovers ask for, but for whether there is a node."""
+
+    def __init__(self, release: str) -> None:
+        super().__init__(release)
+        self.asked: list[ZkPath] = []
+
+    def _ask(self, *requests: ZkRequest) -> tuple[ZkResponse, ...]:
+        event = self.controller.event
+        if event is not None and event.method == self.processor.on_controller_failover.__name__:
+            self.asked += [path_of(request) for request in requests if not isinstance(request, Exists)]
+        return super()._ask(*requests)
+
+
+def test_a_failover_of_0_10_asks_in_this_order(real_controllers: RealControllers) -> None:
+    """But for two things: Kafka arms listeners by reads of their own, and reads only once what is to be elected."""
+    [(_, seen)] = real_controllers("0.10.2.2").of("Events", [MUCH_TO_DO])
+    failover, deletions, *_ = seen[-1]["asked"]
+    armed = [ISR_CHANGE_NOTIFICATION, TOPICS, DELETE_TOPICS, BROKER_IDS]
+    begin = [CONTROLLER, CONTROLLER, CONTROLLER_EPOCH, CONTROLLER_EPOCH, *armed]
+    assert failover[: len(begin)] == begin
+
+    ours = FailingOver("0.10.2.2")
+    for command, now in zip(MUCH_TO_DO, seen, strict=True):
+        ours.asked.clear()
+        assert ours.disagreements(command, now) == []
+    _read, again, _deleted = (at for at, path in enumerate(ours.asked) if path == PREFERRED_REPLICA_ELECTION)
+    del ours.asked[again]
+    assert ours.asked == [ISR_CHANGE_NOTIFICATION, *failover[len(begin) :], *deletions]
+
+
+@pytest.mark.parametrize(("release", "told"), [("0.11.0.3", True), ("1.0.2", False)])
+def test_brokers_are_told_of_one_that_led_nothing(
+    real_controllers: RealControllers, release: str, told: bool
+) -> None:
+    """Since 1.0 not where another partition has no leader, which counts as lost; but of the ISR that it has left."""
+    ours = compare_all(real_controllers, [LEADERLESS], release)
+    everything = [
+        request
+        for request in ours.sent[4]
+        if isinstance(request, UpdateMetadataRequest) and len(request.partitionStates) == 2
+    ]
+    assert bool(everything) is told
