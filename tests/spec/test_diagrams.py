@@ -78,7 +78,7 @@ def test_a_release_is_of_a_line() -> None:
 
 def test_the_command_writes_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Into a directory that need not be there."""
-    monkeypatch.setattr(diagrams, "drawn", lambda *picture: f"{picture}, \N{RIGHTWARDS ARROW}\n")
+    monkeypatch.setattr(diagrams, "draw", lambda *picture: f"{picture}, \N{RIGHTWARDS ARROW}\n")
     diagrams._main([str(tmp_path / "new")])
     written = {path.name: path.read_bytes() for path in (tmp_path / "new").iterdir()}
     assert written == {name: f"{picture}, \N{RIGHTWARDS ARROW}\n".encode() for name, picture in FILES.items()}

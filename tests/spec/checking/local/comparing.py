@@ -96,5 +96,5 @@ def in_small_pieces(changed: pytest.MonkeyPatch) -> None:
     changed.setattr(worker_pool, "PATIENCE", 2)
     changed.setattr(worker_pool, "ROOM", 4)
     changed.setattr(masks, "GROUP", 3)
-    changed.setattr(masks, "WORTH", 0.01)
+    changed.setattr(masks, "MIN_GAIN", 0.01)
     changed.setattr(local, "TUNINGS", [3, 10, 30, 100])
