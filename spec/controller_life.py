@@ -105,9 +105,7 @@ def transitions(release: str, on_progress: OnProgress = silent) -> tuple[Transit
         UsageError: there is no such release.
     """
     if release not in _known:
-        _known[release] = transitions_with(
-            valuation(ControllerLife.releases, release), on_progress=on_progress
-        )
+        _known[release] = transitions_with(valuation(ControllerLife.releases, release), on_progress=on_progress)
     return _known[release]
 
 

@@ -137,8 +137,7 @@ def test_no_number_is_left_in_what_is_said(release: str) -> None:
 )
 def test_another_design_has_other_changes(release: str, changed: dict[str, Any]) -> None:
     """What a release has or has not is seen."""
-    assert set(transitions_with({**ControllerLife.releases[release], **changed})) != set(transitions(release)
-    )
+    assert set(transitions_with({**ControllerLife.releases[release], **changed})) != set(transitions(release))
 
 
 def test_another_table_has_other_changes(monkeypatch: pytest.MonkeyPatch) -> None:

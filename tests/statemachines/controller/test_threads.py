@@ -138,7 +138,9 @@ def test_every_event_is_of_some_generation(threads: Threads) -> None:
         ),
     ],
 )
-def test_requests_that_read_the_controller(threads: Threads, event: ControllerEvent, row: tuple[ControllerStep, ...]) -> None:
+def test_requests_that_read_the_controller(
+    threads: Threads, event: ControllerEvent, row: tuple[ControllerStep, ...]
+) -> None:
     """0.11 does not watch first: its ZkEventThread has, when it read."""
     assert HANDLING[threads][event] == row
 
