@@ -1,7 +1,7 @@
-"""Kafka's own classes beside the specification: the same steps, one ZooKeeper request at a time, compared after each.
+"""Compare Kafka's own classes with the specification, one ZooKeeper request at a time.
 
-A path of the system `controller` is told to real KafkaControllers of a release, in a Java of our own; what is then to
-be seen of them is compared with what the specification says. And an anomaly's counterexample is replayed on whole
-brokers, with a proxy before ZooKeeper. Needs a Java with its compiler; Kafka's jars come into the user's cache when
-they are first needed.
+Real KafkaControllers of a release, in a JVM that we start, follow paths of the system `controller`. After each step
+their observable state is compared with the specification's. An anomaly's counterexample can also be replayed on whole
+brokers, with a proxy between them and ZooKeeper. Needs a JDK. Kafka's jars are downloaded into the user's cache on
+first use.
 """

@@ -1,13 +1,13 @@
-"""Processes of a release: a ZooKeeper server, brokers and an administrator, each a Java that does not outlive us.
+"""Processes of a release: a ZooKeeper server, brokers and an administrator. Each is a JVM that ends with us.
 
     async with Processes("3.9.1") as processes:
         zookeeper = await processes.zookeeper()
         broker = await processes.broker(0, zookeeper.address)
         await broker.value("kafka.controller:type=KafkaController,name=ActiveControllerCount")   # "1"
 
-Each Java reads a pipe of which this process holds the other end (`java/replay/kafkaspec/replay/Kept.java`). When the
-pipe ends, also because this process was killed, it removes its directory, if it has one, and halts. All of them
-listen on loopback only, on ports of the kernel's choice.
+Each JVM reads a pipe whose other end this process holds (`java/replay/kafkaspec/replay/Kept.java`). When the pipe
+closes, even because this process was killed, the JVM removes its directory, if it has one, and halts. All of them
+listen on loopback only, on ports that the kernel chooses.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ OPTIONS: Final = (
     *BRIEFLY,
     "-Xmx384m",
     "-Dzookeeper.4lw.commands.whitelist=*",
-    "-Dzookeeper.forceSync=no",  # what is written here may be lost
+    "-Dzookeeper.forceSync=no",  # this data may be lost
     "-Dzookeeper.admin.enableServer=false",
 )
 DETAILED: Final = "kafka.controller"
-"""The logger of the controller and its event thread, which tells more than others."""
+"""The logger of the controller and its event thread, logged in more detail than others."""
 FORM: Final = re.compile(r"(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL) (?P<logger>\S+) - (?P<text>.*)")
-"""Of a line of the log, in both bindings of slf4j below."""
+"""A line of the log, in both slf4j bindings below."""
 SIMPLE: Final = (
     "-Dorg.slf4j.simpleLogger.showThreadName=false",
     f"-Dorg.slf4j.simpleLogger.log.{DETAILED}=debug",
 )
 UNUSED_BINDING: Final = "logback-"
-"""ZooKeeper 3.8 brings it with it; where it is there slf4j would take it."""
+"""ZooKeeper 3.8 ships it; slf4j would pick it if it were on the class path."""
 LOG4J: Final = f"""
 log4j.rootLogger=INFO, stderr
 log4j.appender.stderr=org.apache.log4j.ConsoleAppender
@@ -59,7 +59,7 @@ log4j.appender.stderr.layout=org.apache.log4j.PatternLayout
 log4j.appender.stderr.layout.ConversionPattern=%p %c - %m%n
 log4j.logger.{DETAILED}=DEBUG
 """
-"""For releases whose binding is log4j's."""
+"""For releases whose slf4j binding is log4j's."""
 BROKER: Final = """
 broker.id={broker}
 listeners=PLAINTEXT://127.0.0.1:0
@@ -74,11 +74,11 @@ num.io.threads=2
 background.threads=2
 """
 SESSION: Final = 300_000
-"""Milliseconds for which a broker's session may be silent. While a request of it is held, so are its pings."""
+"""A broker's session timeout in milliseconds. While a request of the broker is held, so are its pings."""
 PROPERTIES: Final = "server.properties"
 """The file of a broker's settings, in its directory."""
 LONGEST_LINE: Final = 1 << 20
-"""Bytes of a line of the log."""
+"""The longest line of the log, in bytes."""
 
 
 class LogLine(NamedTuple):
@@ -93,12 +93,12 @@ class LogLine(NamedTuple):
 
 
 class ManagedProcess:
-    """A Java that ends with us. What it answers comes on stdout, what it logs on stderr.
+    """A JVM that ends with us. It answers on stdout and logs on stderr.
 
     Args:
-        name: of what runs in it.
-        directory: where it writes. If it does, it is its own, and is removed when we are gone.
-        on_log: told each line that it logs.
+        name: of the program that runs in it.
+        directory: its working directory, owned by it and removed when this process ends.
+        on_log: receives each line that it logs.
     """
 
     def __init__(self, name: str, directory: Path, on_log: Callable[[LogLine], None] = lambda line: None) -> None:
@@ -118,22 +118,22 @@ class ManagedProcess:
         return self._process.pid
 
     async def stop(self) -> None:
-        """End it, at once, as kill -9 does."""
+        """Kill it at once, as kill -9 does."""
         with suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGKILL)
         await self._process.wait()
         await self._listening
 
     async def terminate(self) -> None:
-        """Ask it to end, and wait until it has; a broker has its leaders moved first."""
+        """Ask it to end, and wait until it has. A broker first moves its leaders away."""
         with suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGTERM)
         await self._process.wait()
         await self._listening
 
     async def ended(self) -> EnvironmentFailed:
-        """What to say when it has ended; wait for that."""
-        await asyncio.wait([self._listening])  # which goes on where this is not waited for any longer
+        """Wait until it has ended; return the error that says so."""
+        await asyncio.wait([self._listening])  # the listening goes on if this wait is cancelled
         code = await self._process.wait()
         return EnvironmentFailed(
             f"{self.name} has ended with {code}" + (f" ({self._last})" if self._last else ""), "nothing was kept"
@@ -152,7 +152,7 @@ class ManagedProcess:
         return line.decode().strip()
 
     async def value(self, name: str) -> str:
-        """The attribute Value of the MBean with this name; `absent` if there is none.
+        """The attribute Value of the MBean with this name; `absent` if no MBean has it.
 
         Raises:
             EnvironmentFailed: it has ended.
@@ -184,15 +184,15 @@ class BrokerProcess(ManagedProcess):
 
     @property
     def data(self) -> Path:
-        """Where it has its logs, each in a directory of its own."""
+        """Its log directory, with one subdirectory for each log."""
         return self.directory / "data"
 
 
 class AdministratorProcess(ManagedProcess):
-    """Kafka's own clients, which ask a broker for what an administrator asks for."""
+    """Kafka's own clients, which send a broker the requests of an administrator."""
 
     async def ask(self, request: str) -> str:
-        """What came of a request (`java/administrator/kafkaspec/administrator/Administrator.java` has them all).
+        """The result of a request (`java/administrator/kafkaspec/administrator/Administrator.java` lists them all).
 
         Args:
             request: such as `reassign t 2,3`.
@@ -204,14 +204,14 @@ class AdministratorProcess(ManagedProcess):
 
 
 class Processes:
-    """The processes of one release, from `__aenter__` to `__aexit__`, whatever happens in between.
+    """The processes of one release, from `__enter__` to `__aexit__`, even if the body fails.
 
     Args:
-        release: one whose jars are written down, such as 3.9.1.
+        release: one with a lock file, such as 3.9.1.
 
     Raises (when it is entered):
-        UsageError: there is no Java, no compiler, or a jar cannot be had.
-        EnvironmentFailed: what is compiled cannot be kept.
+        UsageError: no Java, no compiler, or a jar cannot be downloaded.
+            EnvironmentFailed: compiled classes cannot be stored.
     """
 
     def __init__(self, release: str) -> None:
@@ -234,11 +234,11 @@ class Processes:
 
     @property
     def zookeeper_version(self) -> str:
-        """Of this release's own ZooKeeper."""
+        """The version of this release's own ZooKeeper."""
         return next(each.version for each in locked(self.release) if each.name == "zookeeper")
 
     async def zookeeper(self) -> ZooKeeperProcess:
-        """A ZooKeeper server, which serves.
+        """A ZooKeeper server, ready for clients.
 
         Raises:
             EnvironmentFailed: it ended.
@@ -256,14 +256,14 @@ class Processes:
         session: int = SESSION,
         **settings: object,
     ) -> BrokerProcess:
-        """A broker, which is being started.
+        """A broker, which may still be starting.
 
         Args:
             broker: its id.
-            zookeeper: where it finds ZooKeeper.
-            on_log: told each line that it logs.
-            session: milliseconds for which its session may be silent.
-            settings: more of its settings, with underscores for dots.
+            zookeeper: the address of its ZooKeeper.
+            on_log: receives each line that it logs.
+            session: its session timeout in milliseconds.
+            settings: further settings, with underscores for dots.
         """
         process = BrokerProcess(f"broker {broker}", self._directory(), on_log)
         host, port = zookeeper
@@ -276,11 +276,11 @@ class Processes:
         return process
 
     async def start_again(self, broker: BrokerProcess) -> None:
-        """Start a broker that was stopped, with the logs that it had."""
+        """Restart a broker that was stopped, with its old logs."""
         await self._start(broker, "broker", str(broker.directory / PROPERTIES))
 
     async def administrator(self, broker: str) -> AdministratorProcess:
-        """An administrator, who asks one broker first; since 2.5; brokers may be of another release.
+        """An administrator, which contacts this broker first. Since 2.5; brokers may be of another release.
 
         Args:
             broker: its HOST:PORT.
@@ -294,7 +294,7 @@ class Processes:
         return process
 
     async def tool(self, main: str, *arguments: str) -> str:
-        """What one of the release's own tools prints when it is run to its end.
+        """The output of one of the release's own tools, run to its end.
 
         Args:
             main: its class, such as `kafka.admin.ConfigCommand`.
@@ -308,10 +308,10 @@ class Processes:
         return printed.decode()
 
     async def describe_topics(self, broker: str) -> str:
-        """What kafka-topics.sh prints, as it comes with 3.9.
+        """The output of kafka-topics.sh of release 3.9.
 
         Args:
-            broker: the HOST:PORT of the one that is asked.
+            broker: the HOST:PORT that it contacts.
         """
         return await self.tool("org.apache.kafka.tools.TopicCommand", "--bootstrap-server", broker, "--describe")
 

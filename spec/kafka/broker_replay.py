@@ -1,8 +1,8 @@
-"""A replay of a script on real processes: a ZooKeeper server, brokers, and between them proxies that hold requests.
+"""Replay a script on real processes: a ZooKeeper server, brokers, and proxies between them that hold requests.
 
-Each request of a broker that is a step of the specification is held, until the script has come to it; what happens to
-the brokers is done by an operator. Each step is told beside what the broker asked and logged. At the end, and a while
-after it, what the specification says is compared with what znodes, the server's watches and JMX say.
+Each broker request that is a step of the specification is held until the script reaches it. The operator does to
+brokers what the script says. Each step is printed with the broker's request and log lines. At the end, and again some
+time later, znodes, the server's watches and JMX are compared with the specification.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from statemachines.zookeeper.tree import Code, ZkVersion
 __all__ = ["AFTERWARDS", "Comparison", "ReplayOutcome", "BrokerReplay", "replay"]
 
 PATIENCE: Final = 120.0
-"""Seconds to wait for what has to come. Only where it does not come does it matter how long."""
+"""Seconds to wait for an expected event. The length matters only when the event does not come."""
 AFTERWARDS: Final = 10.0
-"""Seconds for which, after the last step, nothing may happen any more."""
+"""Seconds after the last step in which nothing may happen."""
 LAST_GASP: Final = 5.0
-"""Seconds from the end of a process's connections to its own."""
+"""Seconds between the end of a process's connections and its own end."""
 DEAD_BROKER: Final = 99
-"""The id of no broker."""
+"""The id of a broker that never existed."""
 LOOK_AGAIN: Final = 0.1
-"""Seconds between two looks at what can only be looked at: JMX, and the watches at the server."""
+"""Seconds between two polls of JMX and the server's watches."""
 TOLD: Final = "kafka.controller.KafkaController"
-"""The logger whose lines are told; of others only that the broker has started."""
+"""The logger whose lines are printed; of others only the line that the broker has started."""
 ACTIVE: Final = "kafka.controller:type=KafkaController,name=ActiveControllerCount"
 SESSION_STATE: Final = "kafka.server:type=SessionExpireListener,name=SessionState"
 
@@ -60,7 +60,7 @@ T = TypeVar("T")
 
 
 class Comparison(NamedTuple):
-    """Something to be seen at the end, as the specification says and as it was seen."""
+    """A value at the end: specified and observed."""
 
     what: str
     specified: str
@@ -69,32 +69,32 @@ class Comparison(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ReplayOutcome(NotebookDisplay):
-    """What came of it."""
+    """The result of a replay."""
 
     script: Script
     about: Mapping[str, str]
     """The versions of Kafka, ZooKeeper and Java."""
     steps: tuple[TraceStep, ...]
-    """The steps that were done."""
+    """The completed steps."""
     compared: tuple[Comparison, ...]
-    """What there was to be seen after them; empty if they were not all done."""
+    """The values compared after them; empty if not all steps were completed."""
     afterwards: float
-    """Seconds for which nothing happened after them; 0 if there was more to come."""
+    """Seconds in which nothing happened after them; 0 if something did."""
     departure: str
-    """Where it first went another way than the specification says; empty if it did not."""
+    """Its first difference from the specification; empty if there is none."""
 
     @property
     def as_specified(self) -> bool:
-        """Whether it went as the specification says."""
+        """Whether everything went as specified."""
         return not self.departure
 
     @property
     def exit_code(self) -> int:
-        """0 as the specification says, 12 another way."""
+        """0 if everything went as specified, 12 otherwise."""
         return 0 if self.as_specified else 12
 
     def to_json(self) -> dict[str, Any]:
-        """One object, see docs/kafka.md."""
+        """One JSON object, see docs/kafka.md."""
         return {
             "anomaly": self.script.anomaly.id,
             "release": self.script.release,
@@ -125,7 +125,7 @@ class ReplayOutcome(NotebookDisplay):
             return f"Differs: {self.departure}"
         happens = "happens" if self.script.happens else "does not happen"
         verdict = f"As specified: {self.script.anomaly.id} {happens} on Kafka {self.script.release}"
-        quiet = f"; nothing more has been asked for {self.afterwards:g} s" if self.afterwards else ""
+        quiet = f"; no further request for {self.afterwards:g} s" if self.afterwards else ""
         return verdict + quiet
 
 
@@ -136,17 +136,17 @@ def replay(
     afterwards: float = AFTERWARDS,
     patience: float = PATIENCE,
 ) -> ReplayOutcome:
-    """Replay a script on processes of its release, of which none is left when this returns or raises.
+    """Replay a script on processes of its release. All of them have ended when this returns or raises.
 
     Args:
-        script: what is to happen.
-        tell: told what happens, line by line, as it does.
-        afterwards: seconds for which nothing may happen after the last step.
-        patience: seconds to wait for what has to come.
+        script: what to do.
+        tell: receives each line of the report at once.
+        afterwards: seconds after the last step in which nothing may happen.
+        patience: seconds to wait for an expected event.
 
     Raises:
-        UsageError: there is no Java, no compiler, or a jar cannot be had.
-        EnvironmentFailed: a process ended that was not to end.
+        UsageError: no Java, no compiler, or a jar cannot be downloaded.
+            EnvironmentFailed: a process ended unexpectedly.
     """
 
     async def replayed() -> ReplayOutcome:
@@ -157,11 +157,11 @@ def replay(
 
 
 class Departure(Exception):
-    """Something goes another way than the specification says."""
+    """Something differs from the specification."""
 
 
 class BrokerReplay:
-    """A script and its processes, from `__aenter__` to `__aexit__`, whatever happens in between."""
+    """A script and its processes, from `__aenter__` to `__aexit__`, even if the body fails."""
 
     def __init__(self, script: Script, tell: Callable[[str], None], patience: float = PATIENCE) -> None:
         self.script, self.tell, self.patience = script, tell, patience
@@ -174,7 +174,7 @@ class BrokerReplay:
         self._proxies: dict[BrokerId, Proxy] = {}
         self._brokers: dict[BrokerId, BrokerProcess] = {}
         self._heads: dict[BrokerId, asyncio.Task[HeldRequest]] = {}
-        self._ends: dict[BrokerId | None, asyncio.Task[EnvironmentFailed]] = {}  # None is ZooKeeper's
+        self._ends: dict[BrokerId | None, asyncio.Task[EnvironmentFailed]] = {}  # None stands for ZooKeeper
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -194,7 +194,7 @@ class BrokerReplay:
         await self._stack.aclose()
 
     async def run(self, afterwards: float) -> ReplayOutcome:
-        """Do the script, compare, and wait for nothing to happen."""
+        """Run the script, compare, and check that nothing happens afterwards."""
         departure, compared = "", tuple[Comparison, ...]()
         about = {
             "kafka": self.script.release,
@@ -212,7 +212,7 @@ class BrokerReplay:
             while not self.script.is_over(self.specified, self._followed):
                 await self._go_on()
             compared = await self._settled()
-            if any(step.action in OWN for step in self.specified.enabled):  # brokers would go on, and are held
+            if any(step.action in OWN for step in self.specified.enabled):  # brokers would go on, but are held
                 afterwards = 0
             else:
                 await self._nothing_happens(afterwards)
@@ -220,7 +220,7 @@ class BrokerReplay:
             require_equal(compared)
         except Departure as found:
             departure = str(found)
-        except EnvironmentFailed:  # a connection may end before its process is known to have ended
+        except EnvironmentFailed:  # a connection may end before the end of its process is noticed
             await self._await_an_end()
             raise
         return ReplayOutcome(
@@ -235,9 +235,9 @@ class BrokerReplay:
     # Steps.
 
     async def _begin(self) -> None:
-        """Start the brokers that are to be up before the script begins, and let them pass until all is quiet.
+        """Start the brokers that must be up before the script begins, and let their requests pass until all is quiet.
 
-        What their controllers ask after that may still come of their start, until they ask for /controller.
+        Until a controller requests /controller, its further requests may still belong to the start.
         """
         for step in self.script.prelude:
             self._do(step)
@@ -250,7 +250,7 @@ class BrokerReplay:
         self._holding = True
 
     async def _go_on(self) -> None:
-        """Do the next step: the script's, or what a broker asks for next."""
+        """Do the next step: the script's, or the next one that a broker requests."""
         step = self.script.following(self.specified, self._followed)
         if step is None:
             await self._let_a_broker_go_on()
@@ -263,30 +263,30 @@ class BrokerReplay:
         else:
             broker = step.parameters["broker"]
             held = await self._head(broker, step)
-            if step.action in SILENT:  # it has done that, or it would not ask for anything
+            if step.action in SILENT:  # already done, or it would send no request
                 self._do(step)
             elif step.action in actions_of(held.request):
                 await self._release(broker, held, step)
             elif self.script.steps:
-                raise Departure(f"broker {broker} asks {held}, and by the specification it is about to {step}")
+                raise Departure(f"broker {broker} sends {held}; the specification's next step is {step}")
             else:
                 await self._let_a_broker_go_on()
                 return
         self._followed += 1
 
     async def _head(self, broker: BrokerId, step: Step) -> HeldRequest:
-        """What a broker asks next, which is to be this step."""
+        """The broker's next request, which should be this step."""
         head = asyncio.shield(self._heads[broker])
-        return await self._within(head, f"broker {broker} does not come to {step}")
+        return await self._within(head, f"broker {broker} does not reach {step}")
 
     async def _let_a_broker_go_on(self) -> None:
-        """Wait for any broker's request, find the step that it is, and do that."""
+        """Wait for a request of any broker, find its step, and do that."""
         own = [step for step in self.specified.enabled if step.action in OWN]
-        if own and all(step.action in SILENT for step in own):  # no request will tell that it is done
+        if own and all(step.action in SILENT for step in own):  # no request will show that it is done
             self._do(own[0])
             return
         asked = asyncio.wait(self._heads.values(), return_when=asyncio.FIRST_COMPLETED)
-        await self._within(asked, "no broker asks for anything")
+        await self._within(asked, "no broker sends a request")
         broker, held = next((broker, head.result()) for broker, head in self._heads.items() if head.done())
         if broker in self._starting and held.request.path != CONTROLLER:
             await self._pass(broker, held)
@@ -299,7 +299,7 @@ class BrokerReplay:
                 return
             else:
                 doing = self._controllers[broker].agenda
-                raise Departure(f"broker {broker} asks {held}, and by the specification it is about to: {doing}")
+                raise Departure(f"broker {broker} sends {held}; the specification's next step is: {doing}")
         if enabled[0].action != "listen":
             self._starting.discard(broker)
         await self._release(broker, held, enabled[0])
@@ -308,7 +308,7 @@ class BrokerReplay:
         self._do(step)
         if finds_dead(step):
             await self._kill_the_leader()
-        self.tell(f"        broker {broker} asks {held}")
+        self.tell(f"        broker {broker} sends {held}")
         if step.parameters.get("reply") == "lost":
             await self._pass(broker, held, held.lose)
             self.tell("        the reply is lost with the connection")
@@ -316,14 +316,14 @@ class BrokerReplay:
             await self._pass(broker, held, held.release)
 
     async def _fail(self, step: Step) -> None:
-        """The proxy answers a broker's next request as a server does whose ACLs do not let it."""
+        """Have the proxy answer a broker's next request as a server does whose ACLs forbid it."""
         broker = step.parameters["broker"]
         held = await self._head(broker, step)
         doing = self._controllers[broker].agenda
         if not steps_of_broker(self.specified, broker, actions_of(held.request)):
-            raise Departure(f"broker {broker} asks {held}, and by the specification it is about to: {doing}")
+            raise Departure(f"broker {broker} sends {held}; the specification's next step is: {doing}")
         self._do(step)
-        self.tell(f"        broker {broker} asks {held}, and is answered NOAUTH in ZooKeeper's place")
+        self.tell(f"        broker {broker} sends {held}; the proxy answers NOAUTH")
         await self._pass(broker, held, lambda: held.refuse(NOAUTH))
 
     async def _pass(
@@ -331,7 +331,7 @@ class BrokerReplay:
     ) -> None:
         self._hold_next(broker)
         try:
-            reply = await self._within((answered or held.release)(), f"broker {broker} is not answered: {held}")
+            reply = await self._within((answered or held.release)(), f"broker {broker} receives no answer: {held}")
         except ConnectionError as ended:
             await self._await_an_end()
             raise EnvironmentFailed(f"broker {broker}: {ended}", "nothing was kept") from None
@@ -339,19 +339,19 @@ class BrokerReplay:
             self.tell(f"        ZooKeeper answers {Code(reply.error).name}")
 
     def _do(self, step: Step) -> None:
-        """Do a step in the specification, and tell it."""
+        """Do a step in the specification, and print it."""
         done = self.specified.do(step)
         self._done.append(done)
         self.tell(f"  {self.specified.number:2}  {step}" + "".join(f"   {said}" for said in done.sentences))
         for sentence in done.views:
             self.tell(f"      * {sentence}")
 
-    # What happens to brokers.
+    # Interference with brokers.
 
     async def _lay_out(self) -> None:
-        """Have ZooKeeper look as the specification begins: an epoch, and a partition that its only replica leads.
+        """Set up ZooKeeper's initial state: an epoch, and a partition led by its only replica.
 
-        That is of the broker whose controller is to find the leader dead, if there is such a step.
+        The replica is the broker whose controller will find the leader dead, if there is such a step.
         """
         steps = (*self.script.steps, *self.script.interference)
         self._replica = next((step.parameters["broker"] for step in steps if finds_dead(step)), 0)
@@ -373,7 +373,7 @@ class BrokerReplay:
         return encode(PARTITION_STATE, state).decode()
 
     async def _kill_the_leader(self) -> None:
-        """Have the partition be led by a broker that never was, in a state that no controller has written yet."""
+        """Make a broker that never existed the partition's leader, in a state not yet written by a controller."""
         self._leader_is_dead = True
         await self._operator.delete(PARTITION_STATE)
         await self._operator.create(PARTITION_STATE, self._state_led_by(DEAD_BROKER))
@@ -405,10 +405,10 @@ class BrokerReplay:
         await end_session(self._zookeeper.address, greeting)
         self.tell(f"        ZooKeeper ends session {greeting} of broker {session.client}")
 
-    # What is to be seen.
+    # Observation.
 
     async def _settled(self) -> tuple[Comparison, ...]:
-        """What is to be seen when brokers have acted on their last answer: as specified, or as it stays."""
+        """Compare after brokers have acted on their last answer: once all is as specified, or after a timeout."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self.patience
         while True:
@@ -418,14 +418,14 @@ class BrokerReplay:
             await asyncio.sleep(LOOK_AGAIN)
 
     async def _nothing_happens(self, seconds: float) -> None:
-        """Wait so long for a request that would be a step."""
+        """Check that for so many seconds no broker sends a request that would be a step."""
         heads = self._heads.values()
         await asyncio.wait({*heads, *self._ends.values()}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         self._raise_ended()
         for broker, head in self._heads.items():
             if head.done():
                 raise Departure(
-                    f"broker {broker} asks {head.result()}, and by the specification nothing more happens"
+                    f"broker {broker} sends {head.result()}; the specification expects no further request"
                 )
 
     async def _compared(self) -> tuple[Comparison, ...]:
@@ -470,25 +470,25 @@ class BrokerReplay:
 
     @property
     def _controllers(self) -> Mapping[BrokerId, ControllerProcess]:
-        """What each broker knows, by the specification."""
+        """Each broker's knowledge, by the specification."""
         found: Mapping[BrokerId, ControllerProcess] = self.specified.value("controllers")
         return found
 
     # Waiting.
 
     def _holds(self, request: RequestFrame) -> bool:
-        """Whether a request is held: it may be a step of the specification."""
+        """Whether to hold a request: it may be a step of the specification."""
         return self._holding and bool(actions_of(request))
 
     def _hold_next(self, broker: BrokerId) -> None:
         self._heads[broker] = asyncio.create_task(self._proxies[broker].next_held())
 
     async def _within(self, wanted: Awaitable[T], otherwise: str) -> T:
-        """What is waited for.
+        """The awaited result.
 
         Raises:
             EnvironmentFailed: a process ended.
-            Departure: it does not come.
+            Departure: it does not arrive.
         """
         task = asyncio.ensure_future(wanted)
         try:
@@ -503,24 +503,24 @@ class BrokerReplay:
             task.cancel()
 
     async def _await_an_end(self) -> None:
-        """Raise what there is to say of a process that has ended, or does so soon."""
+        """Raise the error of a process that has ended, or is about to."""
         await asyncio.wait(self._ends.values(), timeout=LAST_GASP, return_when=asyncio.FIRST_COMPLETED)
         self._raise_ended()
 
     def _raise_ended(self) -> None:
-        """Raise what there is to say of a process that has ended."""
+        """Raise the error of a process that has ended."""
         for end in self._ends.values():
             if end.done():
                 raise end.result()
 
     async def _await_nothing(self) -> None:
-        """What is still waited for is waited for no longer."""
+        """Cancel everything still awaited."""
         waiting = [*self._heads.values(), *self._ends.values()]
         for each in waiting:
             each.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
 
-    # Telling.
+    # The report.
 
     def _report_step(self, broker: BrokerId, verb: str) -> Callable[[Notification], None]:
         def tell(event: Notification) -> None:
@@ -543,7 +543,7 @@ INTERFERENCE: Final[Mapping[str, Callable[[BrokerReplay, Step], Awaitable[None]]
     "zk.expire": BrokerReplay._expire,
     "operator_deletes_controller": BrokerReplay._operator_deletes_controller,
 }
-"""What happens to brokers -> what does it."""
+"""Interference with brokers -> the method that carries it out."""
 
 
 def finds_dead(step: Step) -> bool:
@@ -552,17 +552,17 @@ def finds_dead(step: Step) -> bool:
 
 
 def state_of(epoch: ControllerEpoch, version: ZkVersion) -> str:
-    """A partition's state in a table."""
+    """A partition's state in the table."""
     return f"of epoch {epoch}, at version {version}"
 
 
 def armed_watch(yes: bool) -> str:
-    """A truth value in a table."""
+    """A truth value in the table."""
     return "armed" if yes else "none"
 
 
 def require_equal(compared: tuple[Comparison, ...]) -> None:
-    """Depart where something was seen that is not as specified."""
+    """Raise a departure if an observed value is not as specified."""
     for what, specified, seen in compared:
         if specified != seen:
-            raise Departure(f"{what} is {seen}, and by the specification {specified}")
+            raise Departure(f"{what} is {seen}; the specification says {specified}")

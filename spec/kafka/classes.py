@@ -1,4 +1,4 @@
-"""Java of our own, compiled against a release's jars when it is first needed, and kept in the user's cache."""
+"""Compile our own Java against a release's jars on first use, and keep the classes in the user's cache."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["compiled"]
 
 
 def compiled(what: str, sources: Sequence[Path], release: str, jars: Sequence[Path], with_java: Java) -> Path:
-    """The directory of the classes that these sources make, compiled if they are not there.
+    """The directory of the compiled classes of these sources; compiles them if they are not there.
 
     Args:
-        what: what they are, in a word.
-        sources: files of Java.
-        release: of Kafka, against which they are compiled.
+        what: a word for them, used in messages.
+        sources: Java files.
+        release: the Kafka release that they are compiled against.
         jars: of that release.
-        with_java: which compiles.
+        with_java: the JDK that compiles them.
 
     Raises:
         UsageError: this Java has no compiler.
-        EnvironmentFailed: they do not compile, or cannot be kept.
+        EnvironmentFailed: they do not compile, or cannot be stored.
     """
     key = hashlib.sha256("\n".join([with_java.version, *map(str, jars)]).encode())
     for source in sources:
@@ -59,4 +59,4 @@ def _compile(what: str, sources: Sequence[Path], jars: Sequence[Path], with_java
             said = run.stderr.strip().splitlines()
             wrong = next((line for line in said if ": error: " in line), said[0])  # warnings come before it
             raise EnvironmentFailed(f"the Java of {what} does not compile: {wrong}", "nothing was kept")
-        unfinished.rename(classes)  # whole, or not at all
+        unfinished.rename(classes)  # the directory appears complete or not at all

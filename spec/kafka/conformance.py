@@ -1,9 +1,9 @@
 """Conformance: whether Kafka's own classes do what a system says, step by step.
 
-The specification is explored breadth-first. Each of its edges belongs to a class: what is done, and how that stands
-which does it, before and after. Of each class some edges are told to Kafka's classes, with the shortest path that
-leads there, and after each step what is to be seen of them is compared. What the classes, steps and states of a
-system are its mapping says (`mappings`).
+The specification is explored breadth-first. Its edges fall into classes: the step, and the state of the process that
+takes it, before and after. Some edges of each class are run on Kafka's classes, by the shortest path to the edge.
+After each step the observable state is compared. The system's mapping (`mappings`) defines the classes, and what
+steps and states are in Kafka.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["Conformance", "conform"]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Conformance(NotebookDisplay):
-    """What came of it."""
+    """The result of a comparison."""
 
     system: str
     release: str
@@ -46,29 +46,29 @@ class Conformance(NotebookDisplay):
     classes: int
     runs: int
     steps: int
-    """Steps that were compared."""
+    """The number of steps compared."""
     every_edge: bool
-    """Whether all edges were told, but for those of known divergences; else some of each class."""
+    """Whether all edges were run, except those of known divergences. Otherwise some edges of each class were."""
     seconds: float
     known: Mapping[str, int]
-    """How many edges are of each divergence that is known."""
+    """The number of edges of each known divergence."""
     vanished: Mapping[str, Trace]
-    """Known divergences after which Kafka was as the specification says, with the path."""
+    """Known divergences where Kafka did what the specification says, with the path."""
     deviations: Sequence[tuple[Deviation, int, Trace]]
-    """The shortest of each kind, with how many there were and the path as a trace."""
+    """The shortest deviation of each kind, with how many there were and the path as a trace."""
 
     @property
     def conforms(self) -> bool:
-        """Whether everything was as claimed."""
+        """Whether Kafka did everything as specified, except for the known divergences."""
         return not self.deviations and not self.vanished
 
     @property
     def exit_code(self) -> int:
-        """0 as claimed, 12 a difference."""
+        """0 if Kafka conforms, 12 if it differs."""
         return 0 if self.conforms else 12
 
     def to_json(self) -> dict[str, Any]:
-        """One object, see docs/kafka.md."""
+        """One JSON object, see docs/kafka.md."""
         return {
             "system": self.system,
             "release": self.release,
@@ -106,7 +106,7 @@ class Conformance(NotebookDisplay):
         yield f"  with {', '.join(f'{name} = {show(value)}' for name, value in self.constants.items())}"
         yield (
             f"  {self.states:,} states, {self.edges:,} edges of {self.classes:,} classes; "
-            f"{self.runs:,} {'paths along every edge' if self.every_edge else 'paths'} told, "
+            f"{self.runs:,} {'paths along every edge' if self.every_edge else 'paths'} run, "
             f"{self.steps:,} steps compared, {self.seconds:.0f} s"
         )
         for each in DIVERGENCES:
@@ -127,15 +127,15 @@ def conform(
     every_edge: bool = False,
     on_progress: OnProgress = silent,
 ) -> Conformance:
-    """Tell Kafka's own classes the paths of a specification, and compare.
+    """Run the paths of a specification on Kafka's own classes, and compare.
 
     Args:
-        system: the specification, of a system that has a mapping.
-        kafka: the release, running: what the mapping's `kafka` gives.
-        max_states: how many states are explored; else as many as the mapping says.
-        per_class: how many edges of each class are told.
-        every_edge: all edges are told, but for those of known divergences.
-        on_progress: told now and then how far it is.
+        system: the specification; its system must have a mapping.
+        kafka: the running release, from the mapping's `kafka`.
+        max_states: how many states to explore; by default the mapping's number.
+        per_class: how many edges of each class to run.
+        every_edge: run all edges, except those of known divergences.
+        on_progress: receives the statistics now and then.
 
     Raises:
         UsageError: the system has no mapping.
@@ -147,7 +147,7 @@ def conform(
 
 @dataclass
 class _ConformanceRun:
-    """A comparison under way."""
+    """A comparison in progress."""
 
     system: Specification
     kafka: KafkaRun
@@ -212,7 +212,7 @@ class _ConformanceRun:
             if deviation is None and not of.silent:
                 self.vanished.setdefault(of.id, task.path)
             if deviation is None or deviation.length == len(task.specified):
-                return  # it diverges where it is known to
+                return  # it diverges where it is known to diverge
         if deviation is not None:
             shortest, times = self.found.get(deviation.kind, (deviation, 0))
             self.found[deviation.kind] = min(shortest, deviation, key=lambda each: each.length), times + 1

@@ -1,6 +1,6 @@
-"""What is to be seen of Kafka's state machines, in values of ours.
+"""Convert the observed state of Kafka's state machines to our values.
 
-On the other side of it are `java/control/.../Observation.java`, `Requests.java` and `FailureLog.java`.
+The Java side of it is `java/control/.../Observation.java`, `Requests.java` and `FailureLog.java`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def decoded_leader_and_isr(fields: Sequence[Any]) -> LeaderAndIsr:
 
 
 def decoded_state(kind: Callable[..., Any], fields: Sequence[Any]) -> Any:
-    """What a request says of a partition."""
+    """A request's state of one partition."""
     state = kind(*(tuple(each) if isinstance(each, list) else each for each in fields))
     if isinstance(state, LeaderAndIsrPartitionState):
         state = state._replace(leaderRecoveryState=LeaderRecoveryState(state.leaderRecoveryState))
@@ -101,11 +101,11 @@ def decoded_requests(sent: Mapping[str, Sequence[Any]]) -> dict[BrokerId, list[C
 
 
 def stops_by_partition(sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> dict[BrokerId, list[ControlRequest]]:
-    """The requests to each broker in their order, but for replicas that stop one by one.
+    """The requests to each broker in their order, except that StopReplicas of single replicas are sorted.
 
-    Until 2.2 each replica of a batch has a StopReplica of its own, behind an empty one. They are in the order in
-    which the replicas were handed to the state machine, which in a whole controller is that of a hash set; here those
-    of one batch are in the order of partitions. Since 2.3 no StopReplica is empty: what is sent stays as it is.
+    Until 2.2 each replica of a batch has a StopReplica of its own, after an empty one. Their order is that in which
+    the state machine received the replicas; in a whole controller that is the order of a hash set. Here those of one
+    batch are sorted by partition. Since 2.3 no StopReplica is empty, and the requests are returned unchanged.
     [ControllerBrokerRequestBatch in ControllerChannelManager.scala: sendRequestsToBrokers, until 2.2;
     sendStopReplicaRequests, since 2.3]
     """
@@ -128,7 +128,7 @@ def _stops_by_partition(requests: Iterable[ControlRequest]) -> list[ControlReque
 
 
 def decoded_unsent(left: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What stayed in the batch of requests."""
+    """The requests that stayed in the batch."""
     return (
         {
             parsed_replica(replica): decoded_state(LeaderAndIsrPartitionState, state)
@@ -152,7 +152,7 @@ def decoded_partition(told: Mapping[str, Any]) -> TopicPartition:
 
 
 def decoded_topic(data: Mapping[str, Any]) -> TopicAssignment:
-    """What a topic's node holds, but for its id."""
+    """The content of a topic's node, without its topic id."""
     adding, removing = data.get("adding_replicas", {}), data.get("removing_replicas", {})
     assigned = (
         (int(number), ReplicaAssignment(*map(tuple, (brokers, adding.get(number, ()), removing.get(number, ())))))
@@ -168,11 +168,11 @@ ZNODES: Final[Mapping[ZkPath, Callable[[Any], Any]]] = {
     ),
     PREFERRED_REPLICA_ELECTION: lambda data: frozenset(map(decoded_partition, data["partitions"])),
 }
-"""Nodes that are one of a kind. What has no order is a set."""
+"""Nodes with a fixed path. Data without an order is a set."""
 
 
 def decoded_znode(path: ZkPath, data: Any) -> Any:
-    """What a node holds."""
+    """The content of a node."""
     if path.endswith("/state"):
         recovery = LeaderRecoveryState(data.get("leader_recovery_state", 0))
         leader_and_isr = LeaderAndIsr(data["leader"], data["leader_epoch"], tuple(data["isr"]), recovery)
@@ -212,11 +212,11 @@ CAUSES: Final[Mapping[str, StateChangeCause]] = {
     "requested to become leader": StateChangeFailure.ReplicaLeads,
     "batch is not empty": StateChangeFailure.BatchNotEmpty,
 }
-"""Why a state did not change, by what Kafka's exception says."""
+"""Why a state did not change, by the text of Kafka's exception."""
 
 
 def decoded_cause(told: Mapping[str, Any]) -> StateChangeCause | str:
-    """Why a state did not change; an exception that is none of these as it is."""
+    """Why a state did not change; an exception that is none of these, as it is."""
     if "code" in told:
         return Code[told["code"]]
     found = (cause for text, cause in CAUSES.items() if text in told["message"])
@@ -224,7 +224,7 @@ def decoded_cause(told: Mapping[str, Any]) -> StateChangeCause | str:
 
 
 def decoded_results(told: Mapping[str, Any]) -> dict[TopicPartition, Any]:
-    """What elections came to."""
+    """The results of elections."""
     return {
         parsed(partition): decoded_cause(result) if isinstance(result, dict) else decoded_leader_and_isr(result)
         for partition, result in told.items()
@@ -232,7 +232,7 @@ def decoded_results(told: Mapping[str, Any]) -> dict[TopicPartition, Any]:
 
 
 def decoded_failure(told: Mapping[str, Any]) -> FailedStateChange:
-    """What Kafka logged of a state that did not change. Two of its texts name another target than was asked for."""
+    """A failed state change that Kafka logged. Two of its texts name another target than the one requested."""
     cause: Any = decoded_cause(told)
     if found := FAILED_PARTITION.search(told["text"]):
         partition, source, target = found.groups()
@@ -252,19 +252,19 @@ EARLIER_NAMES: Final = {
     "PartitionReassignment": "ZkPartitionReassignment",  # until 2.3
     "PreferredReplicaLeaderElection": "ReplicaLeaderElection",  # until 2.3
 }
-"""What events of 3.9 were called before."""
+"""Earlier names of the events of 3.9."""
 
 
 def decoded_event(told: Sequence[Any]) -> tuple[Any, ...]:
-    """An event of the controller's queue, by its name of 3.9, with what it says of topics, partitions, brokers."""
+    """An event of the controller's queue, by its 3.9 name, with its topics, partitions and brokers."""
     name, *rest = told
-    if name == "AlterIsrReceived":  # from 2.7 to 3.0; beside what it asks for it has the broker
+    if name == "AlterIsrReceived":  # from 2.7 to 3.0; besides what it requests it carries the broker
         return ("AlterPartitionReceived",)
     return (EARLIER_NAMES.get(name, name), *rest)
 
 
 def of_context(state: ContextState) -> dict[str, Any]:
-    """What a controller of ours knows, by the names by which Kafka's is seen, see `DECODED`."""
+    """What our controller knows, by the names of Kafka's observed state, see `DECODED`."""
     return {
         "epoch": (state.epoch, state.epoch_zk_version),
         "partition_assignments": state.partition_assignments,
@@ -304,7 +304,7 @@ DECODED: Final[Mapping[str, Callable[[Any], Any]]] = {
     "znodes": lambda told: {path: (version, decoded_znode(path, data)) for path, (version, data) in told.items()},
     "left": decoded_unsent,
 }
-"""What is to be seen of Kafka's state machines, as values of ours."""
+"""Decoders from the observed state of Kafka's state machines to our values."""
 
 WHOLE: Final[Mapping[str, Callable[[Any], Any]]] = {
     **{name: decoded for name, decoded in DECODED.items() if name != "left"},
@@ -316,4 +316,4 @@ WHOLE: Final[Mapping[str, Callable[[Any], Any]]] = {
     "stats": tuple,
     "checks": list,
 }
-"""What is to be seen of a whole controller."""
+"""Decoders for the observed state of a whole controller."""

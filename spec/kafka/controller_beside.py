@@ -1,4 +1,4 @@
-"""A whole controller beside Kafka's own: the same happens to both, and what is to be seen then.
+"""Our whole controller beside Kafka's own: both meet the same events, and are compared after each command.
 
     commands = [{"do": "register", "brokers": [1, 2], "handle": 8}, {"do": "create_topic", ..., "handle": 8}, ...]
     with RealController("3.9.1") as kafka:
@@ -7,16 +7,15 @@
             for command, seen in zip(sequence, told, strict=True):
                 assert ours.disagreements(command, seen) == []
 
-A command is JSON, `{"do": ...}` with its arguments: something that others do in ZooKeeper (`ScriptedCluster`), or ask
-of the controller by a request (`ControllerBeside`). Watches make events of it. Then as many events as `handle` says
-are processed, as far as there are any; others wait. `meanwhile` is as in `spec.kafka.state_machines_beside`, its
-batches counted through all events of the command.
+A command is JSON, `{"do": ...}` with its arguments: something that others do in ZooKeeper (`ScriptedCluster`), or a request to
+the controller (`ControllerBeside`). Watches turn it into events. The controller then processes up to `handle` events; the
+rest wait. `meanwhile` is as in `spec.kafka.state_machines_beside`, with batches counted across all events of the command.
 
-On the other side is Kafka's KafkaController, with all that is its own; only its thread is not started, its channels
-to brokers go nowhere, and its client asks a real server of ZooKeeper within the call. Here it is
-`statemachines.controller.kafka_controller`, which asks ours.
+The other side is Kafka's KafkaController with all its parts, except that its thread is not started, its channels to
+brokers lead nowhere, and its client asks a real ZooKeeper server in the same call. Ours is
+`statemachines.controller.kafka_controller`, over our own ZooKeeper.
 
-The controller is broker 9. What others' registrations have for epochs is told apart by order, not by zxid.
+The controller is broker 9. The epochs of other brokers' registrations are compared by their order, not by zxid.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ from statemachines.zookeeper.tree import (
 __all__ = ["RELEASES", "ControllerBeside"]
 
 RELEASES: Final = ("1.1.1", "2.2.2", "2.4.1", "2.8.2", "3.9.1")
-"""The releases whose whole controllers are run."""
+"""The releases whose whole controllers can run."""
 
 Processor = ControllerEventProcessor
 EVENTS: Final[Mapping[str, str]] = {
@@ -127,7 +126,7 @@ EVENTS: Final[Mapping[str, str]] = {
     Processor.process_isr_change_notification.__name__: "IsrChangeNotification",
     Processor.process_alter_partition.__name__: "AlterPartitionReceived",
 }
-"""The handlers of events, with Kafka's names for these."""
+"""The handlers of events, with Kafka's names for the events."""
 
 ELECTION: Final = Processor.process_replica_leader_election.__name__
 
@@ -138,13 +137,13 @@ FAILURES: Final[Mapping[Any, str]] = {
     EventFailure.StaleBrokerEpoch: "StaleBrokerEpochException",
     EventFailure.BrokerNotAvailable: "BrokerNotAvailableException",
 }
-"""What a broker is answered that asked to be let go."""
+"""The exceptions with which a controlled shutdown is refused."""
 
 
 class DescendingDict(UserDict[TopicPartition, Any]):
-    """A map that is gone through from its last partition to its first.
+    """A map that iterates from its last partition to its first.
 
-    So are Scala's until 2.4, if partitions have the names that `tests.kafka.event_sequences` gives them.
+    Scala's maps do so until 2.4, if partitions have the names that `tests.kafka.event_sequences` gives them.
     """
 
     def __iter__(self) -> Iterator[TopicPartition]:
@@ -152,20 +151,20 @@ class DescendingDict(UserDict[TopicPartition, Any]):
 
 
 class PendingRequest(NamedTuple):
-    """A request that a broker has been sent."""
+    """A request that was sent to a broker and not yet answered."""
 
     request: ControlRequest
     awaited: bool
-    """Until 2.2: whether it is a StopReplica with which a topic's deletion goes on."""
+    """Until 2.2: whether it is a StopReplica whose reply continues a topic's deletion."""
 
 
 class ControllerBeside(ScriptedCluster):
-    """Our side: a broker that may be controller, with its queue of events.
+    """Our side: a broker that may become controller, with its queue of events.
 
     Args:
-        release: by whose rules.
-        processor: the class that processes events; a test puts a mutant there.
-        controller: the class that is elected, and has them processed.
+        release: whose rules apply.
+        processor: the class that processes events; a test can substitute a mutant.
+        controller: the class that is elected and owns the processor.
     """
 
     def __init__(
@@ -204,13 +203,13 @@ class ControllerBeside(ScriptedCluster):
         self.answers_given: list[dict[str, Any]] = []
         self.handled: list[QueuedEvent] = []
         self.shown: dict[str, int] = {}
-        """Its gauges, by all of their names."""
+        """Its gauges, by their full names."""
         self.kafkas: dict[str, Any] = {}
-        """What was to be seen of Kafka last."""
+        """Kafka's latest observed state."""
         self._epochs: dict[int, int] = {}
-        """The epochs under which brokers have been registered: Kafka's, and ours."""
+        """The epochs under which brokers have registered: Kafka's to ours."""
         self._watches: dict[str, dict[ZkPath, None]] = {"data": {}, "exist": {}, "child": {}}
-        """What the client watches, in order."""
+        """The watches of the client, in order."""
         self._seen_zxid = 0
         self._command: ControlCommand = {}
         self._asked: list[list[ZkPath]] = []
@@ -220,31 +219,31 @@ class ControllerBeside(ScriptedCluster):
         self.registered.append(own.stat.czxid)
 
     def _servers(self) -> ZooKeeper:
-        """What the controller asks."""
+        """The ZooKeeper that the controller asks."""
         return ScriptedZooKeeper(self)
 
     def _of_partitions(self) -> MutableMapping[TopicPartition, Any]:
-        """A map that is gone through as Kafka's is: until 2.3 what is done one by one is done in its order."""
+        """A map that iterates as Kafka's does. Until 2.3 its order decides the order of steps per partition."""
         return {} if self.design.kip_455 else DescendingDict()
 
     @property
     def is_active(self) -> bool:
-        """Whether it takes itself for the controller."""
+        """Whether it considers itself the controller."""
         return self.controller.active
 
     @property
     def queue(self) -> deque[QueuedEvent]:
-        """The events that wait."""
+        """The waiting events."""
         return self.controller.queue
 
     # Both sides.
 
     def disagreements(self, command: ControlCommand, seen: Mapping[str, Any]) -> list[Disagreement]:
-        """Carry out a command as Kafka has done: what is not the same then.
+        """Carry out a command that Kafka has carried out, and report the differences.
 
         Args:
-            command: what both do.
-            seen: what is to be seen of Kafka, as far as it is new.
+            command: carried out by both.
+            seen: the parts of Kafka's observed state that have changed.
         """
         self._command, self._asked, self._number = command, seen["asked"], 0
         for of_this_command in (self.sent, self.answers_given, self.handled):
@@ -287,7 +286,7 @@ class ControllerBeside(ScriptedCluster):
         }
 
     def _order_unanswered(self, sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> None:
-        """What has been sent now is answered in the order in which Kafka sent it.
+        """Brokers answer the requests of this command in the order in which Kafka sent them.
 
         Until 2.2 replicas stop one by one, on each broker in the order of a hash map.
         """
@@ -333,7 +332,7 @@ class ControllerBeside(ScriptedCluster):
         }
 
     def _gauges(self) -> dict[str, int]:
-        """By Kafka's fields. Those of a controller that has been shut down are shown no more."""
+        """By Kafka's field names. After a shutdown a controller shows none."""
         return {each.field: self.shown[each.object_name] for each in gauges_of(self.release) if each.field}
 
     # Its channels to brokers.
@@ -345,27 +344,27 @@ class ControllerBeside(ScriptedCluster):
         self.unanswered.setdefault(broker, []).append(PendingRequest(request, awaited))
 
     def startup(self, brokers: Sequence[BrokerId]) -> None:
-        """There are channels to these."""
+        """Open channels to these brokers."""
 
     def shutdown(self) -> None:
-        """There are none any more."""
+        """Close all channels."""
         self.unanswered.clear()
 
     def add_broker(self, broker: BrokerId) -> None:
-        """There is one more."""
+        """Open a channel to another broker."""
 
     def remove_broker(self, broker: BrokerId) -> None:
-        """There is one less."""
+        """Close the channel to a broker."""
         self.unanswered.pop(broker, None)
 
-    # Commands: what brokers and administrators ask of it, and answer.
+    # Commands: what brokers and administrators request of it, and brokers' replies.
 
     def answer(self, broker: BrokerId, errors: Mapping[str, int]) -> None:
-        """A broker answers all that it has been sent.
+        """A broker answers every request that it has received.
 
         Args:
             broker: its id.
-            errors: the codes of partitions that fail, by their names; of all together under "all".
+            errors: error codes by partition name; the code of the whole response under "all".
         """
         for request, awaited in self.unanswered.pop(broker, ()):
             response = response_to(request, errors)
@@ -376,18 +375,18 @@ class ControllerBeside(ScriptedCluster):
                     self.controller.put(event)
 
     def shut_down(self, broker: BrokerId, epoch: str) -> None:
-        """A broker asks to be let go, under its present epoch, an old one, or none."""
+        """A broker requests a controlled shutdown, under its present epoch, an old one, or none."""
         there = self.zookeeper.exists(None, registration(broker))
         known = UNKNOWN_BROKER_EPOCH if there is None else there.czxid
         epochs = {"unknown": UNKNOWN_BROKER_EPOCH, "old": 0}
         self.controller.put(call(self.processor.process_controlled_shutdown, broker, epochs.get(epoch, known)))
 
     def stop(self) -> None:
-        """Its own broker stops in order."""
+        """Its own broker shuts down in order."""
         self.controller.shutdown()
 
     def elect(self, partitions: Sequence[str], type: str) -> None:
-        """An administrator asks for leaders."""
+        """An administrator requests elections."""
         self.controller.put(
             call(
                 self.processor.process_replica_leader_election,
@@ -398,23 +397,23 @@ class ControllerBeside(ScriptedCluster):
         )
 
     def reassign(self, targets: Mapping[str, Sequence[BrokerId] | None]) -> None:
-        """An administrator asks for partitions to move, or not to move any more."""
+        """An administrator requests reassignments, or cancels them."""
         asked = tuple(
             (parsed(partition), None if target is None else tuple(target)) for partition, target in targets.items()
         )
         self.controller.put(call(self.processor.process_api_partition_reassignment, asked))
 
     def rebalance(self) -> None:
-        """It is time to rebalance."""
+        """The timer of the preferred-leader check fires."""
         self.controller.put(call(self.processor.process_auto_preferred_replica_leader_election))
 
     def check_is_due(self) -> None:
-        """The time has come at which it looks by itself whether preferred replicas lead, if there is such a time."""
+        """The automatic check of preferred leaders is due, if one is scheduled."""
         if self.controller.rebalance_timer.due_in:
             self.controller.rebalance()
 
     def permit_unclean(self, topic: TopicName | None) -> None:
-        """Unclean elections are permitted, of a topic or by default."""
+        """Unclean elections are enabled, for a topic or by default."""
         arguments = () if topic is None else (topic,)
         self.controller.put(Call(Processor.process_unclean_leader_election_enable.__name__, arguments))
 
@@ -427,7 +426,7 @@ class ControllerBeside(ScriptedCluster):
         partition_epoch_off: int,
         recovery: int,
     ) -> None:
-        """A broker asks for ISRs, as one that knows what stands in ZooKeeper, or is so far off; since 2.7."""
+        """A broker requests ISRs, with the version that it read in ZooKeeper, or one off by so much; since 2.7."""
         if not self.design.alter_partition:
             return
         there = self.zookeeper.exists(None, registration(broker))
@@ -460,14 +459,14 @@ class ControllerBeside(ScriptedCluster):
             version + partition_epoch_off,
         )
 
-    # What it hears.
+    # The events that it receives.
 
     def hear(self) -> None:
-        """Watches have told something."""
+        """Watches have fired."""
         self.controller.deliver_watch_events()
 
     def take(self) -> Event | None:
-        """What a watch has told, which is armed no more."""
+        """The next watch event; its watch is disarmed."""
         event = self.zookeeper.take(SESSION)
         if event is not None:
             for watched in (
@@ -482,7 +481,7 @@ class ControllerBeside(ScriptedCluster):
         return self._watches["data"], self._watches["exist"]
 
     def learn(self, request: ZkRequest, response: ZkResponse) -> None:
-        """The client has a watch, if it asked for one, and has seen all up to now."""
+        """Record the client's watch, if the request set one. The client has now seen everything so far."""
         self._seen_zxid = self.zookeeper.state.zxid
         match request:
             case Exists(path, True):
@@ -493,18 +492,18 @@ class ControllerBeside(ScriptedCluster):
                 self._watches["child"][path] = None
 
     def lose_connection(self) -> None:
-        """With it the server forgets the watches."""
+        """The server forgets the watches of the connection."""
         self.zookeeper.disconnect(SESSION)
 
     def reconnect(self) -> None:
-        """The client tells which it has."""
+        """The client sends its watches to the server again."""
         data, exist, child = (tuple(self._watches[kind]) for kind in ("data", "exist", "child"))
         self.zookeeper.set_watches(SESSION, self._seen_zxid, data, exist, child)
 
-    # What it does.
+    # The steps of the controller.
 
     def _handle(self) -> None:
-        """The oldest event is processed, batch by batch."""
+        """Process the oldest event, batch by batch."""
         self.handled.append(self.queue[0])
         self.controller.advance()
         while self.controller.is_busy:
@@ -514,11 +513,11 @@ class ControllerBeside(ScriptedCluster):
         self.hear()
 
     def update_metrics(self) -> None:
-        """An event is over."""
+        """An event has been processed."""
         update_metrics(self.shown, self.context, self.is_active, self.release)
 
     def _order_change(self) -> None:
-        """What a change of states asks next, it asks in the order in which Kafka did."""
+        """Put the next requests of a state change into Kafka's order."""
         processing = self.controller.processing
         machine = None if processing is None else self.processor.machine_of(processing.awaits.what)
         if processing is not None and machine is not None:
@@ -526,7 +525,7 @@ class ControllerBeside(ScriptedCluster):
             self.controller.processing = processing._replace(awaits=processing.awaits._replace(what=what))
 
     def _answer(self, event: Call, answer: Any) -> None:
-        if answer is None or (event.method == ELECTION and not event.arguments):  # a node asked for it
+        if answer is None or (event.method == ELECTION and not event.arguments):  # a node requested it
             return
         self.answers_given.append(comparable_answer(event, answer))
 
@@ -534,12 +533,12 @@ class ControllerBeside(ScriptedCluster):
         return self._asked[self._number] if self._number < len(self._asked) else []
 
     def ask(self, request: ZkRequest) -> ZkResponse:
-        """Make a request that is a batch of its own."""
+        """Send a request that is a batch of its own."""
         (response,) = self._ask(request)
         return response
 
     def _ask(self, *requests: ZkRequest) -> tuple[ZkResponse, ...]:
-        """Make a batch of requests, in the order in which Kafka made them."""
+        """Send a batch of requests, in the order in which Kafka sent them."""
         asked = self._asked[self._number] if self._number < len(self._asked) else []
         places: dict[ZkPath, list[int]] = {}
         for at, request in enumerate(requests):
@@ -553,9 +552,9 @@ class ControllerBeside(ScriptedCluster):
 
 
 class ScriptedZooKeeper(ZooKeeper):
-    """The servers, as a controller asks them that makes one request after another.
+    """The servers as seen by a controller that sends one request after another.
 
-    Each is a batch of its own of an `ControllerBeside`, which does what happens meanwhile.
+    Each request is a batch of its own of an `ControllerBeside`, which inserts what happens meanwhile.
     """
 
     def __init__(self, plane: ControllerBeside) -> None:
@@ -563,16 +562,16 @@ class ScriptedZooKeeper(ZooKeeper):
         self._plane = plane
 
     def take(self, session: SessionId) -> Event | None:
-        """What a watch has told."""
+        """The next watch event."""
         return self._plane.take()
 
     def exists(self, session: SessionId | None, path: ZkPath, watch: bool = False) -> Stat | None:
-        """Whether there is a node."""
+        """The stat of a node; None if it does not exist."""
         response = self._plane.ask(Exists(path, watch))
         return None if response.code is Code.NONODE else _stat(response)
 
     def get(self, session: SessionId | None, path: ZkPath, watch: bool = False) -> tuple[Any, Stat]:
-        """What a node holds."""
+        """The content of a node."""
         response = self._plane.ask(GetData(path, watch))
         if response.code is not Code.OK:
             raise ERRORS[response.code](path)
@@ -594,7 +593,7 @@ class ScriptedZooKeeper(ZooKeeper):
         return Created(path, _stat(response))
 
     def multi(self, session: SessionId | None, operations: Iterable[Operation]) -> tuple[OpResult | Code, ...]:
-        """All of these, or none; one alone is a request of its own."""
+        """Carry out all of these operations, or none; a single one is an ordinary request."""
         asked = tuple(operations)
         if len(asked) > 1:
             return self._plane.ask(Multi(asked)).results
@@ -607,7 +606,7 @@ ERRORS: Final = {error.code: error for error in (NoNode, NodeExists, BadVersion,
 
 
 def _stat(response: ZkResponse) -> Stat:
-    """What is known of a node by an answer."""
+    """The stat that a response implies."""
     return Stat(response.czxid, 0, 0, response.version, 0, 0, response.owner, 0, 0)
 
 
@@ -615,11 +614,11 @@ SEEN: Final = (
     *(CONTROLLER_EPOCH, CONTROLLER, TOPICS, "/config/topics", "/admin"),
     *(ISR_CHANGE_NOTIFICATION, LOG_DIR_EVENT_NOTIFICATION),
 )
-"""Where the nodes are that are compared."""
+"""The parents of the nodes that are compared."""
 
 
 def event_name(event: QueuedEvent) -> tuple[Any, ...]:
-    """An event as Kafka calls it, with what it says of topics, partitions and brokers."""
+    """An event by Kafka's name, with its topics, partitions and brokers."""
     if isinstance(event, Queued):
         return (event.event.name,)
     name, arguments = EVENTS[event.method], event.arguments
@@ -636,13 +635,13 @@ def event_name(event: QueuedEvent) -> tuple[Any, ...]:
 
 
 def node_data(path: ZkPath, data: Any) -> Any:
-    """What a node holds; what has no order as a set."""
+    """The content of a node; data without an order becomes a set."""
     unordered = path in (REASSIGN_PARTITIONS, PREFERRED_REPLICA_ELECTION) or path.startswith(ISR_CHANGE_NOTIFICATION)
     return frozenset(data) if unordered and data is not None else data
 
 
 def response_to(request: ControlRequest, errors: Mapping[str, int]) -> ControlResponse | None:
-    """What a broker answers; None: that would only be logged."""
+    """A broker's response; None if the controller would only log it."""
     if isinstance(request, UpdateMetadataRequest):
         return None
     partitions = tuple(
@@ -655,12 +654,12 @@ def response_to(request: ControlRequest, errors: Mapping[str, int]) -> ControlRe
 
 
 def unordered(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer whose partitions have no order, with these in order."""
+    """An answer with its partitions sorted, if they have no order."""
     return {"leads": sorted(answer["leads"])} if "leads" in answer else answer
 
 
 def comparable_answer(event: Call, answer: Any) -> dict[str, Any]:
-    """An answer in JSON."""
+    """An answer as JSON."""
     if isinstance(answer, EventFailure):
         return {"failed": FAILURES[answer]}
     if EVENTS[event.method] == "ControlledShutdown":
@@ -672,7 +671,7 @@ def comparable_answer(event: Call, answer: Any) -> dict[str, Any]:
 
 
 def comparable_outcome(outcome: Any) -> Any:
-    """What came of a partition, in JSON."""
+    """The outcome for one partition, as JSON."""
     match outcome:
         case Errors():
             return outcome.name

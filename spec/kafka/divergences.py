@@ -1,8 +1,8 @@
-"""Where Kafka is known to go another way than the system `controller`, and why.
+"""Where Kafka is known to differ from the system `controller`, and why.
 
-What is listed here is no difference that conformance reports: what lies behind such a step is not followed. But each
-is told to Kafka's own classes, too, by the shortest path there is to it, and if they do what the specification says
-after all, that is reported: then the entry is wrong, or has been mended.
+Conformance does not report these steps as differences, and does not follow paths beyond them. But Kafka's own classes
+run each of them, by the shortest path to it. If they then do what the specification says, that is reported: the entry
+is wrong, or its cause has been corrected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["DIVERGENCES", "Divergence", "divergence_at", "divergences_of"]
 
 
 class BrokerStep(NamedTuple):
-    """A step that a broker takes, with what it knew before and knows then."""
+    """A step of a broker, with the broker's state before and after."""
 
     broker: int
     action: str
@@ -33,7 +33,7 @@ class BrokerStep(NamedTuple):
 
     @property
     def has_session(self) -> bool:
-        """Whether the servers keep its session alive."""
+        """Whether ZooKeeper's servers keep its session alive."""
         return self.me.session in self.before.zk.sessions
 
     def is_deposed(self, me: ControllerProcess) -> bool:
@@ -43,20 +43,20 @@ class BrokerStep(NamedTuple):
 
 
 class Divergence(NamedTuple):
-    """A rule that Kafka does not keep, or keeps in another order.
+    """A rule that Kafka breaks, or applies in another order.
 
     Args:
-        id: by which it is named.
+        id: its name.
         kafka: what Kafka does instead.
-        source: where, in Kafka 3.9.1 or in the one release that does so.
-        at: whether a step is one of them.
-        stays: why the specification does not do as Kafka does.
-        shortest: how many steps there are to the first such step, this one included: with one broker, or with two
-            where it takes a controller that has been replaced (D11, D23).
-        silent: it follows from the source, and cannot be driven from outside.
-        only: the line of the releases that do so, if they do not all.
-        since: the first line that does so, if not all do.
-        until: the last line that does so, if later ones do not.
+        source: where, in Kafka 3.9.1, or in the one release concerned.
+        at: whether a step diverges in this way.
+        stays: why the specification does not follow Kafka.
+        shortest: the number of steps up to and including the first such step: with one broker, or with two where the
+            divergence needs a controller that has been replaced (D11, D23).
+        silent: known from the source; it cannot be provoked from outside.
+        only: the one line of releases concerned; empty if there are others.
+        since: the first line concerned, if not all are.
+        until: the last line concerned, if later ones are not.
     """
 
     id: str
@@ -71,7 +71,7 @@ class Divergence(NamedTuple):
     until: str = ""
 
     def concerns(self, release: str) -> bool:
-        """Whether this release does so."""
+        """Whether it concerns this release."""
         line = Release(line_of(release))
         begun = not self.since or line >= Release(self.since)
         return self.only in ("", str(line)) and begun and (not self.until or line <= Release(self.until))
@@ -105,7 +105,7 @@ def _reads_isr_changes_in_an_ended_session(step: BrokerStep) -> bool:
 def _waits_for_a_lost_multi(step: BrokerStep) -> bool:
     if step.action in ("update_leader_and_isr", "delete_controller"):
         return step.reply == "lost" or not step.has_session
-    if step.action == "read_states":  # of ISR changes, which are then deleted, whatever became of the read
+    if step.action == "read_states":  # ISR changes' states; their nodes are then deleted, whatever the read returned
         return not step.me.in_elect and not step.has_session
     return step.action in ("read_partition_state", "delete_preferred_election") and not step.has_session
 
@@ -136,38 +136,38 @@ def _asks_nothing_where_events_wait(step: BrokerStep) -> bool:
 DIVERGENCES: Final = (
     Divergence(
         "D2",
-        "a request fails that is fused with ReadPartitionState, such as that of topic deletions; if that one itself "
-        "fails, no leader is elected, and nothing is moved (`fail_to_elect`)",
+        "a request fused with ReadPartitionState fails, such as that of topic deletions; if ReadPartitionState "
+        "itself fails, no leader is elected, and nothing is moved (`fail_to_elect`)",
         "KafkaController.scala 304, PartitionStateMachine.scala 170",
         _fails_between_the_states_and_the_election,
-        "requests that are fused are one step, of which either may fail; they cannot be made to fail alone",
+        "fused requests are one step, and either may fail; they cannot be made to fail alone",
         shortest=10,
         silent=True,
     ),
     Divergence(
         "D9",
-        "the answer to a multi whose connection or session is lost is a NullPointerException in ZooKeeper's event "
-        "thread, and the controller's thread waits for ever",
+        "a multi whose connection or session is lost ends in a NullPointerException in ZooKeeper's event thread, and "
+        "the controller's thread waits for ever",
         "2.1.1, ZooKeeperClient.scala 217",
         _waits_for_a_lost_multi,
-        "a mistake of 2.1 alone, after which a controller does nothing any more: no property has more to say of that",
+        "a bug of 2.1 alone, after which a controller does nothing: no further property is at stake",
         shortest=10,
         only="2.1",
     ),
     Divergence(
         "D11",
-        "an IsrChangeNotification ends with a fenced deletion of what was told, by which a deposed controller learns "
-        "that it is one, and resigns",
+        "an IsrChangeNotification ends with a fenced deletion of the notifications; a deposed controller learns "
+        "from it that it is deposed, and resigns",
         "KafkaController.scala 2174",
         _ends_with_isr_changes_deposed,
-        "what leaders tell is not modelled, only that they do (`isr_changes`), and so not its deletion either; a "
-        "controller that has been replaced learns of it by its next write, or by the event for /controller",
+        "the content of notifications is not modelled, only that they happen (`isr_changes`), so neither is their "
+        "deletion; a deposed controller learns of it by its next write, or by the event for /controller",
         shortest=24,
         since="2.1",
     ),
     Divergence(
         "D12",
-        "the deletion of what was told is told, too: another IsrChangeNotification, which finds nothing",
+        "the deletion of the notifications causes another IsrChangeNotification, which finds nothing",
         "KafkaController.scala 2155, 2174",
         _ends_with_isr_changes,
         "the nodes that leaders create are not modelled; the second notification reads nothing, and changes nothing",
@@ -175,24 +175,24 @@ DIVERGENCES: Final = (
     ),
     Divergence(
         "D13",
-        "a broker that is not controller drops an IsrChangeNotification without a look, and is told of no other",
+        "a broker that is not controller drops an IsrChangeNotification unread, and its watch stays unarmed",
         "KafkaController.scala 2154",
         _drops_isr_changes,
-        "the nodes that leaders create are not modelled; to be told more often than in Kafka leaves nothing out",
+        "the nodes that leaders create are not modelled; more notifications than in Kafka leave nothing out",
         shortest=15,
     ),
     Divergence(
         "D14",
-        "what was told is read before the states are, by a request that finds the session ended",
+        "the notifications are read before the states, by a request that finds the session ended",
         "KafkaController.scala 2155",
         _reads_isr_changes_in_an_ended_session,
-        "what is read there is not modelled; a session that has ended is heard of at the next request all the same",
+        "that read is not modelled; the next request finds the session ended anyway",
         shortest=16,
     ),
     Divergence(
         "D23",
-        "a failover deletes /admin/reassign_partitions, whether it is there or not, before it deletes what asks for "
-        "preferred elections; that is fenced as well, so a controller deposed by then learns of it a request earlier",
+        "a failover deletes /admin/reassign_partitions, even if it does not exist, before it deletes the requested "
+        "preferred elections; this deletion is fenced too, so a deposed controller learns of it one request earlier",
         "2.1.1, KafkaController.scala 845, KafkaZkClient.scala 828",
         _ends_its_failover_deposed,
         "one request, of 2.1 alone: until 2.0 that deletion is not fenced, and since 2.2 there is nothing to delete",
@@ -201,17 +201,17 @@ DIVERGENCES: Final = (
     ),
     Divergence(
         "D24",
-        "a broker that has only read that it is no longer controller, and then reads that it is one again, acts "
-        "under the epoch of its last term",
+        "a broker reads that it is no longer controller, then reads that it is controller again, and acts under the "
+        "epoch of its last term",
         "KafkaController.scala 1522, 1548",
         _is_named_again,
-        "it takes a client that is no broker, which sets /controller back; here such a broker forgets its epoch, "
-        "since beside brokers alone it reads the epoch again before it uses it",
+        "it needs a client other than a broker, which sets /controller back; here such a broker forgets its epoch, "
+        "since among brokers alone it reads the epoch again before it uses it",
         shortest=14,
     ),
     Divergence(
         "D21",
-        "the creation of an ephemeral stays with the session in which it was begun, and fails with it",
+        "the creation of an ephemeral node stays with the session in which it began, and fails with it",
         "1.0.2, ZkUtils.scala, ZKCheckedEphemeral",
         _renews_before_a_create,
         "here a creation begins when it is sent; a thread that is about to begin it cannot be held there",
@@ -221,15 +221,15 @@ DIVERGENCES: Final = (
     ),
     Divergence(
         "D25",
-        "SessionExpirationListener asks ZooKeeper for nothing, so no watch event reaches the client with an answer",
+        "SessionExpirationListener sends ZooKeeper no request, so no watch event reaches the client with a reply",
         "1.0.2, KafkaController.scala 1825",
         _asks_nothing_where_events_wait,
-        "that an event arrives is a step of its own, too (`deliver_event`): here each listener is fused with one",
+        "the arrival of an event is also a step of its own (`deliver_event`): here each listener is fused with one",
         shortest=11,
         until="1.0",
     ),
 )
-"""In the order in which they are asked: a step is of the first that fits."""
+"""In order of precedence: the first one that matches a step applies."""
 
 
 def divergences_of(release: str) -> tuple[Divergence, ...]:
@@ -240,7 +240,7 @@ def divergences_of(release: str) -> tuple[Divergence, ...]:
 def divergence_at(
     before: ClusterAtWork, step: Step, after: ClusterAtWork, among: Iterable[Divergence]
 ) -> Divergence | None:
-    """Of some divergences the one that a step is; None if Kafka should do what the specification says."""
+    """The first of these divergences that a step matches; None if Kafka should do what the specification says."""
     broker = step.parameters.get("broker")
     if broker is None:
         return None

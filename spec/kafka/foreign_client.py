@@ -1,11 +1,11 @@
-"""The controller's life beside a client that is no broker, which writes to the nodes of brokers and controllers.
+"""The controller's life beside a client that is not a broker, which writes to the nodes of brokers and controllers.
 
-It creates, sets and deletes /controller, /controller_epoch and the registrations of brokers, between any two of their
-steps, as often as the bounds of the system let it. What it creates is persistent, so that it has no owner. It writes
-what Kafka would have written, for any broker and any epoch, or bytes that mean nothing (`None`).
+The client creates, sets and deletes /controller, /controller_epoch and the registrations of brokers, between any two
+The client creates, sets and deletes /controller, /controller_epoch and the registrations of brokers, between any
+two steps of theirs, as often as the system's bounds allow. Its nodes are persistent, so they have no owner. It writes
 
-It is made for the comparison with Kafka's classes. The properties of the system `controller` do not hold beside such
-a client, which may set the epoch back.
+The system exists for the comparison with Kafka's classes. Beside such a client, which may set the epoch back, the
+properties of the system `controller` do not hold.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from statemachines.zookeeper.tree import ZkPath, ZkVersion
 __all__ = ["ControllerWithForeignClient", "node_text"]
 
 MEANINGLESS: Final = "?"
-"""What is written where it means nothing to Kafka."""
+"""Bytes that mean nothing to Kafka."""
 
 
 class ControllerWithForeignClient(ControllerLife):
-    """The system `controller`, and beside its brokers a client that is none.
+    """The system `controller` with a client beside its brokers.
 
-    Left out: that the client's nodes are ephemeral, since to a broker they are then another session's, as those of
-    other brokers are; and bytes that mean nothing in a registration.
+    Left out: ephemeral nodes of the client, since a broker sees them as another session's, like those of other
+    brokers; and meaningless bytes in a registration.
     """
 
     writes_controller: bool = constant(True, "The client writes to /controller.")
@@ -47,29 +47,29 @@ class ControllerWithForeignClient(ControllerLife):
 
     @cached_property
     def design(self) -> Design:
-        """As ever, but that a broker finds registrations without owner, and looks whose they are."""
+        """As usual, but a broker may find its registration without an owner, and reads whose it is."""
         return super().design._replace(ephemeral_owner_check=self.release_design.ephemeral_owner_check)
 
     @property
     def steps(self) -> list[ControllerStep]:
-        """All requests on the agendas of brokers: a client makes them ask."""
+        """All requests on brokers' agendas: the client's writes cause them."""
         return requests_of(self.design, self.events)
 
     # How large it is.
 
     def sizes(self) -> Mapping[Any, Size]:
-        """The version of /controller_epoch is not the epoch any more."""
+        """The version of /controller_epoch no longer follows from the epoch."""
         versions = integers(0, max(*self.versions, self.state_writes))
         return {**super().sizes(), ZkVersion: versions, OnePartitionContext.epoch_zk_version: self.versions}
 
     @property
     def versions(self) -> Domain[int]:
-        """Of /controller_epoch: as many as brokers need, and one more."""
+        """Versions of /controller_epoch: as many as brokers need, and one more."""
         return integers(0, self.elections + 1)
 
     @part
     def zk(self) -> ZooKeeperPart:
-        """The nodes that the client writes to have no owner, hold anything, and are set."""
+        """The nodes that the client writes may be without owner, hold anything, and be overwritten."""
         its = super().zk
         return replace(its, znodes=[self._by_hand(each) for each in its.znodes])
 
@@ -85,18 +85,18 @@ class ControllerWithForeignClient(ControllerLife):
         return replace(znodes, version=left_out(), made_by_others=True)
 
     def within_bounds(self, s: ClusterAtWork, broker: BrokerId, do: ControllerStep) -> bool:
-        """Neither is /controller_epoch set more often than is counted."""
+        """Nor may /controller_epoch be set more often than versions are counted."""
         increments = do in (ControllerStep.RegisterController, ControllerStep.IncrementEpoch)
         return super().within_bounds(s, broker, do) and not (increments and not self._may_be_set(s, CONTROLLER_EPOCH))
 
     def _may_be_set(self, s: ClusterAtWork, path: ZkPath) -> bool:
         return path != CONTROLLER_EPOCH or path not in s.zk.nodes or s.zk.nodes[path].version < max(self.versions)
 
-    # What the client does.
+    # The actions of the client.
 
     @property
     def written(self) -> Mapping[ZkPath, Collection[Any]]:
-        """The nodes that the client writes to, with what it writes there."""
+        """The nodes that the client writes, with the data that it writes."""
         brokers = range(self.brokers)
         return {
             **({CONTROLLER: (*brokers, None)} if self.writes_controller else {}),
@@ -106,7 +106,7 @@ class ControllerWithForeignClient(ControllerLife):
 
     @action(node=lambda self: list(self.written), data=lambda self: self.data, actor="a client", receiver="ZooKeeper")
     def client_creates(self, s: ClusterAtWork, node: ZkPath, data: int | None) -> None:
-        """A client creates a node, which is not there."""
+        """The client creates a node that does not exist."""
         require(node not in s.zk.nodes and data in self.written[node])
         if node in s.zk.creations:
             bound(s.zk.creations[node] < self.registrations)
@@ -114,25 +114,25 @@ class ControllerWithForeignClient(ControllerLife):
 
     @action(node=lambda self: list(self.written), data=lambda self: self.data, actor="a client", receiver="ZooKeeper")
     def client_sets(self, s: ClusterAtWork, node: ZkPath, data: int | None) -> None:
-        """A client sets what a node holds, whoever owns it."""
+        """The client sets a node's data, whoever owns the node."""
         require(node in s.zk.nodes and data in self.written[node])
         bound(self._may_be_set(s, node))
         self.zk.servers(s.zk).set(None, node, data)
 
     @action(node=lambda self: list(self.written), actor="a client", receiver="ZooKeeper")
     def client_deletes(self, s: ClusterAtWork, node: ZkPath) -> None:
-        """A client deletes a node, whoever owns it."""
+        """The client deletes a node, whoever owns it."""
         require(node in s.zk.nodes)
         self.zk.servers(s.zk).delete(None, node)
 
     @property
     def data(self) -> Collection[int | None]:
-        """All that the client writes, anywhere."""
+        """Everything that the client writes, anywhere."""
         return (*range(max(self.brokers, self.elections + 1)), None)
 
 
 def node_text(path: ZkPath, data: Any) -> str:
-    """What a node of the client's holds, as the newest Kafka writes it."""
+    """The data of one of the client's nodes, as the newest Kafka writes it."""
     if path not in (CONTROLLER, CONTROLLER_EPOCH):
         return encode(path, BrokerInfo()).decode()
     if data is None:

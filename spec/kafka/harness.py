@@ -1,12 +1,11 @@
-"""Real KafkaControllers of one release, in a Java of our own, to which steps are told as lines of JSON.
+"""Real KafkaControllers of one release, in a JVM that we start and drive with steps as lines of JSON.
 
     with Harness("3.9.1") as harness:
         answer = harness.run(Task(brokers=1, steps=[{"action": "start", "broker": 0}]))
         answer.seen[0]["brokers"][0]["doing"]     # "Connect"
 
-The Java ends with this process, whatever happens (`java_process.py`). Its sources are in `java/`, a folder for what
-is common and one for each family of releases; they are compiled when they are first needed, and kept in the user's
-cache.
+The JVM ends with this process, however it ends (`java_process.py`). Its sources are in `java/`: one folder of common
+files, and one for each family of releases. They are compiled on first use and kept in the user's cache.
 """
 
 from __future__ import annotations
@@ -30,21 +29,21 @@ FAMILIES: Final[Mapping[str, Sequence[str]]] = {
     "until-2.2": ("1.1", "2.0", "2.1", "2.2"),
     "since-2.4": ("2.8", "3.0", "3.5", "3.9"),
 }
-"""The lines of releases that are run, by the folder of `java/` that has what a family of them needs.
+"""The lines of releases that can run, by the folder of `java/` that has their family's files.
 
-`sources_for` says which files of that folder a release has. A line stands here once its controllers have been seen to
-follow the specification; that the sources of an older line may do for another one makes none.
+`sources_for` selects a release's files from that folder. A line is added only after its controllers were seen to
+follow the specification; sources that happen to compile are not enough.
 """
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be done, from a cluster without any broker.
+    """A task for Kafka's classes, from a cluster without any broker.
 
     Args:
-        brokers: how many there are.
-        steps: what happens, each by its name in the specification (`action`) with its parameters.
-        outliving: ZooKeeper's servers have a fault: what an ended session owned stays until
+        brokers: the number of brokers.
+        steps: each by its name in the specification (`action`) with its parameters.
+        outliving: a fault of ZooKeeper's servers: nodes of an ended session stay until
             `delete_outliving_ephemerals`.
     """
 
@@ -57,35 +56,35 @@ T = TypeVar("T", bound=Task)
 
 
 def harness_releases() -> tuple[str, ...]:
-    """The releases that are run, oldest first: of each line the newest whose jars are written down."""
+    """The releases that can run, oldest first: the newest release of each line that has a lock file."""
     return tuple({line_of(release): release for release in releases() if _family(release)}.values())
 
 
 def release_run(name: str) -> str:
-    """The release that is run for a name: for `3.9` the one of that line whose jars are written down.
+    """The release that a name stands for: for `3.9` the one of that line that has a lock file.
 
     Raises:
-        UsageError: there is none, for its line is in none of `FAMILIES`.
+        UsageError: there is none, since its line is not in `FAMILIES`.
     """
     return release_among(name, harness_releases())
 
 
 class Harness(JavaProcess):
-    """KafkaControllers of a release, from `__enter__` to `__exit__`, whatever happens in between.
+    """KafkaControllers of a release, from `__enter__` to `__exit__`, even if the body fails.
 
     Args:
-        release: one that is run, such as 3.9.1 (`release_run`).
+        release: one that can run, such as 3.9.1 (`release_run`).
 
     Raises (when it is entered; the first also when it is made):
-        UsageError: the release is not run; there is no Java, no compiler, or a jar cannot be had.
-        EnvironmentFailed: Java died, or what is compiled cannot be kept.
+        UsageError: the release cannot run; no Java, no compiler, or a jar cannot be downloaded.
+            EnvironmentFailed: Java died, or compiled classes cannot be stored.
     """
 
     def __init__(self, release: str) -> None:
         super().__init__(release, "harness", _sources(release), "kafkaspec.Main")
 
     def run(self, task: Task) -> Response:
-        """What comes of a task.
+        """The response to a task.
 
         Raises:
             EnvironmentFailed: Java died, or does not answer.
@@ -93,7 +92,7 @@ class Harness(JavaProcess):
         return next(answer for _, answer in self.runs([task]))
 
     def runs(self, tasks: Iterable[T]) -> Iterator[tuple[T, Response]]:
-        """What comes of each task, in their order. Java is kept busy while the next one is made.
+        """The response to each task, in order. Java works on one while the next is prepared.
 
         Raises:
             EnvironmentFailed: Java died, or does not answer.
@@ -107,14 +106,14 @@ def _written(task: Task) -> dict[str, Any]:
 
 
 def _family(release: str) -> str | None:
-    """The folder of its family, or None if it is not run."""
+    """The folder of its family; None if the release cannot run."""
     line = line_of(release)
     return next((folder for folder, lines in FAMILIES.items() if line in lines), None)
 
 
 def _sources(release: str) -> list[Path]:
-    """The files of a release: those of its family that are meant for it, and beside these those of all."""
+    """The files of a release: those of its family that apply to it, and the common ones."""
     family = _family(release)
     if family is None:
-        raise UsageError(f"Kafka {release} is not run here")
+        raise UsageError(f"Kafka {release} cannot run here")
     return sources_for(release, SOURCES / family, common=SOURCES / "common")

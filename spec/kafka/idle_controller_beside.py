@@ -1,4 +1,4 @@
-"""A whole controller of 0.10, 0.11 or 1.0 beside Kafka's own: the same happens to both, and what comes of it.
+"""Our whole controller of 0.10, 0.11 or 1.0 beside Kafka's own, compared whenever neither has anything left to do.
 
     with RealController("1.0.2") as kafka:
         for sequence, told in kafka.of("Events", [commands]):
@@ -6,24 +6,25 @@
             for command, seen in zip(sequence, told, strict=True):
                 assert ours.disagreements(command, seen) == []
 
-Commands are those of `spec.kafka.controller_beside`, but `handle`, `meanwhile` and `lost` have no meaning: what a
-command leads to is done until nothing is left, on both sides. Until 1.0 Kafka's listeners read what their events
-carry, one request after another (`java/control/from-0.11/.../ControllerRunner.java`). Ours do so of /controller and
-/brokers/ids; what else an event needs is read when it is handled. So the events, and the requests to ZooKeeper, are
-not compared. The requests to a broker are compared without their order: Kafka goes through hash maps, one partition
+Commands are those of `spec.kafka.controller_beside`, but `handle`, `meanwhile` and `lost` have no meaning: after a
+both sides run until nothing is left to do. Until 1.0 Kafka's listeners read the content of their events, one request
+after another (`java/control/from-0.11/.../ControllerRunner.java`). Ours read only /controller and
+/brokers/ids at that
+time; everything else is read when the event is handled. So events and requests to ZooKeeper are
+not compared. The requests to a broker are compared without their order: Kafka iterates hash maps, one partition
 after the other.
 
-In 0.10 there is no queue: ZkEventThread's listeners do all, and a thread of its own deletes topics; both are done by
-hand, the deletions after each listener (`java/control/from-0.10.2/.../ControllerRunner.java`). Two things of 0.10 are
-not followed, since a controller would have to remember them for this release alone. What comes after one is not
-compared:
+In 0.10 there is no queue: ZkEventThread's listeners do all the work, and a separate thread deletes topics. The test
+calls both directly, the deletions after each listener (`java/control/from-0.10.2/.../ControllerRunner.java`). We do not
+follow 0.10 in two cases, for which a controller would need state for this release alone. Nothing is compared after
+either:
 
-    an election by node fails, as one of its partitions    all of them count as under way until the next failover:
-    has never led                                          another is not begun, and leaders are not rebalanced
-    a deletion fails, as a replica has no state, or of     the thread has ended: no topic is deleted before the next
-    the topic only the request is left                     failover, at the earliest
+    an election by node fails, since one of its            all of them count as in progress until the next failover:
+    partitions has never had a leader                      no other begins, and leaders are not rebalanced
+    a deletion fails, since a replica has no state, or     the thread has ended: no topic is deleted before the next
+    only the request for it is left of the topic           failover, at the earliest
 
-What a controller of 0.10 still knows when it has resigned (`KEPT`) ours has forgotten. Neither looks at it again.
+A controller of 0.10 that has resigned keeps some knowledge (`KEPT`) that ours has dropped. Neither uses it again.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ from statemachines.zookeeper.server import ZooKeeper
 __all__ = ["RELEASES", "IdleControllerBeside"]
 
 RELEASES: Final = ("0.10.2.2", "0.11.0.3", "1.0.2")
-"""The releases whose whole controllers are run so."""
+"""The releases whose whole controllers run in this way."""
 ENDLESS: Final = 200
-"""More events than any command leads to; `ControllerRunner.java` has the same."""
+"""More events than any command leads to; `ControllerRunner.java` has the same number."""
 
 KEPT: Final = frozenset(
     {
@@ -58,13 +59,13 @@ KEPT: Final = frozenset(
         "all_topics",
     }
 )
-"""What a controller of 0.10 knows still when it has resigned: its next failover reads it anew."""
+"""The state that a controller of 0.10 keeps after it resigns; its next failover reads it anew."""
 
 
 class HashOrderedDict(UserDict[TopicPartition, Any]):
-    """A map that is gone through as Kafka's is, where partitions that move fail one after the other.
+    """A map that iterates as Kafka's does, which matters when moving partitions fail one after the other.
 
-    So are Scala's, if partitions have the names that `tests.kafka.event_sequences` gives them.
+    Scala's maps do so, if partitions have the names that `tests.kafka.event_sequences` gives them.
     """
 
     ORDER = ("d-21", "c-15", "h-21", "d-15", "h-15", "c-21")
@@ -77,13 +78,13 @@ class IdleControllerBeside(ControllerBeside):
     """Our side; see `ControllerBeside` for its arguments."""
 
     is_endless = False
-    """Whether one failover follows another for ever, each of which fails. What comes then is not compared."""
+    """Whether failovers follow one another for ever, each failing. Nothing is compared after that."""
     is_stuck = False
-    """Whether a controller of 0.10 does from now on what ours does not follow, see the header. It is not compared."""
+    """Whether a controller of 0.10 did something that ours does not follow, see the header; nothing is compared then."""
 
     def disagreements(self, command: ControlCommand, seen: Mapping[str, Any]) -> list[Disagreement]:
-        """Carry out a command, and all that follows, as Kafka has done: what is not the same then."""
-        if self.is_endless or self.is_stuck:  # how often both have done the same in vain is not the same
+        """Carry out a command and its consequences, as Kafka has, and report the differences."""
+        if self.is_endless or self.is_stuck:  # the numbers of futile repetitions differ
             return []
         for of_this_command in (self.sent, self.answers_given, self.handled):
             of_this_command.clear()
@@ -121,9 +122,9 @@ class IdleControllerBeside(ControllerBeside):
 
 
 def in_no_order(sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> dict[BrokerId, list[ControlRequest]]:
-    """The requests to each broker, the same however they were ordered.
+    """The requests to each broker in a canonical order.
 
-    Every UpdateMetadata has what is to be deleted, too, as it is known by then: that is left out.
+    UpdateMetadata also carries the topics in deletion as known at that moment; these are left out.
     """
     return {broker: sorted(map(_without_deleted, requests), key=repr) for broker, requests in sent.items()}
 

@@ -1,12 +1,13 @@
-"""Kafka's jars: which a release consists of, to the byte, and how they come into the user's cache.
+"""Kafka's jars: the exact jars of each release, and how they get into the user's cache.
 
-What a release needs is written down in `locks/`, one jar a line with its hash, so that everybody runs the same
-classes. What is not in the cache is fetched by Ivy, which pyspark carries; `KAFKASPEC_IVYSETTINGS` names a settings
-file of Ivy where jars come from a place of one's own. What several releases need is there once.
+`locks/` lists the jars of a release, one a line with its hash, so that everybody runs the same classes. Ivy, which
+comes with pyspark, downloads the missing ones. `KAFKASPEC_IVYSETTINGS` names an Ivy settings file, for jars from a
+repository of your own. Releases share the jars that they have in common.
 
     python -m spec.kafka.jars 3.9.1 org.apache.kafka:kafka_2.13:3.9.1 org.slf4j:slf4j-simple:1.7.36
 
-writes the lock of a release: the first of them with all that it needs, as Ivy resolves it, and the others alone.
+writes the lock file of a release: the first artifact with its dependencies, as Ivy resolves them, and the others
+without theirs.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ class Artifact(NamedTuple):
 
     @classmethod
     def parse(cls, written: str) -> Artifact:
-        """The artifact with these coordinates, `organisation:name:version`.
+        """The artifact of these coordinates, `organisation:name:version`.
 
         Raises:
-            UsageError: it is not written so.
+            UsageError: the text has another form.
         """
         parts = written.split(":")
         if len(parts) != 3 or not all(parts):
@@ -66,7 +67,7 @@ class Artifact(NamedTuple):
 
 
 def releases() -> list[str]:
-    """The releases whose jars are written down, oldest first."""
+    """The releases that have a lock file, oldest first."""
     return sorted(
         (lock.stem for lock in LOCKS.glob("*.txt")), key=lambda name: [int(part) for part in name.split(".")]
     )
@@ -76,20 +77,20 @@ def locked(release: str) -> dict[Artifact, str]:
     """The jars of a release, each with its SHA-256.
 
     Raises:
-        UsageError: there is no lock of that release.
+        UsageError: the release has no lock file.
     """
     lock = LOCKS / f"{release}.txt"
     if not lock.exists():
-        raise UsageError(f"Kafka {release} is not run here; {', '.join(releases())} are")
+        raise UsageError(f"Kafka {release} cannot run here; choose from {', '.join(releases())}")
     lines = [line.split() for line in lock.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     return {Artifact.parse(artifact): digest for artifact, digest in lines}
 
 
 def class_path(release: str) -> list[Path]:
-    """The jars of a release in the cache; those that are not there yet, or are not what they should be, are fetched.
+    """The jars of a release in the cache; missing or damaged ones are downloaded.
 
     Raises:
-        UsageError: there is no such release, no Java, or a jar cannot be had.
+        UsageError: no such release, no Java, or a jar cannot be downloaded.
         EnvironmentFailed: the cache cannot be written.
     """
     wanted, place = locked(release), cache_directory() / "jars"
@@ -101,17 +102,17 @@ def class_path(release: str) -> list[Path]:
 
 
 def cache_directory() -> Path:
-    """Where what belongs to Kafka's releases is kept."""
+    """The directory of everything that belongs to Kafka's releases."""
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(caches) / "kafkaspec" / "kafka"
 
 
 @contextmanager
 def exclusively(place: Path) -> Iterator[None]:
-    """Keep other processes from filling the same directory meanwhile; it is made if it is not there.
+    """Lock a directory against other processes that would fill it; create it if it does not exist.
 
     Raises:
-        EnvironmentFailed: it cannot be made.
+        EnvironmentFailed: it cannot be created.
     """
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -126,24 +127,24 @@ def exclusively(place: Path) -> Iterator[None]:
 
 
 def _fetch(missing: Sequence[Artifact], wanted: dict[Artifact, str], place: Path) -> None:
-    """Have Ivy fetch what is missing, and let in what has the hash that is written down."""
+    """Have Ivy download the missing jars, and accept those with the expected hash."""
     with tempfile.TemporaryDirectory(dir=place) as unfinished:
         fetched = Path(unfinished)
         _ivy(missing, fetched)
         for artifact in missing:
             jar = fetched / _file_of(artifact)
             if (digest := _digest(jar)) != wanted[artifact]:
-                raise UsageError(f"{artifact}: what was fetched has the SHA-256 {digest}, not {wanted[artifact]}")
+                raise UsageError(f"{artifact}: the downloaded file has the SHA-256 {digest}, not {wanted[artifact]}")
             jar.rename(place / artifact.file)
 
 
 def _file_of(artifact: Artifact) -> str:
-    """Where Ivy puts it: two organisations may have artifacts of one name."""
+    """Where Ivy puts an artifact: two organisations may use one name."""
     return f"{'~'.join(artifact)}.jar"
 
 
 def _ivy(artifacts: Sequence[Artifact], into: Path, whole: Sequence[Artifact] = ()) -> None:
-    """Have Ivy put artifacts into a directory, and those that are to be `whole` with all that they need."""
+    """Have Ivy put artifacts into a directory, the `whole` ones with their dependencies."""
     dependencies = "".join(
         f"<dependency org={quoteattr(each.organisation)} name={quoteattr(each.name)} rev={quoteattr(each.version)}"
         f' conf="*->{"default" if each in whole else "master"}"/>'
@@ -165,9 +166,7 @@ def _ivy(artifacts: Sequence[Artifact], into: Path, whole: Sequence[Artifact] = 
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     shutil.rmtree(into / "ivy", ignore_errors=True)
     if run.returncode or not all((into / _file_of(artifact)).exists() for artifact in artifacts):
-        raise UsageError(
-            f"{_why(run.stdout + run.stderr)}; Kafka's jars are fetched once, by Ivy, from Maven Central"
-        )
+        raise UsageError(f"{_why(run.stdout + run.stderr)}; Ivy downloads Kafka's jars once, from Maven Central")
 
 
 def _ivy_jar() -> Path:
@@ -179,13 +178,13 @@ def _ivy_jar() -> Path:
 
 
 def _why(said: str) -> str:
-    """Of all that Ivy says the line that says what went wrong."""
+    """The line of Ivy's output that names the problem."""
     missing = re.findall(r":: (\S+#\S+): not found", said)
     if missing:
         return (
-            f"{missing[0]} and {len(missing) - 1} more cannot be had"
+            f"{missing[0]} and {len(missing) - 1} more cannot be downloaded"
             if missing[1:]
-            else f"{missing[0]} cannot be had"
+            else f"{missing[0]} cannot be downloaded"
         )
     told = [line.strip() for line in said.splitlines() if re.search("exception|error|failed", line, re.IGNORECASE)]
     return told[0] if told else "Ivy fetched nothing"

@@ -1,4 +1,4 @@
-"""The Java in which Kafka's classes run: where it is, and whether it will do."""
+"""The Java that runs Kafka's classes: where it is, and whether its version is sufficient."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from spec.language.errors import UsageError
 __all__ = ["BRIEFLY", "OLDEST", "Java", "java"]
 
 OLDEST = 17
-"""The oldest Java that will do: the one that Spark needs too."""
+"""The oldest sufficient Java; Spark needs the same."""
 BRIEFLY: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
-"""Options of a Java that runs for seconds: code that is compiled well pays later. They halve what it costs."""
+"""Options for a JVM that runs for seconds, where thorough compilation never pays off. They halve the run time."""
 
 
 @dataclass(frozen=True)
 class Java:
-    """A Java that will do.
+    """A Java of sufficient version.
 
     Args:
-        home: the directory that has its `bin`.
-        version: as it says itself, `17.0.15`.
+        home: the directory that contains its `bin`.
+        version: as it reports it, `17.0.15`.
     """
 
     home: Path
@@ -35,15 +35,15 @@ class Java:
 
     @property
     def command(self) -> str:
-        """What runs classes."""
+        """The command that runs classes."""
         return str(self.home / "bin" / "java")
 
     @property
     def compiler(self) -> str:
-        """What compiles them.
+        """The command that compiles them.
 
         Raises:
-            UsageError: this Java has none.
+            UsageError: this Java has no compiler.
         """
         compiler = self.home / "bin" / "javac"
         if not compiler.exists():

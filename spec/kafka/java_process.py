@@ -1,4 +1,4 @@
-"""A Java of our own that runs a release's classes, is asked in lines of JSON, and ends with us."""
+"""A JVM that runs a release's classes, answers questions in lines of JSON, and ends with us."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OPTIONS: Final = (
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
 )
 AHEAD: Final = 8
-"""How many questions Java is given before it has answered the first of them."""
+"""How many questions Java receives before it has answered the first of them."""
 PATIENCE: Final = 60.0
 """Seconds to wait for a line."""
 
@@ -35,21 +35,21 @@ Question = TypeVar("Question")
 
 
 class JavaProcess:
-    """The Java in which a main class answers each line with a line, from `__enter__` to `__exit__`.
+    """A JVM whose main class answers each line with a line, from `__enter__` to `__exit__`.
 
-    It reads a pipe of which this process holds the other end, and ends with it: nothing stays behind, even if this
-    process is killed. The first line that it prints says what runs there, `about`. One that has not answered in time
-    is not asked again: its next line might be the answer to an earlier question.
+    It reads a pipe whose other end this process holds, and ends with it: no JVM survives, even if this process is
+    killed. Its first line says what runs in it, `about`. After a timeout it receives no further question: its next
+    line might be the answer to an earlier one.
 
     Args:
-        release: of Kafka, one whose jars are written down.
-        what: the name of what is compiled, in a word.
-        sources: the files of Java that it consists of.
+        release: of Kafka, one with a lock file.
+        what: a word that names the Java program.
+        sources: its Java files.
         main: its main class.
 
     Raises (when it is entered):
-        UsageError: there is no Java, no compiler, or a jar cannot be had.
-        EnvironmentFailed: Java died, or what is compiled cannot be kept.
+        UsageError: no Java, no compiler, or a jar cannot be downloaded.
+            EnvironmentFailed: Java died, or compiled classes cannot be stored.
     """
 
     def __init__(self, release: str, what: str, sources: Sequence[Path], main: str) -> None:
@@ -74,7 +74,7 @@ class JavaProcess:
                     stderr=self._said,
                     text=True,
                     encoding="utf-8",
-                    start_new_session=True,  # Ctrl-C is for us
+                    start_new_session=True,  # Ctrl-C is for us alone
                 )
             )
             stack.callback(self._hang_up)
@@ -89,20 +89,20 @@ class JavaProcess:
 
     @property
     def pid(self) -> int:
-        """The process of this Java."""
+        """The process id of this JVM."""
         return self._process.pid
 
     def answers(
         self, questions: Iterable[Question], written: Callable[[Question], Any]
     ) -> Iterator[tuple[Question, Any]]:
-        """What is answered to each question, in their order. Java is kept busy while the next one is made.
+        """The answer to each question, in order. Java works on one while the next is prepared.
 
         Args:
-            questions: what is asked.
-            written: a question as JSON.
+            questions: one at a time.
+            written: converts a question to JSON.
 
         Raises:
-            EnvironmentFailed: Java died, does not answer, or has once not answered in time.
+            EnvironmentFailed: Java died, does not answer, or exceeded the time limit before.
         """
         waiting: deque[Question] = deque()
         try:
@@ -114,7 +114,7 @@ class JavaProcess:
             while waiting:
                 yield waiting.popleft(), self._answer()
         finally:
-            with suppress(EnvironmentFailed):  # what has been asked is answered, though it is not waited for any more
+            with suppress(EnvironmentFailed):  # answers to pending questions are discarded
                 for _ in waiting:
                     self._answer()
 
@@ -128,7 +128,7 @@ class JavaProcess:
             raise self._gone() from None
 
     def _hang_up(self) -> None:
-        """Close its input, be it that what could not be written is still to be written."""
+        """Close its input, even if some of it could not be written."""
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.close()
@@ -150,16 +150,16 @@ class JavaProcess:
             self._is_late = True
             raise self._failed(f"has not answered for {PATIENCE:.0f} s") from None
         if not line:
-            self._lines.put(line)  # the end is the end for all that asks later
+            self._lines.put(line)  # every later question gets the same end
             raise self._gone()
         return line
 
     def _require_in_time(self) -> None:
         if self._is_late:
-            raise self._failed("has not answered in time, and is not asked again")
+            raise self._failed("has not answered in time, and receives no further question")
 
     def _gone(self) -> EnvironmentFailed:
-        """What to say of a Java that has ended."""
+        """The error for a JVM that has ended."""
         code = self._process.wait()
         self._said.seek(0)
         last = [line.strip() for line in self._said.read().splitlines() if line.strip()][-1:]

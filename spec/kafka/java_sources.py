@@ -1,4 +1,4 @@
-"""Files of Java of our own, and which of them are meant for a release of Kafka."""
+"""Our Java files, and which of them apply to a release of Kafka."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from statemachines.releases import Release, line_of
 __all__ = ["SOURCES", "sources_for"]
 
 SOURCES: Final = Path(__file__).parent / "java"
-"""The folder of all of them."""
+"""The folder of all Java files."""
 
 
 def sources_for(release: str, folder: Path, common: Path | None = None) -> list[Path]:
-    """The files in a folder that are meant for a release.
+    """The files in a folder that apply to a release.
 
-    The folders in it are named `from-X` for the first release that they are meant for. Of files with one name, a
-    release has that of the newest folder that is not newer than itself.
+    Its subfolders are named `from-X` after the first release that they apply to. Of files with one name, a release
+    has the one from the newest folder not newer than itself.
 
     Args:
         release: of Kafka.
-        folder: the one that has them.
-        common: a folder of files that every release has, unless there is one of that name for it.
+        folder: contains the `from-X` folders.
+        common: a folder of files for every release, each overridden by a file of the same name.
 
     Raises:
         UnknownRelease: there is no such release of Kafka.

@@ -1,7 +1,7 @@
-"""What a system brings to be run beside Kafka's own classes: what its steps and its states are there.
+"""The mapping from a system to Kafka's own classes: what its steps and states are there.
 
-`conform` and `PathFollower` know no system. They take paths of a specification, have its mapping say what is to be
-told of each and what is then to be seen, and compare that with what was seen.
+`conform` and `PathFollower` know no system. They take paths of a specification, ask its mapping for the task and the
+expected observations of each, and compare these with the actual ones.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ __all__ = [
 ]
 
 Observation: TypeAlias = Mapping[str, Any]
-"""What is to be seen between two steps, by name."""
+"""Observable values between two steps, by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PathTask:
-    """A path of a specification, and what is to be seen after each of its steps."""
+    """A path of a specification, and the expected observation after each of its steps."""
 
     path: Path
-    """In the states of the mapping's own model."""
+    """The path, in states of the mapping's own model."""
     specified: Sequence[Observation]
     of: Hashable = None
-    """What it is told for."""
+    """The edge class for which the path was chosen."""
 
 
 @dataclass(frozen=True)
 class Response:
-    """What came of a task.
+    """The response to a task.
 
     Args:
-        seen: what was to be seen after each step, and after one that failed.
-        error: why the last of them failed; empty if none did.
+        seen: the observation after each step, including a failed one.
+        error: why the last step failed; empty if none did.
     """
 
     seen: Sequence[Observation]
@@ -63,14 +63,14 @@ T = TypeVar("T", bound=PathTask, default=Any)
 
 
 class KafkaRun(Protocol[T]):
-    """Kafka's own classes of one release, in a Java of ours."""
+    """Kafka's own classes of one release, running in a JVM."""
 
     release: str
     about: Mapping[str, str]
     """The versions of Kafka, ZooKeeper and Java."""
 
     def runs(self, tasks: Iterable[T]) -> Iterator[tuple[T, Response]]:
-        """What comes of each task, in their order.
+        """The response to each task, in order.
 
         Raises:
             EnvironmentFailed: Java died, or does not answer.
@@ -78,56 +78,56 @@ class KafkaRun(Protocol[T]):
 
 
 class SystemMapping(ABC, Generic[T]):
-    """From a system, under its constants, to Kafka's own classes.
+    """A mapping from a system, under its constants, to Kafka's own classes.
 
     Args:
         model: of that system.
-        release: of Kafka, for what is known of it.
+        release: of Kafka; selects the known divergences.
     """
 
     system: ClassVar[type[Specification]]
-    """Whose steps and states it knows."""
+    """The system whose steps and states it maps."""
     driven: ClassVar[Mapping[str, Any]] = {}
-    """The constants that are others than those of the system, unless it is said otherwise."""
+    """Default constants that differ from the system's own defaults."""
     states: ClassVar[int]
-    """As many are explored, unless it is said otherwise."""
+    """How many states are explored by default."""
 
     def __init__(self, model: Model, release: str = "3.9.1") -> None:
         assert isinstance(model.specification, self.system)
         self.model = model
-        """Whose paths are told: that of the system, or one that says more."""
+        """The model whose paths are run: the system's, or a more detailed one."""
         self.release = release
 
     @classmethod
     @abstractmethod
     def releases(cls) -> Sequence[str]:
-        """The releases of Kafka that are run, oldest first."""
+        """The releases of Kafka that can run, oldest first."""
 
     @classmethod
     @abstractmethod
     def kafka(cls, release: str) -> AbstractContextManager[KafkaRun[T]]:
-        """Kafka's classes of one of these."""
+        """Kafka's classes of one of these releases."""
 
     @classmethod
     def corrected(cls, release: str) -> Mapping[str, Any]:
-        """Constants of what a release is not asked."""
+        """Constants that a release ignores, with the values to use."""
         return {}
 
     @abstractmethod
     def edge_class(self, before: Any, step: Step, after: Any) -> Hashable:
-        """What is alike in edges of which one is told; of one where Kafka is known to go another way, that."""
+        """The class of an edge; for a known divergence, the divergence. Conformance runs some edges of each class."""
 
     @abstractmethod
     def task(self, states: Sequence[Values], choices: Sequence[tuple[int, int]], of: Hashable = None) -> T:
-        """What is told of a path of the system, given with all of its states."""
+        """The task for a path of the system, given with all of its states."""
 
     def differences(self, specified: Observation, seen: Observation) -> Iterable[Difference]:
-        """What was seen, and is not as the specification says."""
+        """The differences between the expected and the actual observation."""
         return differences(specified, seen)
 
 
 def release_among(name: str, run: Sequence[str]) -> str:
-    """The release that is run for a name: for `3.9` the one of that line.
+    """The release that a name stands for: for `3.9` the one of that line.
 
     Raises:
         UsageError: there is none.
@@ -135,31 +135,31 @@ def release_among(name: str, run: Sequence[str]) -> str:
     try:
         return {line_of(release): release for release in run}[line_of(name)]
     except (KeyError, UnknownRelease):
-        raise UsageError(f"Kafka {name} is not run here; {', '.join(run)} are") from None
+        raise UsageError(f"Kafka {name} cannot run here; choose from {', '.join(run)}") from None
 
 
 class Difference(NamedTuple):
-    """Something that is not as the specification says."""
+    """A difference between specification and observation."""
 
     where: str
-    """In an observation: `controller.owner`, `brokers.0.doing`."""
+    """Its place in an observation: `controller.owner`, `brokers.0.doing`."""
     specified: Any
     seen: Any
 
     def __str__(self) -> str:
-        return f"{self.where} is {self.seen}, and by the specification {self.specified}"
+        return f"{self.where} is {self.seen}; the specification says {self.specified}"
 
 
 def differences(
     specified: Any, seen: Any, where: str = "", is_whole: Callable[[str], bool] = lambda where: True
 ) -> Iterator[Difference]:
-    """What differs, key by key in mappings and in lists of mappings.
+    """The differences, key by key in mappings and in lists of mappings.
 
     Args:
-        specified: what is to be seen. Of an observation as a whole only what it names is compared.
-        seen: what was seen.
-        where: they stand.
-        is_whole: whether what is specified there is all that there may be, so that what has no key is not there.
+        specified: the expected observation. At the top level only the keys that it names are compared.
+        seen: the actual observation.
+        where: their place in the whole.
+        is_whole: whether the specified mapping is complete, so that a missing key means that nothing is there.
     """
     if isinstance(specified, Mapping) and isinstance(seen, Mapping):
         keys = [*specified, *(key for key in seen if key not in specified and where and is_whole(where))]

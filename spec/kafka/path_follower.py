@@ -1,4 +1,4 @@
-"""Following a path of a system on Kafka's own classes, and where they first leave it."""
+"""Follow a path of a system on Kafka's own classes, and find where they first deviate."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ __all__ = ["Deviation", "PathFollower", "deviation_in"]
 
 
 class Deviation(NamedTuple):
-    """A step after which Kafka is not as the specification says."""
+    """A step after which Kafka's state is not the specified one."""
 
     path: Path
-    """It ends with that step."""
+    """The path that ends with that step."""
     differences: tuple[Difference, ...]
     error: str
-    """Why the step could not be done; empty if it could."""
+    """Why the step failed; empty if it did not."""
     seen: Observation
 
     @property
     def length(self) -> int:
-        """Steps that lead there, this one included."""
+        """The number of steps of the path."""
         return len(self.path[1])
 
     @property
     def kind(self) -> Hashable:
-        """What is alike in deviations that have one cause."""
+        """What deviations of the same cause have in common."""
         return self.error, tuple(re.sub("[0-9]+", "", each.where) for each in self.differences)
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class Deviation(NamedTuple):
 
 
 def deviation_in(mapping: SystemMapping, task: PathTask, answer: Response) -> Deviation | None:
-    """Where Kafka first is not as it should be; None if it is so to the end."""
+    """The first deviation of Kafka; None if there is none."""
     initial, choices = task.path
     for length, (specified, seen) in enumerate(zip(task.specified, answer.seen, strict=False), 1):
         error = answer.error if length == len(answer.seen) else ""
@@ -50,11 +50,11 @@ def deviation_in(mapping: SystemMapping, task: PathTask, answer: Response) -> De
 
 
 class PathFollower:
-    """What is told of the paths of a model, and what comes of it.
+    """Runs paths of a model on Kafka's classes.
 
     Args:
         model: of a system that has a mapping.
-        mapping: its mapping; a test puts another one there.
+        mapping: its mapping; a test can substitute another.
 
     Raises:
         UsageError: the system has no mapping.
@@ -65,7 +65,7 @@ class PathFollower:
         self.mapping = (mapping_of(type(model.specification)) if mapping is None else mapping)(model)
 
     def follow(self, kafka: KafkaRun, path: Path) -> Deviation | None:
-        """Take a path on Kafka's classes.
+        """Run a path on Kafka's classes.
 
         Raises:
             EnvironmentFailed: Java died.
@@ -74,7 +74,7 @@ class PathFollower:
         return deviation_in(self.mapping, task, answer)
 
     def task_along(self, path: Path) -> Any:
-        """What is told of a path."""
+        """The task that runs a path."""
         state, choices = path
         states = [state]
         for choice in choices:

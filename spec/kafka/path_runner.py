@@ -1,15 +1,16 @@
-"""A whole KafkaController whose events are processed one by one, each batch of its state machines by batch.
+"""A whole KafkaController that processes events one by one, and the batches of its state machines one by one.
 
     commands = [{"do": "register", "brokers": [0, 1]}, {"process": ["Startup"]}, {"do": "look", "step": 0}]
     with PathRunner("3.9.1") as kafka:
         [(task, answer)] = kafka.runs([ScriptTask(commands=commands, path=..., specified=[...])])
         answer.seen[0]["live_brokers"]      # frozenset({0, 1})
 
-What others do are the commands of `ScriptedCluster`, what they ask those of `ControllerBeside`. Events come by
-watches and requests, as in Kafka, and wait in its queue; `process` names which one is next. While one is processed
-the controller stands before each batch of requests by which its state machines change states, and `meanwhile` says
-what happens then: rows of the batch's number, 0, and a command. Its other requests are served within that. `look` is
-when all that is to be seen is told, under the number of a step; with `only_zookeeper` only what is there.
+Other processes act by the commands of `ScriptedCluster`, and send requests by those of `ControllerBeside`. Events come from watches
+and requests, as in Kafka, and wait in its queue; `process` names the next one. While it is processed, the controller
+stops before each batch of requests by which its state machines change states. `meanwhile` says
+what happens then:
+rows of the batch's number, 0, and a command. The controller's other requests are served without a stop. `look`
+reports all observable state, under the number of a step; with `only_zookeeper`, only ZooKeeper's.
 """
 
 from __future__ import annotations
@@ -35,23 +36,23 @@ SEEN_OF_CONTEXT: Final = (
     *("epoch", "all_topics", "partition_assignments", "partition_states", "replica_states"),
     *("partition_leadership_info", "shutting_down_broker_ids"),
 )
-"""What is to be seen of what a controller knows, beside the brokers that it takes for live."""
+"""The observed parts of a controller's knowledge, besides its live brokers."""
 OF_PARTITIONS, OF_REPLICAS = 0, 1
-"""The batches of the state machines, among the three."""
+"""The index of the state machines' batches among the three."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptTask(PathTask):
-    """What happens from an empty cluster, so that there is a look for each step of a path."""
+    """The commands for a path, from an empty cluster, with a look for each step."""
 
     commands: Sequence[ControlCommand]
 
 
 class PathRunner(RealController):
-    """A whole controller, of one of `spec.kafka.controller_beside.RELEASES`, as `RealController` has its machines."""
+    """A whole controller of one of `spec.kafka.controller_beside.RELEASES`, run as in `RealController`."""
 
     def runs(self, tasks: Iterable[ScriptTask]) -> Iterator[tuple[ScriptTask, Response]]:
-        """What comes of each task, in their order.
+        """The response to each task, in order.
 
         Raises:
             EnvironmentFailed: Java died, or does not answer.
@@ -61,13 +62,13 @@ class PathRunner(RealController):
 
 
 def _response(looks: Sequence[Mapping[str, Any]], steps: int) -> Response:
-    """What was seen at each step; where a look is missing, Kafka was not there."""
+    """The observation at each step; a missing look means that Kafka did not reach it."""
     known: dict[str, Any] = {}
     seen: list[Observation] = []
     for step in range(steps):
         if step == len(looks) or looks[step]["step"] != step:
             last = seen[-1] if seen else {}
-            return Response([*seen, last], "Kafka does not come to where this step can be seen")
+            return Response([*seen, last], "Kafka does not reach the point where this step can be seen")
         look = looks[step]
         known |= {name: WHOLE[name](value) for name, value in look.items() if name in WHOLE}
         seen.append(_observation(known, look))
@@ -89,12 +90,12 @@ def _observation(known: Mapping[str, Any], look: Mapping[str, Any]) -> Observati
 
 
 def is_compared(path: ZkPath) -> bool:
-    """Whether a node is one that a controller writes when it changes states."""
+    """Whether a controller writes a node when it changes states."""
     return path == CONTROLLER_EPOCH or re.match(f"{TOPICS}/[^/]+/", path) is not None
 
 
 def comparable_requests(sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> Mapping[BrokerId, list[ControlRequest]]:
-    """The requests to each broker in their order, but for metadata, and without the epochs of the brokers."""
+    """The requests to each broker in order, without metadata and without brokers' epochs."""
     told = {
         broker: [each._replace(brokerEpoch=0) for each in requests if not isinstance(each, UpdateMetadataRequest)]
         for broker, requests in sent.items()

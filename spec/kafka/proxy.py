@@ -1,7 +1,7 @@
 """A proxy between one broker and ZooKeeper, which holds requests back until they are released.
 
-What is held keeps its order: all that the broker sends behind it waits as well, pings too, so the session has to be
-long enough. What the server sends is passed on at once.
+Requests keep their order: everything that the broker sends after a held request waits as well, including pings, so
+the session timeout must be long enough. The server's frames pass at once.
 
     async with Proxy(zookeeper.address, holds=lambda request: request.path == "/controller") as proxy:
         held = await proxy.next_held()       # the broker connected to proxy.address, and got as far as this
@@ -28,7 +28,7 @@ Address: TypeAlias = tuple[str, int]
 
 
 class Fate(Enum):
-    """What becomes of a request that was held."""
+    """The fate of a held request."""
 
     released = "the server answers it"
     refused = "the proxy answers it, with an error"
@@ -36,38 +36,38 @@ class Fate(Enum):
 
 
 class HeldRequest:
-    """A request that the proxy has, and the server does not have yet. It waits until its fate is said."""
+    """A request that has reached the proxy but not the server. It waits until its fate is decided."""
 
     def __init__(self, request: RequestFrame) -> None:
         loop = asyncio.get_running_loop()
         self.request = request
         self.fate: asyncio.Future[Fate] = loop.create_future()
         self.error = 0
-        """With which it is refused."""
+        """The error with which it is refused."""
         self.reply: asyncio.Future[ReplyFrame] = loop.create_future()
 
     async def release(self) -> ReplyFrame:
-        """Let it go, and wait until its reply has been passed on.
+        """Pass it on, and wait until its reply has been passed back.
 
         Raises:
-            ConnectionError: the connection ended before that.
+            ConnectionError: the connection ended first.
         """
         return await self._meets(Fate.released)
 
     async def refuse(self, error: int) -> ReplyFrame:
-        """Answer it with one of ZooKeeper's errors, behind what was asked before it. The server never has it.
+        """Answer it with one of ZooKeeper's errors, after the requests before it. The server never receives it.
 
         Raises:
-            ConnectionError: the connection ended before that.
+            ConnectionError: the connection ended first.
         """
         self.error = error
         return await self._meets(Fate.refused)
 
     async def lose(self) -> ReplyFrame:
-        """Let it go, wait for its reply, and end the connection instead of passing that on.
+        """Pass it on, wait for its reply, and close the connection instead of passing the reply back.
 
         Raises:
-            ConnectionError: the connection ended before there was one.
+            ConnectionError: the connection ended before a reply arrived.
         """
         return await self._meets(Fate.lost)
 
@@ -76,7 +76,7 @@ class HeldRequest:
         return await self.reply
 
     def fail(self, why: Exception) -> None:
-        """It will not be answered. That need not be awaited."""
+        """Mark it as never to be answered. Nobody needs to await that."""
         if not self.reply.done():
             self.reply.set_exception(why)
             self.reply.exception()
@@ -86,12 +86,12 @@ class HeldRequest:
 
 
 class Proxy:
-    """Takes connections on a port of the kernel's choice, from `__aenter__` to `__aexit__`.
+    """Accepts connections on a port that the kernel chooses, from `__aenter__` to `__aexit__`.
 
     Args:
-        server: where ZooKeeper is.
-        holds: whether a request is to be held.
-        on_event: told what is passed on of what watches tell.
+        server: ZooKeeper's address.
+        holds: whether to hold a request.
+        on_event: receives each watch notification that is passed on.
     """
 
     address: Address
@@ -120,7 +120,7 @@ class Proxy:
         await self._stack.aclose()
 
     async def next_held(self) -> HeldRequest:
-        """The next request that is held; wait for it."""
+        """Wait for the next held request."""
         return await self._held.get()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -130,7 +130,7 @@ class Proxy:
         try:
             await _Connection(self, reader, writer).run()
         except asyncio.CancelledError:
-            pass  # asyncio would tell of it, and it is how a proxy ends
+            pass  # asyncio would report it, but a proxy always ends so
         finally:
             self._connections.discard(this)
 
@@ -142,18 +142,18 @@ class Proxy:
 
 
 class _Connection:
-    """One of the broker's connections, and the one to the server that belongs to it."""
+    """One of the broker's connections, with its connection to the server."""
 
     def __init__(self, proxy: Proxy, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.proxy, self.reader, self.writer = proxy, reader, writer
         self.holding: HeldRequest | None = None
         self.unanswered: dict[int, HeldRequest | None] = {}
-        """Of each request that the server has and has not answered, whether it was held; in order."""
+        """Whether each request that the server has yet to answer was held; in order."""
         self.all_answered = asyncio.Event()
         self.all_answered.set()
 
     async def run(self) -> None:
-        """Pass on what comes from either side until one of them ends the connection."""
+        """Pass frames both ways until one side closes the connection."""
         try:
             server_reader, server_writer = await asyncio.open_connection(*self.proxy._server)
         except OSError:
@@ -183,7 +183,7 @@ class _Connection:
             opens = False
 
     async def _goes(self, content: bytes) -> bool:
-        """Hold a request, if it is to be held, until its fate is said: whether the server gets it."""
+        """Hold a request, if required, until its fate is decided: whether it goes to the server."""
         request = RequestFrame.parse(content)
         held = self.holding = HeldRequest(request) if self.proxy._holds(request) else None
         if held is not None:
@@ -191,13 +191,13 @@ class _Connection:
             if await asyncio.shield(held.fate) is Fate.refused:
                 await self._refuse(held)
                 return False
-        if request.xid > 0:  # other numbers are of pings and the like, which are answered out of order
+        if request.xid > 0:  # other numbers are pings and the like, answered out of order
             self.unanswered[request.xid] = held
             self.all_answered.clear()
         return True
 
     async def _refuse(self, held: HeldRequest) -> None:
-        """A client takes replies only in the order of its requests."""
+        """Wait for the earlier replies: a client accepts replies only in the order of its requests."""
         await self.all_answered.wait()
         content = refused(held.request.xid, held.error)
         await self._pass_on(content)

@@ -1,11 +1,11 @@
-"""What a release's classes compute by themselves: elections, transition tables, leader-epoch caches.
+"""Functions of a release's classes without side effects: elections, transition tables, leader-epoch caches.
 
     with PureCalls("3.9.1") as kafka:
         case = {"strategy": "offline", "replicas": [1, 2], "isr": [2], "live": [2], "shutting_down": [], "failed": [],
                 "unclean": False}
         kafka.of("Elections", [case])      # yields the case with {"leader": 2, "isr": [2], "recipients": [2], ...}
 
-Each call is a class of `java/pure/`, which says what a case of it is and what an answer.
+Each call is a class of `java/pure/`, which documents its cases and its answers.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = ["SHARED", "PureCalls", "protocol"]
 SHARED: Final = tuple(
     SOURCES / "common" / "kafkaspec" / f"{name}.java" for name in ("Configuration", "Fields", "Json")
 )
-"""What this Java has in common with the one that runs controllers."""
+"""The files that this JVM shares with the one that runs controllers."""
 Case = TypeVar("Case")
 
 
 def protocol(release: str) -> list[Path]:
-    """The files by which other Java of ours is asked as this is: cases in, answers out."""
+    """The files of the protocol that every such JVM speaks: cases in, answers out."""
     return [each for each in sources_for(release, SOURCES / "pure") if each.stem in {"Main", "Call"}]
 
 
@@ -36,17 +36,17 @@ class PureCalls(JavaProcess):
     """Functions of a release of Kafka, from `__enter__` to `__exit__`.
 
     Args:
-        release: one whose jars are written down, such as 3.9.1.
-        what: the package of its main class, in a word.
-        sources: the files of Java, if they are others than those of `java/pure`.
+        release: one with a lock file, such as 3.9.1.
+        what: a word for the package of its main class.
+        sources: the Java files, if not those of `java/pure`.
 
     Raises (when it is entered):
-        UsageError: there is no Java, no compiler, or a jar cannot be had.
-        EnvironmentFailed: Java died, or what is compiled cannot be kept.
+        UsageError: no Java, no compiler, or a jar cannot be downloaded.
+            EnvironmentFailed: Java died, or compiled classes cannot be stored.
     """
 
     A_LINE = 500
-    """How many cases a line has, unless they take long."""
+    """The number of cases in a line, unless they take long."""
 
     def __init__(self, release: str, what: str = "pure", sources: Sequence[Path] = ()) -> None:
         own = sources or [*SHARED, *sources_for(release, SOURCES / "pure")]
@@ -59,13 +59,13 @@ class PureCalls(JavaProcess):
         written: Callable[[Case], Any] = lambda case: case,
         a_line: int = A_LINE,
     ) -> Iterator[tuple[Case, Any]]:
-        """What Kafka makes of each case, in their order.
+        """Kafka's answer to each case, in order.
 
         Args:
             call: the name of its class.
-            cases: what it is asked.
-            written: a case as JSON.
-            a_line: how many of them a line has.
+            cases: its inputs.
+            written: converts a case to JSON.
+            a_line: the number of cases in a line.
 
         Raises:
             EnvironmentFailed: Java died, does not answer, or this release has no such call.

@@ -1,15 +1,15 @@
-"""A script: what is to happen to real brokers of a release, as its specification has it.
+"""A script: what should happen to real brokers of a release, according to its specification.
 
-Where the anomaly happens in a release, the script is the shortest counterexample, step for step. Where the release
-has what mends it, the script is the shortest counterexample without that, until something else happens.
+If the anomaly happens in a release, the script is the shortest counterexample, step for step. If the release has the
+fix, the script is the shortest counterexample without the fix, up to the point where the fix changes the outcome.
 
-Where neither is to be had, what happens to brokers (an operator's deletion) in the release in which it does happen
-happens here too, in the same order, each as soon as it can. Between that brokers go their own way, which the
-specification of the release has to have. There brokers are up before it begins, and an operator's deletion calls for
-the election in which it happens. So it is until 1.0, too, where a broker that starts registers in its main thread,
-which the specification takes for ZkEventThread.
+If neither exists, the script takes the interference (an operator's deletion) from the release in which the anomaly
+does happen, in the same order, each as early as possible. In between, brokers run freely, and the release's
+specification must allow what they do. In this case brokers are up before the script begins, and an operator's
+deletion causes the election in question. The same holds until 1.0, where a starting broker registers in its main
+thread; the specification assumes ZkEventThread.
 
-A step of a broker is one frame on its way to ZooKeeper, and `ACTIONS` says which frame may be which.
+A broker's step is one frame on its way to ZooKeeper. `ACTIONS` maps frames to actions.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ __all__ = ["REPLAYED", "SILENT", "Script", "actions_of", "is_partial_step", "ste
 
 
 ON_BROKERS: Final = Release("0.11.0.0")
-"""The first release whose brokers are started; of 0.10 there are jars for the state machines of its controllers."""
+"""The first release whose brokers can run; the jars of 0.10 are for its controllers' state machines only."""
 
 
 class ReplayedAnomaly(NamedTuple):
-    """How an anomaly is replayed."""
+    """How to replay an anomaly."""
 
     since: Release
     """The first release in which its steps have a mapping to frames."""
     constants: Mapping[str, Any] | None = None
-    """Of the system `controller`, where the row is of another, or has more in it than the anomaly needs."""
+    """Constants of the system `controller`, if the row is of another system, or larger than the anomaly needs."""
     property: str = ""
-    """What breaks under them, where that is not the row's."""
+    """The property that breaks under them, if it is not the row's."""
     while_up: tuple[Step, ...] = ()
-    """Until 1.0, where the brokers are up before it begins: what is not as they would have it."""
+    """Until 1.0, with brokers up before it begins: the broker steps that must differ from their usual course."""
 
 
 NOTHING_ELSE: Final = {
@@ -98,25 +98,25 @@ ACTIONS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("setData", PARTITION_STATE): ("update_leader_and_isr",),
     ("multi", PREFERRED_ELECTION): ("delete_preferred_election",),
 }
-"""Operation and path -> the actions that it may be. Which one it is follows from what the broker is about to do.
+"""Operation and path -> the possible actions. Which one it is follows from the broker's next step.
 
-A frame that is in no row has no step, because the specification sees nothing of it."""
+A frame without a row is no step: the specification does not model it."""
 SILENT: Final = ("connect", "deliver_event", "handle_event")
 """What brokers do without a request."""
 OWN: Final = {*SILENT, *(action for row in ACTIONS.values() for action in row)}
 """What brokers do by themselves."""
 CALL: Final = Step("operator_deletes_controller", {})
-"""What makes brokers that are up elect a controller."""
+"""The operator's deletion that makes running brokers elect a controller."""
 ELECTIONS: Final = 5
-"""As many as brokers that go their own way can come to, and more."""
+"""More elections than freely running brokers can reach."""
 
 
 def actions_of(request: RequestFrame) -> tuple[str, ...]:
-    """The actions that a request may be; none if it has no step.
+    """The actions that a request may be; empty if it is no step.
 
     >>> actions_of(RequestFrame(7, "multi", "/controller_epoch"))
     ('register_controller',)
-    >>> actions_of(RequestFrame(8, "getChildren2", "/brokers/ids", watch=False))  # the broker, as it starts
+    >>> actions_of(RequestFrame(8, "getChildren2", "/brokers/ids", watch=False))  # a broker that starts
     ()
     """
     if request.path == BROKER_IDS and not request.watch:
@@ -127,29 +127,29 @@ def actions_of(request: RequestFrame) -> tuple[str, ...]:
 
 
 def is_partial_step(request: RequestFrame, threads: Threads) -> bool:
-    """Whether ZkEventThread, until 1.0, arms a watch before it reads: the specification has both as `listen`."""
+    """Whether it is ZkEventThread's arming of a watch before a read, until 1.0; `listen` covers both."""
     return threads is not Threads.barrier and (request.operation, request.path) == ("exists", CONTROLLER)
 
 
 def steps_of_broker(replay: Replay, broker: BrokerId, actions: tuple[str, ...]) -> list[Step]:
-    """What a broker can do here of some actions, in the order in which these are named."""
+    """The steps that a broker can take here, of some actions, in the order of these."""
     enabled = [step for step in replay.enabled if step.parameters.get("broker") == broker]
     return [step for action in actions for step in enabled if step.action == action]
 
 
 @dataclass(frozen=True)
 class Script:
-    """What is to happen.
+    """The script of an anomaly on a release.
 
     Args:
         anomaly: its row in the atlas.
         release: the release whose processes run, such as 3.9.1.
         specification: of that release.
         result: whether the anomaly's property holds there.
-        steps: all that is done, where it happens; where a fix prevents it, what would be done without that, as far as
-            it can be done; else none, because the brokers go their own way.
-        prelude: then, the brokers that are started, and left alone until all is quiet, before it begins.
-        interference: what happens to brokers, and what they would do otherwise, in order; they do the rest.
+        steps: all steps, if the anomaly happens; if a fix prevents it, the steps without the fix, as far as they are
+            possible; otherwise empty, because brokers run freely.
+        prelude: in that case, the starts of brokers, which then run undisturbed until all is quiet.
+        interference: in that case, the operations on brokers, and where they must leave their usual course, in order.
     """
 
     anomaly: Anomaly
@@ -166,11 +166,11 @@ class Script:
         return self.result.counterexample is not None
 
     def following(self, replay: Replay, done: int) -> Step | None:
-        """The step to be done next; None where it is for the brokers to say, or the script is at its end.
+        """The next step; None if brokers decide it, or the script has ended.
 
         Args:
-            replay: the specification, as far as it has come.
-            done: how many of the steps are done; or of the interference, where there are none.
+            replay: the specification in its current state.
+            done: how many of the steps are done; of the interference, if there are no steps.
         """
         if self.steps:
             return self.steps[done] if done < len(self.steps) else None
@@ -178,7 +178,7 @@ class Script:
         return next((step for step in pending if step in replay.enabled), None)
 
     def is_over(self, replay: Replay, done: int) -> bool:
-        """Whether nothing more is to come: all steps are done, or all interference, and brokers are at rest."""
+        """Whether the script has ended: all steps are done, or all interference, and brokers are at rest."""
         if self.steps:
             return done == len(self.steps)
         return done == len(self.interference) and not any(step.action in OWN for step in replay.enabled)
@@ -189,12 +189,11 @@ def script_of(name: str, release: str, ask: Callable[..., Result] = check) -> Sc
 
     Args:
         name: the anomaly's id.
-        release: its line is what counts, and that there are jars of it.
+        release: its line decides; there must be jars of that line.
         ask: the function that explores, called as `spec.checking.check` is.
 
     Raises:
-        UsageError: there is no such anomaly, it has no mapping to frames or none for this release, or the release is
-            not run here.
+        UsageError: no such anomaly, no mapping to frames at all or for this release, or the release cannot run.
     """
     anomaly = anomaly_named(name)
     if name not in REPLAYED:
@@ -203,7 +202,7 @@ def script_of(name: str, release: str, ask: Callable[..., Result] = check) -> Sc
     lines = {line_of(each): each for each in releases() if Release(each) >= ON_BROKERS}
     line = release_named(release, ControllerLife.releases)
     if line not in lines:
-        raise UsageError(f"Kafka {release} is not run here; {', '.join(lines.values())} are")
+        raise UsageError(f"Kafka {release} cannot run here; choose from {', '.join(lines.values())}")
     if Release(line) < its.since:
         raise UsageError(f"{name} has a mapping to frames since Kafka {its.since}")
     constants = anomaly.constants if its.constants is None else its.constants
@@ -231,13 +230,13 @@ def script_of(name: str, release: str, ask: Callable[..., Result] = check) -> Sc
 
 
 def _steps_of(result: Result) -> tuple[Step, ...]:
-    """Those of the counterexample; none where there is none."""
+    """The steps of the counterexample; empty if there is none."""
     trace = result.counterexample
     return () if trace is None else tuple(each.step for each in trace.steps)
 
 
 def _interference(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """What happens to brokers, of these."""
+    """Those of the steps that are done to brokers."""
     return tuple(step for step in steps if step.action not in OWN)
 
 
@@ -248,7 +247,7 @@ def _under(line: str | None, constants: Mapping[str, Any], **changed: Any) -> Co
 
 
 def _possible(specification: Specification, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """The first of some steps, until one is not enabled; none if more were to happen to brokers after that."""
+    """The longest possible beginning of the steps; empty if interference would follow it."""
     replay = Replay(specification)
     for number, step in enumerate(steps):
         if step not in replay.enabled:

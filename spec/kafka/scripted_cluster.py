@@ -1,8 +1,7 @@
-"""ZooKeeper beside a controller, and what others do there: leaders, brokers, administrators, a newer controller.
+"""ZooKeeper beside a controller, and its other clients: leaders, brokers, administrators, a newer controller.
 
-Their commands are methods of `ScriptedCluster`; on the other side they are those of `java/control/.../Ensemble.java`
-and `World.java`. What they ask for that cannot be is not done: a topic is created once, a node is deleted if it is
-there.
+Their commands are methods of `ScriptedCluster`; on Kafka's side they are in `java/control/.../Ensemble.java` and `World.java`.
+A command that is impossible has no effect: a topic is created once, a node is deleted if it exists.
 """
 
 from __future__ import annotations
@@ -53,19 +52,19 @@ __all__ = [
 ]
 
 ControlCommand = Mapping[str, Any]
-"""What is to be done, as JSON."""
+"""A command, as JSON."""
 SESSION: Final = "controller"
 """The session of the controller's client."""
 OTHER_CONTROLLER: Final = 8
 """The id of another broker that is elected."""
 AGAIN: Final = -1
-"""In `meanwhile`: before that is repeated which a lost connection left open."""
+"""In `meanwhile`: before the requests that a lost connection left unanswered are repeated."""
 NO_ARGUMENTS: Final = frozenset({"do", "handle", "meanwhile", "lost"})
-"""What a command says beside its arguments."""
+"""The keys of a command besides its arguments."""
 
 
 class Disagreement(NamedTuple):
-    """Something that is not the same on both sides."""
+    """A difference between the two sides."""
 
     what: str
     ours: Any
@@ -81,7 +80,7 @@ def different(what: str, ours: Any, kafkas: Any) -> list[Disagreement]:
 
 
 class ScriptedCluster:
-    """ZooKeeper, the session of a controller, and what others do."""
+    """ZooKeeper, a controller's session, and the commands of others."""
 
     def __init__(self) -> None:
         self.zookeeper = ZooKeeper()
@@ -90,18 +89,18 @@ class ScriptedCluster:
         self.zookeeper.create(None, CONTROLLER_EPOCH, 0)
         self.zookeeper.connect(SESSION)
         self.registered: list[BrokerEpoch] = []
-        """The epochs under which brokers have been registered, in order."""
+        """The epochs under which brokers have registered, in order."""
 
     def perform(self, command: ControlCommand) -> object:
-        """Carry out a command of others."""
+        """Carry out a command."""
         arguments = {name: value for name, value in command.items() if name not in NO_ARGUMENTS}
         method: Callable[..., object] = getattr(self, command["do"])
         return method(**arguments)
 
-    # What the controller's client asks.
+    # Requests of the controller's client.
 
     def answers(self, requests: Sequence[ZkRequest], command: ControlCommand, number: int) -> tuple[ZkResponse, ...]:
-        """What is answered to a batch, with what happens meanwhile."""
+        """The answers to a batch, while the command's `meanwhile` happens."""
         happens = [row for row in command.get("meanwhile", ()) if row[0] == number and row[1] < len(requests)]
         lost = [row for row in command.get("lost", ()) if row[0] == number]
         answered, carried_out = (
@@ -133,7 +132,7 @@ class ScriptedCluster:
         return response
 
     def hear(self) -> None:
-        """What watches have told arrives, before an answer."""
+        """Watch events arrive, before an answer."""
 
     def learn(self, request: ZkRequest, response: ZkResponse) -> None:
         """A request has been answered."""
@@ -142,12 +141,12 @@ class ScriptedCluster:
         """The connection is lost."""
 
     def reconnect(self) -> None:
-        """It is there again."""
+        """The connection is restored."""
 
     # Leaders, and a newer controller.
 
     def configure(self, topic: TopicName, unclean: bool | None) -> None:
-        """An administrator permits unclean elections of a topic, or not; None: leaves it open."""
+        """An administrator enables unclean elections of a topic, or disables them; None leaves the default."""
         path = topic_config_path(topic)
         if path in self.zookeeper.state.nodes:
             self.zookeeper.set(None, path, TopicConfig(unclean))
@@ -165,7 +164,7 @@ class ScriptedCluster:
         )
 
     def newer_controller_writes(self, partition: str) -> None:
-        """A newer controller has written a state, though it has not been heard of otherwise."""
+        """A newer controller writes a state, before this controller has any other sign of it."""
         if CONTROLLER_EPOCH in self.zookeeper.state.nodes:
             epoch, _ = self.zookeeper.get(None, CONTROLLER_EPOCH)
             self._change(partition, lambda state: state._replace(controller_epoch=epoch + 1))
@@ -176,7 +175,7 @@ class ScriptedCluster:
             self.zookeeper.set(None, path, how(self.zookeeper.get(None, path)[0]))
 
     def delete_state(self, partition: str) -> None:
-        """A partition's state is gone, if there was one."""
+        """Delete a partition's state, if it exists."""
         path = topic_partition_state_path(parsed(partition))
         if path in self.zookeeper.state.nodes:
             self.zookeeper.delete(None, path)
@@ -188,14 +187,14 @@ class ScriptedCluster:
             self.zookeeper.set(None, CONTROLLER_EPOCH, epoch + 1)
 
     def expire(self) -> None:
-        """The controller's session ends, and it does not hear of it."""
+        """The controller's session ends without its knowledge."""
         if SESSION in self.zookeeper.state.sessions:
             self.zookeeper.expire(SESSION)
 
     # Brokers.
 
     def register(self, brokers: Iterable[BrokerId]) -> None:
-        """Brokers start, those that have not."""
+        """Brokers register, unless they are registered already."""
         for broker in brokers:
             if registration(broker) not in self.zookeeper.state.nodes:
                 created = self.zookeeper.create(None, registration(broker))
@@ -207,29 +206,29 @@ class ScriptedCluster:
             self._delete(registration(broker))
 
     def bounce(self, brokers: Iterable[BrokerId]) -> None:
-        """Brokers that are registered go and come again."""
+        """Registered brokers restart."""
         for broker in brokers:
             if registration(broker) in self.zookeeper.state.nodes:
                 self._delete(registration(broker))
                 self.register((broker,))
 
     def notify_isr(self, partitions: Iterable[str]) -> None:
-        """Leaders say that they have changed the ISRs of these partitions."""
+        """Leaders report that they have changed the ISRs of these partitions."""
         told = tuple(map(parsed, partitions))
         self.zookeeper.create(None, isr_change_notification_path(), told, sequential=True)
 
     def fail_log_dir(self, broker: BrokerId) -> None:
-        """A broker says that it has lost a log directory."""
+        """A broker reports that it has lost a log directory."""
         self.zookeeper.create(None, f"{LOG_DIR_EVENT_NOTIFICATION}/log_dir_event_", broker, sequential=True)
 
     # Administrators.
 
     def create_topic(self, topic: TopicName, partitions: Mapping[str, Sequence[BrokerId]]) -> None:
-        """A topic is created with these partitions."""
+        """Create a topic with these partitions."""
         self._create(topic_path(topic), _assigned(partitions))
 
     def extend_topic(self, topic: TopicName, partitions: Mapping[str, Sequence[BrokerId]]) -> None:
-        """A topic gets those of these partitions that it has not."""
+        """Add to a topic those of these partitions that it does not have."""
         path = topic_path(topic)
         if path in self.zookeeper.state.nodes:
             now = dict(self.zookeeper.get(None, path)[0].partitions)
@@ -237,49 +236,49 @@ class ScriptedCluster:
             self.zookeeper.set(None, path, TopicAssignment(tuple(sorted(extended.items()))))
 
     def ask_deletion(self, topic: TopicName) -> None:
-        """A topic is to be deleted."""
+        """Request a topic's deletion."""
         self._create(delete_topics_topic_path(topic))
 
     def reassign_by_node(self, targets: Mapping[str, Sequence[BrokerId]]) -> None:
-        """Partitions are to move, unless others do."""
+        """Request a reassignment, unless one is in progress."""
         self._create(
             REASSIGN_PARTITIONS, tuple((parsed(partition), tuple(target)) for partition, target in targets.items())
         )
 
     def write_reassignment(self, targets: Mapping[str, Sequence[BrokerId]]) -> None:
-        """Whatever the node has, these partitions are to move."""
+        """Request a reassignment, and overwrite the node."""
         self._write(
             REASSIGN_PARTITIONS, tuple((parsed(partition), tuple(target)) for partition, target in targets.items())
         )
 
     def elect_by_node(self, partitions: Iterable[str]) -> None:
-        """The preferred replicas are to lead these partitions, unless that is asked for others."""
+        """Request preferred elections, unless others are in progress."""
         self._create(PREFERRED_REPLICA_ELECTION, tuple(map(parsed, partitions)))
 
     # Controllers.
 
     def vacate(self) -> None:
-        """There is no controller any more."""
+        """Delete /controller."""
         self._delete(CONTROLLER)
 
     def depose(self) -> None:
-        """Another broker has been elected."""
+        """Another broker is elected."""
         self._delete(CONTROLLER)
         self.zookeeper.create(None, CONTROLLER, OTHER_CONTROLLER)
         self.newer_controller()
 
-    # An operator, who writes by hand.
+    # An operator, who writes nodes by hand.
 
     def write_controller(self, broker: BrokerId | None) -> None:
-        """/controller names this broker, whoever is controller; None: it has bytes that name none."""
+        """Write this broker to /controller, whoever is controller; None: bytes that name no broker."""
         self._write(CONTROLLER, broker)
 
     def write_epoch(self, epoch: ControllerEpoch) -> None:
-        """/controller_epoch is this one."""
+        """Set /controller_epoch to this epoch."""
         self._write(CONTROLLER_EPOCH, epoch)
 
     def delete_epoch(self) -> None:
-        """There is no /controller_epoch any more."""
+        """Delete /controller_epoch."""
         self._delete(CONTROLLER_EPOCH)
 
     def wait(self) -> None:
@@ -306,7 +305,7 @@ def _assigned(partitions: Mapping[str, Sequence[BrokerId]]) -> TopicAssignment:
 
 
 class OtherRequests(Exception):
-    """The two sides ask ZooKeeper for different things."""
+    """The two sides send different requests to ZooKeeper."""
 
     def __init__(self, ours: Sequence[Any], kafkas: Sequence[Any]) -> None:
         super().__init__(ours, kafkas)
@@ -314,10 +313,10 @@ class OtherRequests(Exception):
 
 
 def in_order(machine: Any, change: Any, asked: Sequence[ZkPath]) -> Any:
-    """The change, with the requests of its next batch in the order in which Kafka asked.
+    """The change, with the requests of its next batch in Kafka's order.
 
     Raises:
-        OtherRequests: they are not the same.
+        OtherRequests: the requests differ.
     """
     paths = [path_of(request) for request in machine.requests(change)]
     if paths == asked:
@@ -341,5 +340,5 @@ def in_order(machine: Any, change: Any, asked: Sequence[ZkPath]) -> Any:
 
 
 def path_of(request: ZkRequest) -> ZkPath:
-    """The path that a request is about; of a multi, that of its last operation."""
+    """The path of a request; for a multi, of its last operation."""
     return request.operations[-1].path if isinstance(request, Multi) else request.path

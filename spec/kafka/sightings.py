@@ -1,6 +1,6 @@
-"""The shortest way into an anomaly, as a release's own specification has it, for real KafkaControllers to follow.
+"""The shortest path into an anomaly, by a release's own specification, for real KafkaControllers to follow.
 
-What was seen is written down in the atlas (`seen_on_controllers` in `anomalies.toml`), and seen again in the tests.
+The atlas records each sighting (`seen_on_controllers` in `anomalies.toml`); the tests repeat them.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from statemachines.releases import Release
 __all__ = ["replay_of"]
 
 UNTIL_1_0: Final[Mapping[str, Any]] = {"brokers": 1}
-"""Where ZkEventThread has events of its own, two brokers have too many states; what is looked for takes only one."""
+"""With events in ZkEventThread two brokers have too many states; one broker suffices for these anomalies."""
 
 
 def replay_of(anomaly: Anomaly, release: str) -> tuple[Model, Path] | None:
-    """The shortest path that breaks an anomaly's property in a release; None if it holds there, or has what mends it.
+    """The shortest path that breaks an anomaly's property in a release; None if it holds, or the release has the fix.
 
     Args:
-        anomaly: its row in the atlas. Constants that it has on both sides count here, too; but for releases until 1.0
-            there is one broker.
-        release: one that is run, such as 3.9.1.
+        anomaly: its row in the atlas. Constants that differ from the system's apply on both sides; for releases until
+            1.0 there is one broker.
+        release: one that can run, such as 3.9.1.
 
     Raises:
-        UsageError: the anomaly is of a system that is not run beside Kafka's classes.
+        UsageError: the anomaly's system does not run beside Kafka's classes.
     """
     system = system_named(anomaly.system)
     if not issubclass(system, ControllerLife):
-        raise UsageError(f"{anomaly.id} is of {anomaly.system}; only controller is run beside Kafka's classes")
+        raise UsageError(f"{anomaly.id} is of {anomaly.system}; only controller runs beside Kafka's classes")
     smaller = UNTIL_1_0 if Release(release) <= Release("1.0") else {}
     specification = under(system, release, {**anomaly.constants, **smaller})
     if specification.valuation[anomaly.switch] != anomaly.specification("off").valuation[anomaly.switch]:

@@ -1,4 +1,4 @@
-"""A controller's state machines beside Kafka's own: the same commands to both, and what is to be seen then.
+"""Our state machines of a controller beside Kafka's own: both carry out the same commands, and are compared.
 
     commands = [{"do": "brokers_up", "brokers": [[1, 101]]}, ...]
     with RealController("3.9.1") as kafka:
@@ -7,20 +7,21 @@
             for command, seen in zip(sequence, told, strict=True):
                 assert ours.disagreements(command, seen) == []
 
-A command is JSON, `{"do": ...}` with its arguments: a method of `StateMachinesBeside`, and its like in
-`java/control/.../StateMachinesBeside.java`. On the other side are Kafka's ControllerContext,
-ControllerBrokerRequestBatch and both of its state machines, over its own client of ZooKeeper and a real server that
-is run within the call. What would go to brokers is kept there.
+A command is JSON, `{"do": ...}` with its arguments. Each is a method of `StateMachinesBeside` here and of
+`java/control/.../StateMachinesBeside.java` there. Kafka's side has its ControllerContext, ControllerBrokerRequestBatch and
+both state machines, over its own ZooKeeper client and a real server that runs in the same call. Requests to brokers
+are recorded, not sent.
 
 A command that changes states may say what happens while it is carried out:
 
-    "meanwhile": [[batch, request, command], ...]   before this request of this batch, another writes, or the session
-                                                    ends; -1: before what a lost connection left open is repeated
+    "meanwhile": [[batch, request, command], ...]   before this request of this batch another client writes, or the
+                                                    session ends; -1: before the requests that a lost connection
+                                                    left unanswered are repeated
     "lost": [[batch, answered, carried_out], ...]   the connection is lost after so many answers of this batch, and so
                                                     many of its requests are carried out
 
-Kafka goes first. Within a batch its requests stand in the order of a hash map, which decides what a lost connection
-loses; so ours are put into that order before they are made.
+Kafka goes first. The requests of a batch are in the order of a hash map, and that order decides which of them a lost
+connection loses. So ours are put into Kafka's order before they are sent.
 """
 
 from __future__ import annotations
@@ -79,13 +80,13 @@ __all__ = [
 ]
 
 CONTROLLER: Final = 9
-"""The controller's id."""
+"""The controller's broker id."""
 RELEASES: Final = ("0.10.2.2", "0.11.0.3", "1.0.2", "1.1.1", "2.2.2", "2.4.1", "2.8.2", "3.9.1")
-"""The releases that are run."""
+"""The releases that can run."""
 ABOVE_STATES: Final = frozenset({ZkBatch.CreateTopicPartitions, ZkBatch.CreateTopicPartition})
-"""What creates the nodes above states; until 1.0 Kafka does so when a creation has found that they are not there."""
+"""The requests that create a state's parent nodes. Until 1.0 Kafka sends them after a creation has failed."""
 UNSTARTED: Final = frozenset({"ControllerChannelManager", "UnstartedChannels", "ZkEventThread"})
-"""What stands before classes of Kafka and ZkClient that are threads, or start some, until 1.0."""
+"""Replacements of classes of Kafka and ZkClient that are threads, or start threads, until 1.0."""
 
 
 class RealController(PureCalls):
@@ -95,22 +96,24 @@ class RealController(PureCalls):
         release: one of `RELEASES`.
 
     Raises (when it is entered; the first also when it is made):
-        UsageError: the release is not run; there is no Java, no compiler, or a jar cannot be had.
-        EnvironmentFailed: Java died, or what is compiled cannot be kept.
+        UsageError: the release cannot run; no Java, no compiler, or a jar cannot be downloaded.
+            EnvironmentFailed: Java died, or compiled classes cannot be stored.
     """
 
     A_LINE = 20
 
     def __init__(self, release: str) -> None:
         if release not in RELEASES:
-            raise UsageError(f"the state machines of Kafka {release} are not run here; {', '.join(RELEASES)} are")
+            raise UsageError(
+                f"the state machines of Kafka {release} cannot run here; choose from {', '.join(RELEASES)}"
+            )
         own = sources_for(release, SOURCES / "control")
         others = with_zkclient(release) if is_sequential(release) else whole_controllers(release)
         super().__init__(release, "control", [*protocol(release), *others, *own])
 
 
 def is_sequential(release: str) -> bool:
-    """Whether its controller makes one request of ZooKeeper after another, by ZkClient, as until 1.0."""
+    """Whether its controller sends ZooKeeper one request after another, by ZkClient, as until 1.0."""
     return Release(release) < Release("1.1.0")
 
 
@@ -121,13 +124,13 @@ def with_zkclient(release: str) -> list[Path]:
 
 
 def whole_controllers(release: str) -> list[Path]:
-    """The files that whole controllers of a release are made with."""
+    """The files from which whole controllers of a release are built."""
     family = "since-2.4" if Release(release) >= Release("2.4.0") else "until-2.2"
     return sources_for(release, SOURCES / family, common=SOURCES / "common")
 
 
 class StateMachineClasses(NamedTuple):
-    """The classes of our side; a test puts a mutant there."""
+    """The classes of our side; a test can substitute a mutant."""
 
     partitions: type[PartitionStateMachine] = PartitionStateMachine
     replicas: type[ReplicaStateMachine] = ReplicaStateMachine
@@ -135,10 +138,10 @@ class StateMachineClasses(NamedTuple):
 
 
 class StateMachinesBeside(ScriptedCluster):
-    """Our side: a controller without a cluster, its state machines, a ZooKeeper, and the world beside it.
+    """Our side: a controller without a cluster, its state machines, a ZooKeeper, and the rest of the world.
 
     Args:
-        release: by whose rules.
+        release: whose rules apply.
         kinds: the classes that change states.
     """
 
@@ -153,23 +156,23 @@ class StateMachinesBeside(ScriptedCluster):
         self.partitions = kinds.partitions(self.context, self.batch, design, self.log.append)
         self.replicas = kinds.replicas(self.context, self.batch, design, self.log.append)
         self.is_old = Release(release) < Release("2.4.0")
-        """Then Kafka's state machine gives failures only; and of a state that is unknown it does not throw."""
+        """Then Kafka's state machine returns failures only, and does not throw for an unknown state."""
         self.tells_results = Release(release) >= Release("2.2.0")
-        """Before, it gives nothing."""
+        """Before that, it returns nothing."""
         self.is_sequential = is_sequential(release)
         self.kafkas: dict[str, Any] = {}
-        """What was to be seen of Kafka last."""
+        """Kafka's latest observed state."""
         self._asked: list[list[ZkPath]] = []
 
     def _send(self, broker: BrokerId, request: ControlRequest) -> None:
         self.sent.setdefault(broker, []).append(request)
 
     def disagreements(self, command: ControlCommand, seen: Mapping[str, Any]) -> list[Disagreement]:
-        """Carry out a command as Kafka has done: what is not the same then.
+        """Carry out a command that Kafka has carried out, and report the differences.
 
         Args:
-            command: what both do.
-            seen: what is to be seen of Kafka, as far as it is new.
+            command: carried out by both.
+            seen: the parts of Kafka's observed state that have changed.
         """
         self.kafkas |= {name: DECODED[name](value) for name, value in seen.items() if name in DECODED}
         self.log.clear()
@@ -195,7 +198,7 @@ class StateMachinesBeside(ScriptedCluster):
             *different("exception", refused, kafkas),
         ]
 
-    # What is compared.
+    # Comparison.
 
     def _compared(self) -> list[Disagreement]:
         return [
@@ -224,7 +227,7 @@ class StateMachinesBeside(ScriptedCluster):
     def _disagreements(
         self, command: ControlCommand, handled: ChangeDone, seen: Mapping[str, Any]
     ) -> list[Disagreement]:
-        """What is to be seen of one command only: requests, results, failures."""
+        """The differences in what only one command shows: requests, results, failures."""
         told = [
             *different("requests to brokers", self.sent, decoded_requests(seen["sent"])),
             *different("controller moved", handled.controller_moved, seen.get("moved", False)),
@@ -238,12 +241,12 @@ class StateMachinesBeside(ScriptedCluster):
             told += different("results", results, decoded_results(seen.get("results", {})))
         ours = sorted((failed for failed in self.log if failed.subject is not None), key=repr)
         kafkas = sorted(map(decoded_failure, seen["log"]), key=repr)
-        if handled.controller_moved:  # then Kafka has not come to logging what failed in the same round
+        if handled.controller_moved:  # then Kafka has not yet logged the failures of the same round
             kafkas = ours = kafkas if set(kafkas) <= set(ours) else ours
         return [*told, *different("failures", ours, kafkas)]
 
     def _is_known_to_throw(self, command: ControlCommand) -> bool:
-        """In Kafka what has no state has none; here that is NonExistentPartition."""
+        """In Kafka an unknown state is no state, so its lookup throws; here it is NonExistentPartition."""
         known = self.context.state.partition_states
         return (
             not self.is_old
@@ -252,10 +255,10 @@ class StateMachinesBeside(ScriptedCluster):
         )
 
     def _counts_no_replicas(self, command: ControlCommand) -> bool:
-        """A topic is queued that had been queued before, and has no replica any more, but leaders still.
+        """Whether a topic is queued a second time that has leaders but no replicas any longer.
 
-        From 2.7 to 3.1 Kafka then looks for the first replica of each partition, to take it out of a metric, and
-        finds none. [ControllerContext.cleanPreferredReplicaImbalanceMetric, 2.8; `allow_requeued_deletion`]
+        From 2.7 to 3.1 Kafka then looks for the first replica of each partition, to take it out of a metric; there is
+        none. [ControllerContext.cleanPreferredReplicaImbalanceMetric, 2.8; `allow_requeued_deletion`]
         """
         if self.design.allow_requeued_deletion or command["do"] != "queue_deletion":
             return False
@@ -263,10 +266,10 @@ class StateMachinesBeside(ScriptedCluster):
         queued = (each for topic in command["topics"] for each in self.context.partitions_for_topic(topic))
         return any(each in known and not self.context.partition_replica_assignment(each) for each in queued)
 
-    # What is done.
+    # Commands in steps.
 
     def perform(self, command: ControlCommand) -> ChangeDone:
-        """Carry out a command, and what it begins."""
+        """Carry out a command, and the change of states that it begins."""
         done = super().perform(command)
         if not isinstance(done, tuple):
             return ChangeDone()
@@ -291,12 +294,12 @@ class StateMachinesBeside(ScriptedCluster):
             raise OtherRequests([], self._asked[number:])
         return change
 
-    # Commands: what the controller comes to know.
+    # Commands: what the controller learns.
 
     def assign(
         self, partition: str, replicas: Sequence[BrokerId], adding: Sequence[BrokerId], removing: Sequence[BrokerId]
     ) -> None:
-        """A partition is assigned; its topic's node is there."""
+        """A partition is assigned; its topic's node is created."""
         assigned = parsed(partition)
         path = f"/brokers/topics/{assigned.topic}"
         if path not in self.zookeeper.state.nodes:
@@ -311,11 +314,11 @@ class StateMachinesBeside(ScriptedCluster):
             self.perform(each)
 
     def brokers_up(self, brokers: Iterable[tuple[BrokerId, int]]) -> None:
-        """Brokers are registered, each under an epoch."""
+        """Brokers are registered, each with an epoch."""
         self.context.add_live_brokers(dict(brokers))
 
     def brokers_down(self, brokers: Iterable[BrokerId]) -> None:
-        """Brokers are not registered any more."""
+        """Brokers are no longer registered."""
         self.context.remove_live_brokers(brokers)
 
     def shut_down(self, brokers: Iterable[BrokerId]) -> None:
@@ -323,11 +326,11 @@ class StateMachinesBeside(ScriptedCluster):
         self.context.state.shutting_down_broker_ids = frozenset(brokers)
 
     def fail_directories(self, broker: BrokerId, partitions: Iterable[str]) -> None:
-        """Of a broker's log directories those of these partitions have failed."""
+        """The log directories of these partitions fail on a broker."""
         self.context.state.replicas_on_offline_dirs[broker] = frozenset(map(parsed, partitions))
 
     def queue_deletion(self, topics: Iterable[TopicName]) -> None:
-        """Topics are to be deleted."""
+        """Topics are queued for deletion."""
         self.context.queue_topic_deletion(topics)
 
     def begin_deletion(self, topics: Iterable[TopicName]) -> None:
@@ -335,7 +338,7 @@ class StateMachinesBeside(ScriptedCluster):
         self.context.begin_topic_deletion(topics)
 
     def mark_ineligible(self, topics: Iterable[TopicName]) -> None:
-        """Their deletion has to wait."""
+        """Their deletion must wait."""
         self.context.state.topics_ineligible_for_deletion |= frozenset(topics)
 
     def remove_topic(self, topic: TopicName) -> None:
@@ -347,7 +350,7 @@ class StateMachinesBeside(ScriptedCluster):
                 self.zookeeper.delete(None, path)
 
     def fail_over(self) -> None:
-        """It is elected, and reads the states of all partitions; what state each was in it does not know."""
+        """The controller is elected and reads the states of all partitions, not knowing their earlier states."""
         self.newer_controller()
         state = self.context.state
         state.epoch, stat = self.zookeeper.get(None, CONTROLLER_EPOCH)
@@ -362,13 +365,13 @@ class StateMachinesBeside(ScriptedCluster):
                 self.context.put_partition_leadership_info(partition, data.decode(stat.version))
 
     def clear_batch(self) -> None:
-        """What an earlier change left in the batch is forgotten."""
+        """Forget what an earlier change left in the batch."""
         self.batch.clear()
 
-    # Commands: what its batch of requests does, and its state machines.
+    # Commands: what its batch of requests and its state machines do.
 
     def send_requests(self, added: Iterable[Sequence[Any]]) -> None:
-        """A batch of what is added: rows of a kind, a partition, brokers, and, but for `metadata`, a flag."""
+        """Send a batch of rows: a kind, a partition, brokers, and, except for `metadata`, a flag."""
         self.batch.new_batch()
         for kind, name, brokers, *flag in added:
             partition = parsed(name)
@@ -385,18 +388,18 @@ class StateMachinesBeside(ScriptedCluster):
     def change_partitions(
         self, partitions: Sequence[str], target: str, strategy: Any, allow_unclean: bool
     ) -> tuple[Any, Any]:
-        """Partitions are to be in a state."""
+        """Move partitions to a state."""
         how = None if strategy is None else PartitionLeaderElectionStrategy(strategy, allow_unclean)
         these = [parsed(partition) for partition in partitions]
         return self.partitions, self.partitions.handle_state_changes(these, PartitionState[target], how)
 
     def change_replicas(self, replicas: Sequence[tuple[str, BrokerId]], target: str) -> tuple[Any, Any]:
-        """Replicas are to be in a state."""
+        """Move replicas to a state."""
         these = [PartitionAndReplica(parsed(partition), broker) for partition, broker in replicas]
         return self.replicas, self.replicas.handle_state_changes(these, ReplicaState[target])
 
     def start_partitions(self) -> tuple[Any, Any]:
-        """The partitions' machine starts."""
+        """Start the partitions' state machine."""
         if self.is_sequential:
             self._go_through_as_kafka()
             for partition in self.context.all_partitions():
@@ -404,7 +407,7 @@ class StateMachinesBeside(ScriptedCluster):
         return self.partitions, self.partitions.startup()
 
     def _go_through_as_kafka(self) -> None:
-        """Until 1.0 each partition has its requests alone, in the order of a hash map; ours are put into it."""
+        """Until 1.0 each partition has requests of its own, in the order of a hash map; put ours into that order."""
         place = {path: rank for rank, [path] in reversed(list(enumerate(self._asked)))}
         knowledge: tuple[MutableMapping[TopicPartition, Any], ...] = (
             self.context.state.partition_states,
@@ -416,11 +419,11 @@ class StateMachinesBeside(ScriptedCluster):
             known.update(ordered)
 
     def start_replicas(self) -> tuple[Any, Any]:
-        """The replicas' machine starts."""
+        """Start the replicas' state machine."""
         return self.replicas, self.replicas.startup()
 
     def trigger(self, topic: TopicName | None) -> tuple[Any, Any]:
-        """Whatever has no leader is to get one, of a topic or of all."""
+        """Elect a leader for every leaderless partition, of one topic or of all."""
         if self.is_sequential:
             self._go_through_as_kafka()
         return self.partitions, self.partitions.trigger_online_partition_state_change(topic)

@@ -1,4 +1,4 @@
-"""What a proxy looks at in the frames of ZooKeeper that it passes on.
+"""The parts of ZooKeeper's frames that a proxy inspects as it passes them on.
 
 The frames themselves are those of `statemachines.zookeeper.frames`.
 """
@@ -15,13 +15,13 @@ from statemachines.zookeeper.server import Code, Multi
 __all__ = ["NOAUTH", "Notification", "ReplyFrame", "RequestFrame", "next_frame", "refused", "xid_of"]
 
 NOAUTH: Final = -102
-"""ZooKeeper's code where an ACL does not let a client do something."""
+"""ZooKeeper's code for a request that an ACL forbids."""
 LARGEST: Final = 64 << 20
-"""Bytes of a frame. A length beyond them is no length."""
+"""The longest frame in bytes. A greater length is invalid."""
 
 
 async def next_frame(stream: asyncio.StreamReader) -> bytes | None:
-    """The next frame without its length; None where the connection ends, or carries none of ZooKeeper's frames."""
+    """The next frame without its length; None at the end of the connection, or if the length is invalid."""
     try:
         size = int.from_bytes(await stream.readexactly(4), signed=True)
         return await stream.readexactly(size) if 0 <= size <= LARGEST else None
@@ -30,23 +30,23 @@ async def next_frame(stream: asyncio.StreamReader) -> bytes | None:
 
 
 def refused(xid: int, error: int) -> bytes:
-    """A reply to a request of this number that has nothing but an error, one of ZooKeeper's codes."""
+    """The reply to a request of this number with nothing but an error, one of ZooKeeper's codes."""
     return HEAD.pack(xid, 0, error)
 
 
 def xid_of(content: bytes) -> int:
-    """The number of a request, of a reply, or of a notification."""
+    """The number of a request, a reply or a notification."""
     return Jute(content).integer()
 
 
 class RequestFrame(NamedTuple):
-    """A request, as far as it is looked at."""
+    """The inspected parts of a request."""
 
     xid: int
     operation: str
-    """A name of `Opcode`; of other requests the number."""
+    """A name of `Opcode`; the number if there is no name."""
     path: str = ""
-    """Of a multi that of its last operation; empty where there is none."""
+    """For a multi, the path of its last operation; empty if there is none."""
     watch: bool = False
     parts: tuple[str, ...] = ()
     """The operations of a multi."""
@@ -56,7 +56,7 @@ class RequestFrame(NamedTuple):
         """The request in a frame.
 
         Raises:
-            ValueError: it is shorter than it should be.
+            ValueError: the frame is too short.
         """
         xid, opcode, request, kinds = frames.RequestFrame.parse(content)
         operation = Opcode(opcode).name if opcode in list(Opcode) else f"request {opcode}"
@@ -72,16 +72,16 @@ class RequestFrame(NamedTuple):
 
 
 class ReplyFrame(NamedTuple):
-    """A reply, as far as it is looked at."""
+    """The inspected parts of a reply."""
 
     xid: int
     zxid: int
     error: int
-    """ZooKeeper's code, 0 for none. Where an operation of a multi failed, its code."""
+    """ZooKeeper's code, 0 for none. If an operation of a multi failed, its code."""
 
     @classmethod
     def parse(cls, content: bytes, multi: bool = False) -> ReplyFrame:
-        """The reply in a frame; of a `multi`, whose own code is 0 always, the first of its operations' codes."""
+        """The reply in a frame. The code of a `multi` is the first of its operations' codes; its own is always 0."""
         xid, zxid, error = HEAD.unpack_from(content)
         if multi and not error:
             results = read_answer(Opcode.multi, Jute(content, HEAD.size))
@@ -90,11 +90,11 @@ class ReplyFrame(NamedTuple):
 
 
 NO_CAUSE: Final = (Code.OK, Code.RUNTIMEINCONSISTENCY)
-"""The codes of operations that did not fail by themselves, in a multi that failed."""
+"""The codes of operations that were not the cause, in a multi that failed."""
 
 
 class Notification(NamedTuple):
-    """What a watch tells."""
+    """A watch notification."""
 
     event: str
     path: str

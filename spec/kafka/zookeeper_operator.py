@@ -1,4 +1,4 @@
-"""A ZooKeeper client for the operator: it looks, and does what a person does with zookeeper-shell.
+"""A ZooKeeper client for the operator: it reads and writes as a person does with zookeeper-shell.
 
 async with ZooKeeperOperator(address) as operator:
     await operator.get("/controller")
@@ -36,23 +36,23 @@ from statemachines.zookeeper.server import Code, Create, Delete
 __all__ = ["ZnodeRead", "ZooKeeperOperator", "end_session", "watchers"]
 
 SILENCE = 600_000
-"""Milliseconds for which its session may be silent: longer than it is ever needed."""
+"""Its session timeout in milliseconds: longer than the client ever lives."""
 
 
 class ZnodeRead(NamedTuple):
-    """A znode, as a client reads it."""
+    """A znode as a client reads it."""
 
     data: str
     version: int
     owner: int
-    """The session that owns it; 0 if it is no ephemeral."""
+    """The session that owns it; 0 if it is not ephemeral."""
 
 
 class ZooKeeperOperator:
-    """A session of its own, from `__aenter__` to `__aexit__`. One request at a time.
+    """A session, from `__aenter__` to `__aexit__`. One request at a time.
 
     Raises (in every method):
-        EnvironmentFailed: the server has ended the connection.
+        EnvironmentFailed: the server has closed the connection.
     """
 
     def __init__(self, server: Address) -> None:
@@ -73,12 +73,12 @@ class ZooKeeperOperator:
         await self._ask(Create(path, data.encode()), opcode=Opcode.create)  # servers have create2 since 3.5
 
     async def delete(self, path: str) -> bool:
-        """Delete a znode, whatever its version; False if it was not there."""
+        """Delete a znode, whatever its version; False if it does not exist."""
         code, _ = await self._ask(Delete(path), Code.NONODE)
         return code is Code.OK
 
     async def get(self, path: str) -> ZnodeRead | None:
-        """A znode, None if it is not there."""
+        """A znode; None if it does not exist."""
         code, answer = await self._ask(Get(path), Code.NONODE)
         if code is Code.NONODE:
             return None
@@ -86,7 +86,7 @@ class ZooKeeperOperator:
         return ZnodeRead((data or b"").decode(), stat.version, stat.ephemeralOwner or 0)
 
     async def children(self, path: str) -> list[str]:
-        """The names of a znode's children; none if it is not there."""
+        """The names of a znode's children; empty if it does not exist."""
         code, answer = await self._ask(Children(path), Code.NONODE)
         return [] if code is Code.NONODE else sorted(answer[0])
 
@@ -113,7 +113,7 @@ class ZooKeeperOperator:
 
 
 async def end_session(server: Address, greeting: Greeting) -> None:
-    """End a session, as the server does when it was silent for too long. On return all that it owned is gone.
+    """End a session, as the server does after its timeout. On return all nodes that it owned are deleted.
 
     Raises:
         EnvironmentFailed: the server has no such session, or does not answer.
@@ -132,7 +132,7 @@ async def end_session(server: Address, greeting: Greeting) -> None:
 
 
 async def watchers(server: Address, path: str) -> set[int]:
-    """The sessions whose watch on a path's data is armed at the server, as it says itself in answer to `wchp`."""
+    """The sessions whose watch on a path's data is armed, by the server's reply to `wchp`."""
     reader, writer = await asyncio.open_connection(*server)
     try:
         writer.write(b"wchp")

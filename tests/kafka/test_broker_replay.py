@@ -63,7 +63,7 @@ def test_k1_is_reproduced_on_brokers(tmp_path: Path) -> None:
     assert run.stdout.startswith("K1 on Kafka 3.9.1 (ZooKeeper 3.8.4, Java ")
     in_order = [
         *("Its specification: controller_exists is violated, in 15 states", "2  start(broker=0)"),
-        *("8  register_controller(broker=0", "broker 0 asks multi: create /controller, setData /controller_epoch"),
+        *("8  register_controller(broker=0", "broker 0 sends multi: create /controller, setData /controller_epoch"),
         *("broker 0 hears NodeCreated /controller", "9  operator_deletes_controller()"),
         *("13  handle_event(broker=0)   ControllerChange", "14  watch_controller(broker=0)"),
         *("ZooKeeper answers NONODE", "15  maybe_resign(broker=0)   there is none: it resigns"),
@@ -81,7 +81,7 @@ def test_k1_is_reproduced_on_brokers(tmp_path: Path) -> None:
         "broker 0: ActiveControllerCount": ("0", "0"),
         "broker 0: watch on /controller": ("armed", "armed"),
     }
-    last = "As specified: K1 happens on Kafka 3.9.1; nothing more has been asked for 1 s"
+    last = "As specified: K1 happens on Kafka 3.9.1; no further request for 1 s"
     assert run.stdout.splitlines()[-1] == last
     assert not list(tmp_path.iterdir())
 
@@ -195,7 +195,7 @@ def test_kafka_goes_another_way() -> None:
     outcome = replay(script, afterwards=0, patience=15)
     assert (outcome.as_specified, outcome.exit_code) == (False, 12)
     assert outcome.steps[-1].step == Step("maybe_resign", {"broker": 0})
-    assert str(outcome).splitlines()[-1] == "Differs: no broker asks for anything, for 15 s"
+    assert str(outcome).splitlines()[-1] == "Differs: no broker sends a request, for 15 s"
 
 
 class Mute(ControllerLife):
@@ -213,7 +213,7 @@ def test_kafka_asks_for_more() -> None:
     mute = Mute(**script.specification.valuation)
     outcome = replay(replace(script, specification=mute, steps=script.steps[:-1]), afterwards=SOON)
     assert outcome.departure == (
-        "broker 0 asks getData /controller with a watch, and by the specification nothing more happens"
+        "broker 0 sends getData /controller with a watch; the specification expects no further request"
     )
 
 
@@ -298,7 +298,7 @@ def rows(told: str) -> dict[str, tuple[str, str]]:
         (["K1a", "--on", "2.0"], "Error: K1a has a mapping to frames since Kafka 2.1"),
         (["B99", "--on", NEWEST], "Error: no anomaly is called B99; there are "),
         (["K1", "--on", "0.11"], "Error: K1 has a mapping to frames since Kafka 1.0"),
-        (["K1", "--on", "0.10.2"], "Error: Kafka 0.10.2 is not run here; 0.11.0.3, 1.0.2, "),
+        (["K1", "--on", "0.10.2"], "Error: Kafka 0.10.2 cannot run here; choose from 0.11.0.3, 1.0.2, "),
         (["K1", "--on", "4.0"], "Error: no release is called 4.0; there are "),
         (["K1"], "Error: K1 is an anomaly: say --on which release"),
         (["K1", "--on", NEWEST, "--afterwards", "-1"], "Error: Invalid value for '--afterwards'"),

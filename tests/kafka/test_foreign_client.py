@@ -81,7 +81,7 @@ def test_a_registration_made_by_hand_is_not_taken_for_its_own(kafka: Harness) ->
     result = compared(kafka, 300, TakesItForItsOwn, **NOTHING_FAILS)
     assert result.exit_code == 12
     assert result.deviations[0][0].length == 5
-    assert "brokers.0.doing is Start, and by the specification DeleteRegistration" in str(result)
+    assert "brokers.0.doing is Start; the specification says DeleteRegistration" in str(result)
 
 
 def test_engines_agree() -> None:

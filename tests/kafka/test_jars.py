@@ -91,7 +91,7 @@ def test_another_jar_than_the_one_written_down(lock: Callable[..., None], tmp_pa
     """It does not come into the cache."""
     lock("0" * 64)
     with pytest.raises(
-        UsageError, match=r"^org\.example:small:1\.0: what was fetched has the SHA-256 .{64}, not 0{64}$"
+        UsageError, match=r"^org\.example:small:1\.0: the downloaded file has the SHA-256 .{64}, not 0{64}$"
     ):
         class_path("9.9")
     assert not list((tmp_path / "cache").rglob("*.jar"))
@@ -102,7 +102,7 @@ def test_an_unavailable_artifact_is_reported(repository: Path, lock: Callable[..
     lock()
     shutil.rmtree(repository)
     with pytest.raises(
-        UsageError, match=r"org\.example#small;1\.0 cannot be had; Kafka's jars are fetched once, by Ivy"
+        UsageError, match=r"org\.example#small;1\.0 cannot be downloaded; Ivy downloads Kafka's jars once"
     ):
         class_path("9.9")
 
@@ -131,7 +131,7 @@ def test_the_locks_of_kafka() -> None:
 
 def test_an_unknown_release_is_refused() -> None:
     """Those that are, are named."""
-    with pytest.raises(UsageError, match=r"^Kafka 4\.0\.0 is not run here; .*3\.9\.1 are$"):
+    with pytest.raises(UsageError, match=r"^Kafka 4\.0\.0 cannot run here; .*3\.9\.1$"):
         locked("4.0.0")
 
 

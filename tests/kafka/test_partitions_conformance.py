@@ -150,7 +150,7 @@ def test_what_does_not_come(real_controller: PathRunner) -> None:
     for happens in cases:
         task = ScriptTask(commands=happens, path=empty, specified=[{}])
         [(_, answer)] = real_controller.runs([task])
-        assert answer.error == "Kafka does not come to where this step can be seen"
+        assert answer.error == "Kafka does not reach the point where this step can be seen"
 
 
 # More of it.

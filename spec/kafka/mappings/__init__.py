@@ -1,4 +1,4 @@
-"""The systems that are run beside Kafka's own classes, each with its mapping."""
+"""The systems that can run beside Kafka's own classes, each with its mapping."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["MAPPINGS", "mapping_of"]
 MAPPINGS: Final[Mapping[str, type[SystemMapping]]] = {
     mapping.system.name: mapping for mapping in (ControllerMapping, PartitionsMapping)
 }
-"""By the names of their systems."""
+"""Mappings by the names of their systems."""
 
 
 def mapping_of(system: type[Specification]) -> type[SystemMapping]:
-    """The mapping of a system, or of one that differs from it.
+    """The mapping of a system, or of the one that it varies.
 
     Raises:
-        UsageError: it has none.
+        UsageError: there is none.
     """
     for mapping in MAPPINGS.values():
         if issubclass(system, mapping.system):
             return mapping
-    raise UsageError(f"{system.name}: only {' and '.join(MAPPINGS)} are run beside Kafka's classes")
+    raise UsageError(f"{system.name}: only {' and '.join(MAPPINGS)} run beside Kafka's classes")

@@ -1,8 +1,8 @@
-"""What a step and a state of the system `controller` are, where Kafka's own classes run, and which edges are alike.
+"""The mapping of the system `controller` to Kafka's own classes, and the classes of its edges.
 
-A step is told by its name and its parameters. A state is what can be seen of it from outside, in the words of the
-harness (`java/common/kafkaspec/Observation.java`): of ZooKeeper all that is modelled; of a broker what it is about to
-ask for, and of its KafkaController what a controller knows.
+A step becomes a command: its name and its parameters. A state becomes its part that is observable from outside, in
+the words of the harness (`java/common/kafkaspec/Observation.java`): everything modelled of ZooKeeper; of a broker,
+its next request and its KafkaController's knowledge.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from statemachines.zookeeper.server import Check, Create, Delete, Node, Operatio
 __all__ = ["DRIVEN", "ControllerMapping", "EdgeClass", "edge_class"]
 
 WHOLE: Final = frozenset({"registrations", "events"})
-"""Where what is not there is said by no key."""
+"""Places of an observation where a missing key means that nothing is there."""
 AWAY: Final = "Away"
-"""What a broker does that waits for its connection, to make its request once more."""
+"""What a broker does while it waits for its connection, to repeat its request."""
 
 
 DRIVEN: Final[Mapping[str, Any]] = {
@@ -47,9 +47,9 @@ DRIVEN: Final[Mapping[str, Any]] = {
     "failed_elections": True,
     "receiving_broker": False,
 }
-"""The constants that are others than those of the system, unless it is said otherwise."""
+"""The constants that differ by default from the system's own defaults."""
 WRITES_BY_HAND: Final = frozenset({"client_creates", "client_sets", "client_deletes"})
-"""What a client does that is no broker: one edge is told for each way in which brokers may stand then."""
+"""Actions of a foreign client. An edge of these is run for each combination of the brokers' positions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class ControllerTask(Task, PathTask):
 
 
 class ControllerMapping(SystemMapping[ControllerTask]):
-    """From the system `controller`, under its constants, to the harness."""
+    """The mapping of the system `controller`, under its constants, to the harness."""
 
     system = ControllerLife
     driven = DRIVEN
@@ -72,7 +72,7 @@ class ControllerMapping(SystemMapping[ControllerTask]):
 
     @classmethod
     def releases(cls) -> Sequence[str]:
-        """Those of the families."""
+        """The releases of the families."""
         return harness_releases()
 
     @classmethod
@@ -82,17 +82,17 @@ class ControllerMapping(SystemMapping[ControllerTask]):
 
     @cached_property
     def divergences(self) -> Sequence[Divergence]:
-        """Where this release is known to go another way."""
+        """The known divergences of this release."""
         return divergences_of(self.release)
 
     def edge_class(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> Hashable:
-        """By what the broker does that acts, and by what of ZooKeeper decides; a known divergence is a class."""
+        """The acting broker's position and what decides in ZooKeeper; or the known divergence."""
         return edge_class(before, step, after, self.divergences)
 
     def task(
         self, states: Sequence[Values], choices: Sequence[tuple[int, int]], of: Hashable = None
     ) -> ControllerTask:
-        """Each step as a command, each state as it is to be seen."""
+        """Each step as a command, each state as an observation."""
         here, there = self._here, self._there
         before: Any = here.s
         after: Any = there.s
@@ -112,17 +112,17 @@ class ControllerMapping(SystemMapping[ControllerTask]):
         )
 
     def differences(self, specified: Observation, seen: Observation) -> Iterable[Difference]:
-        """Where what was seen of each broker is put into the specification's words."""
+        """The differences, after each broker's observation is put into the specification's words."""
         brokers = [_comparable(ours, its) for ours, its in zip(specified["brokers"], seen["brokers"], strict=True)]
         return differences(specified, {**seen, "brokers": brokers}, is_whole=WHOLE.__contains__)
 
     def command(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> dict[str, Any]:
-        """A step, as the harness is told it."""
+        """A step as a command for the harness."""
         told = {"action": step.action.rpartition(".")[2], **step.parameters}
         match step.action:
-            case "connect":  # which session it opens is for the servers to say
+            case "connect":  # the servers decide which session it opens
                 told["session"] = str(after.controllers[step.parameters["broker"]].session)
-            case "learn_of_expiry" if self.life.design.threads is not Threads.barrier:  # it has another at once
+            case "learn_of_expiry" if self.life.design.threads is not Threads.barrier:  # it opens another at once
                 told["session"] = str(after.controllers[step.parameters["broker"]].session)
             case "zk.expire":
                 session = step.parameters["session"]
@@ -136,7 +136,7 @@ class ControllerMapping(SystemMapping[ControllerTask]):
         return told
 
     def observation(self, s: ClusterAtWork) -> Observation:
-        """What is to be seen of a state. A client that is away, or that is no more, is sent nothing."""
+        """The observation of a state. A client that is disconnected, or has ended, receives nothing."""
         nodes, away = s.zk.nodes, s.zk.disconnected
         clients = {me.session for me in s.controllers.values()}
         state, epoch = nodes[PARTITION_STATE], nodes.get(CONTROLLER_EPOCH)
@@ -178,7 +178,7 @@ class ControllerMapping(SystemMapping[ControllerTask]):
         if me.active and next_request not in (
             ControllerStep.ReadEpoch,
             ControllerStep.RegisterController,
-        ):  # before which it has none
+        ):  # before these it has none
             seen |= {"epoch": me.epoch, "epoch_zk_version": me.context.epoch_zk_version}
         if self.life.design.broker_epoch:
             seen["broker_epoch"] = me.broker_epoch
@@ -202,7 +202,7 @@ class ControllerMapping(SystemMapping[ControllerTask]):
 
 
 def _owner(node: Node) -> str | None:
-    """The session that a node ends with; None of one that is persistent."""
+    """The session that owns a node; None if the node is persistent."""
     return None if node.owner is None else str(node.owner)
 
 
@@ -218,14 +218,14 @@ def _written(operation: Operation) -> list[Any]:
 
 
 def _live(broker: LiveBroker | str) -> list[int]:
-    """A broker that a controller takes for alive, with its epoch where there are any."""
+    """A live broker as a controller knows it, with its epoch if releases have one."""
     return [int(broker.name), broker.epoch] if isinstance(broker, LiveBroker) else [int(broker)]
 
 
 def _comparable(specified: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
-    """What was seen of a broker, where it can be seen and in the specification's words."""
+    """The observation of a broker in the specification's words, without what cannot be observed."""
     its = dict(seen)
-    if its["doing"] == AWAY and specified["doing"] != "Idle":  # it makes this request once more, when it is back
+    if its["doing"] == AWAY and specified["doing"] != "Idle":  # it repeats this request when it is connected again
         its |= {key: specified[key] for key in ("doing", "asks") if key in specified}
     if "live" in its and not any(len(each) > 1 for each in specified.get("live", ())):
         its["live"] = [each[:1] for each in its["live"]]
@@ -234,23 +234,23 @@ def _comparable(specified: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[s
     return its
 
 
-# Edges that are alike.
+# Classes of edges.
 
 
 class Position(NamedTuple):
-    """How a broker stands to what it does: all but names, numbers and the rest of the world."""
+    """A broker's place in its own work, without names, numbers and the rest of the world."""
 
     doing: Hashable
     active: bool
     started: bool
     listens: bool
     listening: Hashable
-    """What ZkEventThread does, until 1.0."""
+    """The current step of ZkEventThread, until 1.0."""
 
 
 @dataclass(frozen=True)
 class EdgeClass:
-    """What is done, how the broker stands before and after that does it, and what of ZooKeeper decides."""
+    """An action, the acting broker's position before and after it, and what decides in ZooKeeper."""
 
     action: str
     parameters: tuple[Hashable, ...]
@@ -262,7 +262,7 @@ class EdgeClass:
 def edge_class(
     before: ClusterAtWork, step: Step, after: ClusterAtWork, known: Sequence[Divergence]
 ) -> EdgeClass | Divergence:
-    """The class of an edge; a divergence that is known is a class of its own."""
+    """The class of an edge; a known divergence is a class of its own."""
     divergence = divergence_at(before, step, after, known)
     if divergence is not None:
         return divergence
@@ -281,18 +281,18 @@ def edge_class(
         tuple(queued.event for queued in (*me.queue[:1], *me.posted[:1])),
         None if node is None else (_if_any(node.data, broker), _if_any(node.owner, me.session)),
         None if epoch is None else (epoch.data == me.epoch, epoch.data is None, epoch.data == epoch.version),
-        me.epoch in before.receiver.requests,  # if so, whether another one is sent is not to be seen
+        me.epoch in before.receiver.requests,  # if so, sending another one cannot be observed
     )
     return EdgeClass(step.action, others, _position(me), _position(after.controllers[broker]), decisive)
 
 
 def _if_any(found: Any, own: Any) -> bool | None:
-    """Whether what is found is its own; None: nothing is found that is anybody's."""
+    """Whether a found value is its own; None if there is no value."""
     return None if found is None else bool(found == own)
 
 
 def _broker_of(before: ClusterAtWork, step: Step) -> int | None:
-    """Which broker a step is about: that makes it, or that had the session which ends, or left a node."""
+    """The broker that takes a step, or that owned the session or the node which ends."""
     its = step.parameters
     session: Session | None = before.zk.nodes[its["path"]].owner if "path" in its else its.get("session")
     broker: int | None = its.get("broker") if session is None else session.client

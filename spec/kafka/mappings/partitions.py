@@ -1,19 +1,19 @@
-"""What a step and a state of the system `partitions` are, where Kafka's own classes run, and which edges are alike.
+"""The mapping of the system `partitions` to Kafka's own classes, and the classes of its edges.
 
-    of the specification                    of Kafka
-    an event begins                         what makes it happens, and it is processed up to its first batch
+    in the specification                    in Kafka
+    an event begins                         its cause happens, and it is processed up to its first batch
     `answer_...`                            the batch is answered: on to the next one, or to the end of the event
-    `next_change`                           nothing: where a change is over Kafka does not wait, and is there already
-    `lose_replies_of_change`                the connection is lost after the batch, all of which the server has done
-    brokers, leaders, other controllers     the same happens, wherever the controller stands; a leader that asks for
-                                            an ISR begins an event
+    `next_change`                           nothing: Kafka does not pause after a change, and is already there
+    `lose_replies_of_change`                the connection is lost after the server has done the whole batch
+    brokers, leaders, other controllers     the same happens, wherever the controller is; a leader's request for an
+                                            ISR begins an event
 
-While a change is over only ZooKeeper is compared, and the rest at the `next_change` that leads to a batch, or to the
-end of the event. That loses nothing: what the controller does meanwhile touches what is its own alone. A path that
-ends there goes on so far.
+When a change is over, only ZooKeeper is compared. The rest is compared at the `next_change` that leads to a batch, or
+at the end of the event. Nothing is lost: in between the controller touches only its own state. A path that ends there
+is extended to that point.
 
-Which requests make one batch, and which of them are a change's, Kafka says: they are made by its state machines, or
-for a leader. All that it reads or writes otherwise is served within the step, as the specification has it.
+Kafka decides which requests form a batch: a batch serves a change if Kafka's state machines make it, or if it is for
+a leader's ISR. Kafka's other reads and writes are served within the step, as in the specification.
 """
 
 from __future__ import annotations
@@ -60,32 +60,33 @@ BEGINS: Final[Mapping[str, tuple[str, ...]]] = {
     "shrink_isr": ("AlterPartitionReceived", "AlterIsrReceived"),
     "expand_isr": ("AlterPartitionReceived", "AlterIsrReceived"),
 }
-"""The actions in which an event begins, by Kafka's names for it: the newest of these. Leaders ask since 2.7.
+"""The actions in which an event begins, by Kafka's names for it, newest first. Leaders send requests since 2.7.
 
-Others may wait, which a failover puts there. A controller's own election is a ControllerChange: if another one is
-elected before that is processed, it is heard of by it, else by the Reelect that the end of the earlier one brings.
-And each failover ends with a ReplicaLeaderElection of no partitions, to watch for the node again.
+Other events may wait, which a failover puts into the queue. A controller's own election causes a ControllerChange. If
+another controller is elected before that is processed, it reports the other election; otherwise a Reelect does, from
+the end of the earlier one. And each failover ends with a ReplicaLeaderElection of no partitions, to watch the node
+again.
 """
 HIGHER: Final = 5
-"""So many leader epochs more than the system has, for changes that are told to their end."""
+"""Additional leader epochs beyond the system's, for changes that run to their end."""
 OLD_BROKERS: Final = (2, 4, 7, 10)
-"""Brokers that come by id out of a hash map of Scala's before 2.13, which is in Kafka since 2.5."""
+"""Brokers that a Scala hash map before 2.13 iterates by id; Kafka has Scala 2.13 since 2.5."""
 
 
 class Verbatim(Partitions[Any]):
-    """The system with all that requests say, which tells what is sent. What is explored is the same."""
+    """The system with complete requests, which reports each one sent. It explores the same states."""
 
     line: ClassVar[str]
-    """Of the release, which is more than the switches of the system."""
+    """The release's line, which decides more than the system's switches."""
 
     @staticmethod
     def tell(broker: BrokerId, request: ControlRequest) -> None:
-        """What becomes of a request; see `verbatim`."""
+        """Receives each request; see `verbatim`."""
         raise NotImplementedError
 
     @cached_property
-    def design(self) -> ControlDesign:  # type: ignore[override]  # it is as read-only there
-        """The system's, with what a release says in StopReplica, in how many, and how often it reads a topic."""
+    def design(self) -> ControlDesign:  # type: ignore[override]  # it is just as read-only there
+        """The system's, with the release's form and grouping of StopReplica, and its number of reads of configs."""
         said = control_design_of(self.line)
         return super().design._replace(
             fence_stop=said.fence_stop,
@@ -95,16 +96,16 @@ class Verbatim(Partitions[Any]):
 
     @cached_property
     def broker_ids(self) -> Sequence[BrokerId]:
-        """As many, named so that Kafka goes through them in the order of their ids, as the system does."""
+        """As many brokers, named so that Kafka iterates them in the order of their ids, as the system does."""
         return super().broker_ids if Release(self.line) >= Release("2.5.0") else OLD_BROKERS[: self.brokers]
 
     @property
     def request_sizes(self) -> Mapping[Any, Size]:
-        """Nothing is left out of requests that wait."""
+        """Waiting requests are complete."""
         return self.type_sizes
 
     def receive(self, s: Any, broker: BrokerId, request: ControlRequest) -> None:
-        """That is told."""
+        """Report the request as well."""
         self.tell(broker, request)
         super().receive(s, broker, request)
 
@@ -112,14 +113,14 @@ class Verbatim(Partitions[Any]):
 def literal_system(
     system: Partitions[Any], release: str, tell: Callable[[BrokerId, ControlRequest], None]
 ) -> Verbatim:
-    """The same system, be it a mutant, that says more, as this release does, and higher epochs."""
+    """The same system, even a mutant, with this release's complete requests and with higher epochs."""
     says = {"tell": staticmethod(tell), "line": line_of(release)}
     that_tells: type[Verbatim] = type(type(system).__name__, (Verbatim, type(system)), says)
     return that_tells(**{**system.valuation, "max_leader_epoch": system.max_leader_epoch + HIGHER})
 
 
 class PartitionsMapping(SystemMapping[ScriptTask]):
-    """From the system `partitions`, under its constants, to a whole controller's batches."""
+    """The mapping of the system `partitions`, under its constants, to a whole controller's batches."""
 
     system = Partitions
     states = 100_000
@@ -138,12 +139,12 @@ class PartitionsMapping(SystemMapping[ScriptTask]):
 
     @classmethod
     def releases(cls) -> Sequence[str]:
-        """Those whose whole controllers are run."""
+        """The releases whose whole controllers can run."""
         return RELEASES
 
     @classmethod
     def corrected(cls, release: str) -> Mapping[str, Any]:
-        """Until 2.1 a preferred election is asked for by a node, not by a request. [KIP-183]"""
+        """Until 2.1 a preferred election is requested by a node, not by a request to the controller. [KIP-183]"""
         return {} if Release(release) >= Release("2.2.0") else {"preferred_elections": False}
 
     @classmethod
@@ -154,7 +155,7 @@ class PartitionsMapping(SystemMapping[ScriptTask]):
     # Paths.
 
     def task(self, states: Sequence[Values], choices: Sequence[tuple[int, int]], of: Hashable = None) -> ScriptTask:
-        """What happens, and what is to be seen; a path that ends where a change is over goes on to the next batch."""
+        """The commands and expected observations. A path that ends after a change is extended to the next batch."""
         path = PathScript(self)
         for choice in choices:
             path.take(choice)
@@ -163,7 +164,7 @@ class PartitionsMapping(SystemMapping[ScriptTask]):
         return ScriptTask(commands=path.happens, path=(self.first, path.taken), specified=path.specified, of=of)
 
     def after(self, before: Values, choice: tuple[int, int]) -> Values:
-        """The state after a step; what the controller sends in it is `sent`."""
+        """The state after a step; `sent` receives the requests that the controller sends in it."""
         action = self.model.actions[choice[0]]
         self.sent.clear()
         self._window.load(before)
@@ -172,13 +173,13 @@ class PartitionsMapping(SystemMapping[ScriptTask]):
         return self._window.changed()
 
     def at(self, state: Values) -> ClusterState:
-        """A state, until another one is looked at."""
+        """A state, valid until the next call."""
         self._window.load(state)
         here: ClusterState = self._window.s  # type: ignore[assignment]
         return here
 
     def ahead(self, state: Values) -> tuple[int, int] | None:
-        """The step in which the controller goes on without asking ZooKeeper, if that is what it does."""
+        """The step in which the controller continues without asking ZooKeeper; None if it waits or is idle."""
         s = self.at(state)
         if s.thread.change_done is not None:
             return self._numbers["next_change"], 0
@@ -190,18 +191,18 @@ class PartitionsMapping(SystemMapping[ScriptTask]):
         ], 0
 
     def begins(self, step: Step) -> tuple[str, ...]:
-        """Kafka's names for the event that a step begins; none, if it begins none."""
+        """Kafka's names for the event that a step begins; empty if it begins none."""
         writes_itself = step.action in LEADERS and not self.partitions.asks_for_isr
         return () if writes_itself else BEGINS.get(step.action, ())
 
     def settled(self, state: Values) -> Values:
-        """Where Kafka stands by then: before a batch, or at the end of the event."""
+        """Where Kafka has come to by then: before a batch, or at the end of the event."""
         while (choice := self.ahead(state)) is not None:
             state = self.after(state, choice)
         return state
 
     def asked(self, state: Values) -> list[ZkPath]:
-        """What the batch asks for that is waited for."""
+        """The paths of the batch that the controller waits for."""
         s = self.at(state)
         change = s.thread.waiting
         if change is None:
@@ -213,9 +214,9 @@ class PartitionsMapping(SystemMapping[ScriptTask]):
     # Steps.
 
     def set_up(self) -> list[ControlCommand]:
-        """A cluster as the specification begins with it."""
+        """The initial cluster of the specification."""
         happens: list[ControlCommand] = [{"do": "register", "brokers": list(self.partitions.broker_ids)}]
-        if self.partitions.unclean:  # of the broker in the specification, of the topic here
+        if self.partitions.unclean:  # a broker's setting in the specification, the topic's here
             happens.append({"do": "configure", "topic": TOPIC, "unclean": True})
         return happens if self.partitions.topic_creation else [*happens, self._creation()]
 
@@ -224,7 +225,7 @@ class PartitionsMapping(SystemMapping[ScriptTask]):
         return {"do": "create_topic", "topic": TOPIC, "partitions": assigned}
 
     def commands(self, s: ClusterState, step: Step) -> Iterator[ControlCommand]:
-        """What others do in a step."""
+        """What others do in a step, as commands."""
         its = step.parameters
         match step.action:
             case "become_controller" if s.epoch:
@@ -257,11 +258,11 @@ class PartitionsMapping(SystemMapping[ScriptTask]):
     # States.
 
     def of_zookeeper(self, s: ClusterState) -> Observation:
-        """What is to be seen of ZooKeeper."""
+        """The observation of ZooKeeper."""
         return {"znodes": {path: (node.version, node.data) for path, node in s.zk.nodes.items() if is_compared(path)}}
 
     def of_controller(self, s: ClusterState) -> Observation:
-        """What is to be seen of a controller that waits, or has nothing to do."""
+        """The observation of a controller that waits, or is idle."""
         context = of_context(self.partitions.context.of(s.context).state)
         return {
             "active": s.active,
@@ -272,10 +273,10 @@ class PartitionsMapping(SystemMapping[ScriptTask]):
             ),
         }
 
-    # Edges that are alike.
+    # Classes of edges.
 
     def edge_class(self, before: ClusterState, step: Step, after: ClusterState) -> Hashable:
-        """By what is done to whom, how the controller stands before and after, and what changes."""
+        """The action and the broker's relations, the controller's position before and after, and the changes."""
         broker, partition = step.parameters.get("broker"), step.parameters.get("partition")
         partitions = self.partitions.assignments if partition is None else (partition,)
         return StepClass(
@@ -290,7 +291,7 @@ class PartitionsMapping(SystemMapping[ScriptTask]):
 
 @dataclass
 class PathScript:
-    """A path, as it is told step by step."""
+    """A path that is built step by step."""
 
     mapping: PartitionsMapping
 
@@ -299,22 +300,22 @@ class PathScript:
         self.taken: list[tuple[int, int]] = []
         self.happens: list[ControlCommand] = list(self.mapping.set_up())
         self.specified: list[Observation] = []
-        """What is to be seen after each step."""
+        """The expected observation after each step."""
         self._meanwhile: list[Any] = []
         """What happens between the batches of the event."""
         self._lost: list[Any] = []
-        """The batches of the event that are answered only when they are repeated."""
+        """The batches of the event that are answered only after they are repeated."""
         self._asked: list[list[ZkPath]] = []
-        """The batches of the event that the server has got."""
+        """The batches of the event that the server has received."""
         self._is_lost = False
-        """It has got the one that is waited for, and the answers were lost."""
+        """Whether the server has received the current batch, but the answers were lost."""
         self._sent: dict[BrokerId, list[ControlRequest]] = {}
-        """What has been sent since all of the controller was to be seen."""
+        """The requests sent since the whole controller was last compared."""
         self._waits = False
-        """It stands before a batch."""
+        """Whether the controller is before a batch."""
 
     def take(self, choice: tuple[int, int]) -> None:
-        """The next step."""
+        """Take the next step."""
         mapping, before = self.mapping, self.state
         step = mapping.model.actions[choice[0]].step(choice[1])
         asked, commands = mapping.asked(before), list(mapping.commands(mapping.at(before), step))
@@ -339,7 +340,7 @@ class PathScript:
         self.taken.append(choice)
 
     def _look(self) -> None:
-        """It is looked at what came of the step."""
+        """Compare after the step."""
         mapping, is_over = self.mapping, self.mapping.ahead(self.state) is not None
         self._add({"do": "look", "step": len(self.taken), "only_zookeeper": is_over})
         s = mapping.at(self.state)
@@ -351,7 +352,7 @@ class PathScript:
         self.specified.append(seen)
 
     def _add(self, command: ControlCommand) -> None:
-        """Have this happen where the controller stands."""
+        """Add a command at the controller's current position."""
         if self._is_lost:
             self._meanwhile.append([len(self._asked) - 1, AGAIN, command])
         elif self._waits:
@@ -365,7 +366,7 @@ def _plain(value: Any) -> Any:
 
 
 class Relation(NamedTuple):
-    """How a broker stands to a partition."""
+    """A broker's relation to a partition."""
 
     runs: bool
     live: bool
@@ -376,7 +377,7 @@ class Relation(NamedTuple):
 
 
 class Office(NamedTuple):
-    """How the controller stands to the cluster."""
+    """The controller's relation to the cluster."""
 
     active: bool
     is_newest: bool
@@ -385,7 +386,7 @@ class Office(NamedTuple):
 
 
 class Doing(NamedTuple):
-    """What is left of the event."""
+    """The rest of the event."""
 
     due: Hashable
     target: Hashable
@@ -393,7 +394,7 @@ class Doing(NamedTuple):
 
 
 class PartitionEffect(NamedTuple):
-    """What becomes of a partition."""
+    """The effect of a step on a partition."""
 
     states: tuple[Hashable, Hashable]
     replica_states: frozenset[tuple[Hashable, Hashable]]
@@ -403,7 +404,7 @@ class PartitionEffect(NamedTuple):
 
 
 class StepClass(NamedTuple):
-    """What edges have in common of which one is told: no names, no epochs."""
+    """What edges of one class have in common: no names, no epochs."""
 
     action: str
     broker: tuple[Relation, ...] | None
