@@ -80,7 +80,7 @@ class IdleControllerBeside(ControllerBeside):
     is_endless = False
     """Whether failovers follow one another for ever, each failing. Nothing is compared after that."""
     is_stuck = False
-    """Whether a controller of 0.10 did something that ours does not follow, see the header; nothing is compared then."""
+    """Whether a controller of 0.10 did something that ours does not follow, see the header. Comparison ends there."""
 
     def disagreements(self, command: ControlCommand, seen: Mapping[str, Any]) -> list[Disagreement]:
         """Carry out a command and its consequences, as Kafka has, and report the differences."""

@@ -15,18 +15,18 @@ import org.apache.zookeeper.data.Stat;
 import org.apache.zookeeper.server.SynchronousServer;
 
 /**
- * What brokers of all releases have in common: at most one process of Kafka's at a time, the thread on which its
- * controller runs, and the request that this waits before. A `Broker` says what else there is in its releases.
- * The methods named as the specification's steps are called by the driver, and return when the process has come to
- * rest: before its next request that has a step, or idle. Those of `ZooKeeper.Owner` are called by Kafka's threads.
+ * The common part of brokers of all releases: at most one process of Kafka's at a time, the thread that runs its
+ * controller, and the request before which this thread waits. A `Broker` adds the rest for its releases.
+ * The driver calls the methods named after the specification's steps. They return when the process is at rest: before
+ * its next request that is a step, or idle. Kafka's threads call the methods of `ZooKeeper.Owner`.
  */
 abstract class AnyBroker implements ZooKeeper.Owner {
-    /** Ends a thread of Kafka. No Exception: after one, a client would connect or ask once more, for ever. */
+    /** Ends a thread of Kafka. Not an Exception: after one, a client would connect or send again, for ever. */
     static final class ProcessEnded extends Error {
         private static final long serialVersionUID = 1;
     }
 
-    // What a broker does where it waits before no request.
+    // What a broker does if it waits before no request.
     static final String START = "Start";
     static final String IDLE = "Idle";
     static final String CONNECT = "Connect";
@@ -43,7 +43,7 @@ abstract class AnyBroker implements ZooKeeper.Owner {
     String lastStep;
     /** The event that the controller handles, or null. */
     String handling;
-    /** Whether that is one that the specification has not. */
+    /** Whether that event is unknown to the specification. */
     boolean inPassing;
 
     private final int id;
@@ -60,20 +60,20 @@ abstract class AnyBroker implements ZooKeeper.Owner {
         turns = new Turns("broker-" + id);
     }
 
-    // What differs between generations.
+    // Differences between generations.
 
     /** Its threads that wait before requests. */
     abstract List<Turns> workers();
 
-    /** At rest: is there something that follows by itself? */
+    /** At rest: takes the steps that follow by themselves. */
     abstract void settle();
 
-    /** The partition has no leader, when a controller has read which brokers there are. */
+    /** Marks the partition as leaderless, after a controller has read the brokers. */
     abstract void putPartitionOffline();
 
     // Where the partition is.
 
-    /** What the step leaves open of the partition is put there before Kafka reads it. */
+    /** Chooses what the step leaves open of the partition, before Kafka reads it. */
     final void layOut(String step) {
         if (!process.hasController()) {
             return;
@@ -83,7 +83,7 @@ abstract class AnyBroker implements ZooKeeper.Owner {
         cluster.layOut(step, replica, known.contains(replica));
     }
 
-    /** The partition is at this broker, unless it has not registered, and the controller knows only others. */
+    /** The partition's replica: this broker, unless it is not registered and the controller knows only others. */
     final int replica(Set<Integer> known) {
         return known.contains(id()) || known.isEmpty() ? id() : known.iterator().next();
     }
@@ -98,7 +98,7 @@ abstract class AnyBroker implements ZooKeeper.Owner {
         return server().stat(Znodes.registration(broker)) != null;
     }
 
-    // What is to be seen of it.
+    // Observation.
 
     final int id() {
         return id;
@@ -118,7 +118,7 @@ abstract class AnyBroker implements ZooKeeper.Owner {
         return handle;
     }
 
-    /** What it waits before, or null. */
+    /** The request before which it waits, or null. */
     final Turns.Pause pause() {
         return turns.pause();
     }
@@ -139,7 +139,7 @@ abstract class AnyBroker implements ZooKeeper.Owner {
         return handle != null && handle.connection() != null && session() == session;
     }
 
-    /** Whether its controller hears of brokers that come and go. */
+    /** Whether its controller watches the brokers' registrations. */
     final boolean listens() {
         return process.listens();
     }
@@ -153,12 +153,12 @@ abstract class AnyBroker implements ZooKeeper.Owner {
         return handle != null && handle.connection() != null && server().watchesChildren(session(), path);
     }
 
-    /** How many registrations of this broker there were, up to the one of this zxid; 0 if that is none of its. */
+    /** The number of the registration with this zxid among those of this broker; 0 if it is another broker's. */
     final int registration(long zxid) {
         return registrations.indexOf(zxid) + 1;
     }
 
-    /** What its listeners have still to hear, where they have a thread. */
+    /** Adds what its listeners have yet to process, in releases that give them a thread. */
     void putListeners(ObjectNode its) { }
 
     // The process.
@@ -184,7 +184,7 @@ abstract class AnyBroker implements ZooKeeper.Owner {
         try {
             task.run();
         } catch (Throwable problem) {
-            if (process == its) {  // else it has been ended, and that is why
+            if (process == its) {  // otherwise the process was ended, and that is the cause
                 failure = problem.toString();
             }
         }
@@ -197,7 +197,7 @@ abstract class AnyBroker implements ZooKeeper.Owner {
         end();
     }
 
-    /** All of the process goes. What still waits is told that its session has ended; that ends it, or a new error. */
+    /** Removes the process. Waiting threads receive the end of the session, which ends them, or else an Error. */
     private void end() {
         KafkaProcess ended = process;
         process = null;
@@ -221,7 +221,7 @@ abstract class AnyBroker implements ZooKeeper.Owner {
         failure = null;
     }
 
-    /** A start that failed ends the process, in order: its session is closed. [KafkaServer.startup, 3.9.1: 679] */
+    /** Ends the process after a failed start, in order: its session is closed. [KafkaServer.startup, 3.9.1: 679] */
     final void endIfItFailed() {
         if (isRunning() && failure != null) {
             if (handle != null) {
@@ -234,10 +234,10 @@ abstract class AnyBroker implements ZooKeeper.Owner {
     // Its session and its connection.
 
     void failAuthentication() {
-        throw new Refusal("in this release nothing comes of a failed authentication while the session lives");
+        throw new Refusal("in this release a failed authentication has no effect while the session lives");
     }
 
-    /** The servers end its session; of the events that come of it, its client still hears so many. */
+    /** The servers end its session; its client still receives so many of the resulting events. */
     void endSession(List<String> order, int seen) {
         Queue<WatchedEvent> events = handle.connection().events();
         List<WatchedEvent> kept = new ArrayList<>(events);
@@ -267,14 +267,14 @@ abstract class AnyBroker implements ZooKeeper.Owner {
         handle.reconnect();
     }
 
-    /** Its client is told at once that the children of a path have changed. */
+    /** Its client receives at once that the children of a path have changed. */
     final void hears(String path) {
         if (!handle.deliverChildrenOf(path)) {
             throw new Refusal("the broker does not watch the children of " + path);
         }
     }
 
-    /** Its client is not told that the children of a path have changed, and watches them still. */
+    /** Its client does not receive that the children of a path have changed, and still watches them. */
     final void watchesOn(String path) {
         if (handle != null && handle.connection() != null) {
             handle.watchChildrenOn(path);
@@ -289,13 +289,13 @@ abstract class AnyBroker implements ZooKeeper.Owner {
         return turns;
     }
 
-    /** The request is served that it waits before. */
+    /** Serves the request before which it waits. */
     final void request(String step) {
         at(step).resume(Verdict.SERVE);
         settle();
     }
 
-    /** The request is served that it waits before, and its reply is lost with the connection. */
+    /** Serves the request before which it waits; its reply is lost with the connection. */
     final void loseReply(String step, boolean away) {
         at(step).resume(Verdict.LOSE_REPLY);
         if (!away) {
@@ -306,13 +306,13 @@ abstract class AnyBroker implements ZooKeeper.Owner {
 
     final void fail() {
         if (pause() == null || Set.of(CONNECT, AWAY, HANGS).contains(doing())) {
-            throw new Refusal("there is no request that could fail, Kafka is at " + doing());
+            throw new Refusal("there is no request that could fail; Kafka is at " + doing());
         }
         turns.resume(Verdict.FAIL);
         settle();
     }
 
-    /** The oldest event that counts is handled, and before it, in passing, those that the specification has not. */
+    /** Handles the oldest event that counts, after the earlier ones that the specification does not have. */
     void handleEvent() {
         require(IDLE);
         do {
@@ -324,13 +324,13 @@ abstract class AnyBroker implements ZooKeeper.Owner {
             turns.run(this::handleNext);
         } while (inPassing && pause() == null);
         if (inPassing) {
-            throw new Refusal("an event that the specification has not makes the broker " + doing());
+            throw new Refusal("an event unknown to the specification makes the broker " + doing());
         }
         settle();
     }
 
     void deliverEvent() {
-        throw new Refusal("events reach a client with its requests, or when it turns to one");
+        throw new Refusal("events reach a client with replies, or when it processes an event");
     }
 
     void listen() {
@@ -351,7 +351,7 @@ abstract class AnyBroker implements ZooKeeper.Owner {
         }
     }
 
-    /** After each step: if it has registered anew, that registration has the next number. */
+    /** After each step: numbers a new registration. */
     final void noteRegistration() {
         Stat stat = server().stat(Znodes.registration(id));
         if (stat != null && !registrations.contains(stat.getCzxid())) {
@@ -359,14 +359,14 @@ abstract class AnyBroker implements ZooKeeper.Owner {
         }
     }
 
-    // What Kafka's threads ask.
+    // Called by Kafka's threads.
 
     @Override
     public final SynchronousServer server() {
         return cluster.server();
     }
 
-    /** The specification has a broker's coming and going always lead to an election: so the partition needs one. */
+    /** In the specification a change of brokers always causes an election, so the partition must need one. */
     @Override
     public final void served(Request request) {
         boolean readsBrokers = request.operation().equals("getChildren") && request.path().equals(Znodes.BROKER_IDS);

@@ -9,9 +9,9 @@ import kafka.controller.KafkaController;
 import kafka.server.KafkaConfig;
 
 /**
- * What the processes of brokers of all releases have in common: a controller with the events that wait for it.
- * ControllerEventThread never starts, the broker's worker does its work. A `KafkaProcess` says which client a
- * generation has, and how it is built.
+ * The common part of brokers' processes of all releases: a controller with its waiting events.
+ * ControllerEventThread never starts; the broker's worker does its work. A `KafkaProcess` adds the client of its
+ * generation, and how it is built.
  */
 public abstract class AnyProcess {
     private final KafkaConfig config;
@@ -23,27 +23,27 @@ public abstract class AnyProcess {
         this.config = config;
     }
 
-    // What differs from release to release.
+    // Differences between releases.
 
-    /** The event that an element of the queue holds. */
+    /** The event inside an element of the queue. */
     protected abstract Object eventIn(Object queued);
 
-    /** The brokers that it takes for alive, with the zxids that created their registrations; 0 until 2.1. */
+    /** The live brokers that the controller knows, with their registrations' zxids; 0 until 2.1. */
     protected abstract SortedMap<Integer, Long> liveBrokers();
 
-    /** The version at which it knows the state of the partition, or null. */
+    /** The version at which the controller knows the partition's state, or null. */
     protected abstract Integer cachedVersion();
 
-    /** The zxid that created its registration; 0 until 2.1. */
+    /** The zxid of its own registration; 0 until 2.1. */
     protected abstract long brokerEpoch();
 
-    /** If the partition has no leader still, let it have one. */
+    /** Gives the partition a leader if it still has none. */
     protected abstract void putPartitionOnline();
 
-    /** Whether it listens to what comes and goes in /brokers/ids. */
+    /** Whether it watches the children of /brokers/ids. */
     abstract boolean listens();
 
-    /** Whether an event is followed. */
+    /** Whether the specification follows an event. */
     boolean counts(String event) {
         return Observation.EVENTS.contains(event);
     }
@@ -68,14 +68,14 @@ public abstract class AnyProcess {
         };
     }
 
-    /** Whether there is a controller yet: all that follows is asked only then. */
+    /** Whether there is a controller yet; the methods below require one. */
     final boolean hasController() {
         return controller != null;
     }
 
     // The events that wait for the controller.
 
-    /** The names of those that are followed, oldest first. */
+    /** The names of the followed ones, oldest first. */
     final List<String> queue() {
         return queue.stream().map(this::name).filter(this::counts).toList();
     }
@@ -86,7 +86,7 @@ public abstract class AnyProcess {
         return next == null ? null : name(next);
     }
 
-    /** Handles the oldest, as Kafka's own thread does it. [ControllerEventManager, 3.9.1: doWork] */
+    /** Handles the oldest event as Kafka's own thread does. [ControllerEventManager, 3.9.1: doWork] */
     protected final void handleEvent() {
         thread.doWork();
     }
@@ -95,7 +95,7 @@ public abstract class AnyProcess {
         return eventIn(queued).getClass().getSimpleName().replace("$", "");
     }
 
-    // What the controller knows.
+    // The controller's knowledge.
 
     protected final boolean isActive() {
         return controller.isActive();
@@ -113,7 +113,7 @@ public abstract class AnyProcess {
         return context().epochZkVersion();
     }
 
-    /** Whether its scheduler has been started: that is among the last things of a failover. */
+    /** Whether its scheduler has started, which is among the last acts of a failover. */
     final boolean isStarted() {
         return controller.kafkaScheduler().isStarted();
     }
@@ -130,7 +130,7 @@ public abstract class AnyProcess {
         return controller.controllerContext();
     }
 
-    /** A field by its name; that it has the type which is expected is for the caller to know. */
+    /** A field by its name; the caller must know its type. */
     @SuppressWarnings("unchecked")
     protected static <T> T field(Object object, String name) {
         return (T) Fields.get(object, name);

@@ -6,10 +6,10 @@ import org.apache.zookeeper.ZooKeeper.Request;
 import org.apache.zookeeper.ZooKeeper.Verdict;
 
 /**
- * A broker since Kafka 1.1: one thread makes all requests, but for Kafka's expiry thread, which opens a new session.
+ * A broker since Kafka 1.1: one thread makes all requests, except that Kafka's expiry thread opens new sessions.
  */
 final class Broker extends AnyBroker {
-    // Kafka's names of the events that are asked for here.
+    // Kafka's names of the events that are handled specially here.
     private static final String EXPIRE = "Expire";
     private static final String REGISTER = "RegisterBrokerAndReelect";
     private static final String ISR_CHANGE = "IsrChangeNotification";
@@ -30,7 +30,7 @@ final class Broker extends AnyBroker {
 
     // Its session and its connection.
 
-    /** The session is opened that it waits for. In a process that had one before, Kafka's expiry thread does so. */
+    /** Opens the awaited session. In a process that had one before, Kafka's expiry thread does it. */
     void connect() {
         require(CONNECT);
         boolean starts = pause().onWorker();
@@ -50,7 +50,7 @@ final class Broker extends AnyBroker {
         beginAnew();
     }
 
-    /** Expire is handled, and then the expiry thread waits to open another session. [ZooKeeperClient 3.9.1, 364] */
+    /** Expire is handled; then the expiry thread waits to open another session. [ZooKeeperClient 3.9.1, 364] */
     private void beginAnew() {
         handle.expire();
         process.awaitEvent(EXPIRE);
@@ -58,7 +58,7 @@ final class Broker extends AnyBroker {
         turns.awaitOther();
     }
 
-    /** Expire is handled although the session lives, and the broker registers anew in it. [KAFKA-13461] */
+    /** Expire is handled although the session lives, and the broker registers again in it. [KAFKA-13461] */
     @Override
     void failAuthentication() {
         require(IDLE);
@@ -95,7 +95,7 @@ final class Broker extends AnyBroker {
         }
     }
 
-    /** What is on its way is heard of first. */
+    /** Pending events arrive first. */
     @Override
     void handleEvent() {
         require(IDLE);
@@ -103,7 +103,7 @@ final class Broker extends AnyBroker {
         super.handleEvent();
     }
 
-    /** Has its start failed? has a request found that the session has ended? */
+    /** Handles a failed start, or a request that found the session ended. */
     @Override
     void settle() {
         if (pause() != null) {
@@ -115,7 +115,7 @@ final class Broker extends AnyBroker {
         }
     }
 
-    // What Kafka's threads ask.
+    // Called by Kafka's threads.
 
     @Override
     public void opens(ZooKeeper opening) {

@@ -26,8 +26,8 @@ import org.apache.zookeeper.server.SynchronousConnection;
 import org.apache.zookeeper.server.SynchronousServer;
 
 /**
- * What a run moves: a ZooKeeper server, brokers, an operator; and the names that the specification has for sessions.
- * The brokers' threads outlive a run; all else is new in each.
+ * The participants of a run: a ZooKeeper server, brokers and an operator; and the specification's names for sessions.
+ * The brokers' threads outlive a run; everything else is new in each.
  */
 final class Cluster {
     private static final int OPERATORS_SESSION_TIMEOUT = 1_000_000;
@@ -57,10 +57,10 @@ final class Cluster {
     }
 
     /**
-     * A run begins: the cluster is set up, and no broker has run.
+     * Begins a run: the cluster is set up, and no broker has run.
      *
      * @param count how many brokers there are
-     * @param outliving the servers have a fault: ephemerals outlive their session
+     * @param outliving the servers have a fault: ephemeral nodes outlive their session
      */
     void begin(int count, boolean outliving) {
         everyBroker.forEach(Broker::forget);
@@ -89,7 +89,7 @@ final class Cluster {
     /**
      * Makes one step of the specification.
      *
-     * @throws Refusal Kafka stands elsewhere
+     * @throws Refusal Kafka is elsewhere
      * @throws Json.Malformed it is no step
      */
     void perform(JsonNode step) {
@@ -139,7 +139,7 @@ final class Cluster {
         }
     }
 
-    /** An action's name as `statemachines.agenda.Do` has it: read_epoch is ReadEpoch. */
+    /** An action's name in the form of `statemachines.agenda.Do`: read_epoch is ReadEpoch. */
     private static String nameOf(String action) {
         return Stream.of(action.split("_"))
             .map(word -> Character.toUpperCase(word.charAt(0)) + word.substring(1))
@@ -160,7 +160,7 @@ final class Cluster {
         name(handle, name);
     }
 
-    /** Until 1.0 a client that learns of it has another session at once. */
+    /** Until 1.0 a client that learns of an ended session has another at once. */
     private void learnOfExpiry(Broker broker, JsonNode name) {
         broker.learnOfExpiry();
         if (name.isTextual()) {
@@ -193,7 +193,7 @@ final class Cluster {
         }
     }
 
-    /** A request arrives at a broker that is not run here: what it makes of it is not asked. */
+    /** A request arrives at a broker that does not run here; its effect there is ignored. */
     private void deliverRequest(int epoch) {
         if (!underWay.remove(epoch)) {
             throw new Refusal("no controller sent a request under epoch " + epoch);
@@ -203,7 +203,7 @@ final class Cluster {
     private void deleteAtLast(String path) {
         Stat stat = server.stat(path);
         if (stat == null || server.isAlive(stat.getEphemeralOwner())) {
-            throw new Refusal(path + " was not left by a session that has ended");
+            throw new Refusal(path + " was not left by an ended session");
         }
         delete(path);
     }
@@ -212,7 +212,7 @@ final class Cluster {
         operatorAsks(OpCode.delete, new DeleteRequest(path, -1), "there is no " + path);
     }
 
-    /** A client that is no broker writes to any node. */
+    /** A client other than a broker writes to any node. */
     private void clientAsks(String action, JsonNode step) {
         String path = Json.field(step, "node").asText();
         byte[] data = Znodes.utf8(step.path("data").asText());
@@ -240,10 +240,10 @@ final class Cluster {
     }
 
     /**
-     * What the step leaves open of the partition is put there before Kafka reads it.
+     * Chooses what the step leaves open of the partition, before Kafka reads it.
      *
      * @param replica the broker where the partition is
-     * @param alive whether the controller takes that broker for alive
+     * @param alive whether the controller considers that broker alive
      */
     void layOut(String step, int replica, boolean alive) {
         switch (step) {
@@ -254,12 +254,12 @@ final class Cluster {
         }
     }
 
-    /** The same, of what leaders tell: whether it is what the broker was told of that it is about to read. */
+    /** Likewise for leaders' notifications: a broker is about to read them, and finds one if it was notified. */
     void layOutNotifications(boolean wasTold) {
         notifications.layOut(wasTold);
     }
 
-    // What brokers tell.
+    // Called by brokers.
 
     void sent(int broker, String request) {
         sent.add(broker + " " + request);
@@ -270,7 +270,7 @@ final class Cluster {
         silent++;
     }
 
-    // What is to be seen.
+    // Observation.
 
     Steps steps() {
         return steps;
@@ -284,7 +284,7 @@ final class Cluster {
         return brokers;
     }
 
-    /** The sessions that have been opened, by name, in order; of those of one name the last. */
+    /** The opened sessions, by name, in order; under a reused name, the last one. */
     Map<String, Long> sessions() {
         return sessions;
     }
@@ -294,12 +294,12 @@ final class Cluster {
         return names.get(session);
     }
 
-    /** What a session's client is: the broker whose handle is in it, or null. */
+    /** A session's client: the broker whose handle has the session, or null. */
     Broker clientOf(long session) {
         return brokers.stream().filter(broker -> broker.isIn(session)).findFirst().orElse(null);
     }
 
-    /** The controller epochs of the requests that have been sent, and have not arrived. */
+    /** The controller epochs of requests that were sent and have not arrived. */
     SortedSet<Integer> underWay() {
         return underWay;
     }

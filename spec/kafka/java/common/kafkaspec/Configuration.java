@@ -5,18 +5,18 @@ import java.util.Properties;
 import kafka.server.KafkaConfig;
 
 /**
- * What a broker is configured with: nearly nothing, all else is Kafka's default.
- * The connect string is the broker's id, by which a ZooKeeper handle finds whose it is.
+ * A broker's configuration: almost nothing; everything else is Kafka's default.
+ * The connect string is the broker's id, by which a ZooKeeper handle finds its owner.
  */
 public final class Configuration {
     private Configuration() { }
 
-    /** Takes Kafka milliseconds. Without rebalancing, which would run in a thread of its own. */
+    /** This takes Kafka milliseconds. Rebalancing is off, since it would run in a thread of its own. */
     public static KafkaConfig of(int broker) {
         return of(broker, Map.of());
     }
 
-    /** And what else it is configured with. */
+    /** The same, with further settings. */
     public static KafkaConfig of(int broker, Map<String, String> more) {
         Properties properties = new Properties();
         properties.put("broker.id", String.valueOf(broker));

@@ -3,8 +3,8 @@ package kafkaspec;
 import java.lang.reflect.Field;
 
 /**
- * Fields of Kafka's objects that Kafka does not show: the queue of a controller's events, a client's handlers.
- * By their names in the Scala source, which Scala may have put behind the name of the class.
+ * Private fields of Kafka's objects: the queue of a controller's events, a client's handlers.
+ * Their names are those of the Scala source; Scala may have put the class's name before them.
  */
 public final class Fields {
     private Fields() { }
@@ -17,7 +17,7 @@ public final class Fields {
         }
     }
 
-    /** Finals too: those of an object, and not of a record, may be set. */
+    /** Final fields too: in ordinary objects, unlike records, they can be set. */
     public static void set(Object object, String name, Object value) {
         try {
             find(object, name).set(object, value);

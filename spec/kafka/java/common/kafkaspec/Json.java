@@ -9,11 +9,11 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 
 /**
- * JSON by the Jackson that Kafka brings, without checked exceptions.
- * What cannot be read is Malformed.
+ * JSON by the Jackson that comes with Kafka, without checked exceptions.
+ * Unreadable input is Malformed.
  */
 public final class Json {
-    /** Text that is no JSON, or not what it should be. */
+    /** Text that is not JSON, or lacks something. */
     public static final class Malformed extends RuntimeException {
         private static final long serialVersionUID = 1;
 
@@ -44,7 +44,7 @@ public final class Json {
         }
     }
 
-    /** A field that has to be there. */
+    /** A required field. */
     public static JsonNode field(JsonNode node, String name) {
         JsonNode field = node.get(name);
         if (field == null) {

@@ -12,11 +12,11 @@ import org.apache.kafka.common.security.auth.SecurityProtocol;
 
 /**
  * One life of a broker's process since 1.1: Kafka's own client and controller, built as KafkaServer builds them.
- * What is sent to brokers is only told. Subclasses say how a release calls its constructors, and where it keeps what
- * it knows.
+ * Requests to brokers are only reported. Subclasses know how a release calls its constructors, and where it keeps its
+ * knowledge.
  */
 public abstract class KafkaProcess extends AnyProcess {
-    /** Which steps its requests are. */
+    /** The steps that its requests are. */
     public static final List<Steps.Row> STEPS = Steps.SINCE_2_2;
 
     private KafkaZkClient client;
@@ -26,9 +26,9 @@ public abstract class KafkaProcess extends AnyProcess {
         super(config);
     }
 
-    // What differs from release to release.
+    // Differences between releases.
 
-    /** The nodes that it needs to find besides those of `Znodes`, with their data. */
+    /** The nodes that it needs besides those of `Znodes`, with their data. */
     public static Map<String, byte[]> znodes(KafkaConfig config) {
         return Map.of();
     }
@@ -36,16 +36,16 @@ public abstract class KafkaProcess extends AnyProcess {
     /** Opens a session. [KafkaServer.initZkClient] */
     protected abstract KafkaZkClient openClient();
 
-    /** Registers the broker, and builds its controller, which does not start yet. [KafkaServer.startup] */
+    /** Registers the broker, and builds its controller, which is not started yet. [KafkaServer.startup] */
     protected abstract KafkaController register(KafkaZkClient registering, BrokerInfo info);
 
-    /** What the controller sends goes nowhere from now on. */
+    /** The controller's requests lead nowhere from now on. */
     protected abstract void captureRequests(KafkaController starting);
 
-    /** The partition has no leader: the controller that looks at its partitions next elects one. */
+    /** Marks the partition as leaderless, so that the controller elects a leader when it looks at it next. */
     protected abstract void putPartitionOffline();
 
-    /** Whether who fails to authenticate begins anew while the session lives. [2.8.0 to 3.0.0, KAFKA-13461] */
+    /** Whether a failed authentication restarts the client while the session lives. [2.8.0 to 3.0.0, KAFKA-13461] */
     protected boolean beginsAnewWithoutAuthentication() {
         return false;
     }
@@ -63,7 +63,7 @@ public abstract class KafkaProcess extends AnyProcess {
     /**
      * Opens a session, registers, and lets the controller begin. [KafkaServer.startup, 3.9.1: 231, 407, 415]
      *
-     * @throws RuntimeException the start has failed, and the process is to be ended
+     * @throws RuntimeException the start has failed, and the process must be ended
      */
     public final void start() {
         client = openClient();
@@ -79,14 +79,14 @@ public abstract class KafkaProcess extends AnyProcess {
         return BrokerInfo.apply(broker, config().interBrokerProtocolVersion(), -1);
     }
 
-    /** Closes the client, and the session if the client has not heard of its end. */
+    /** Closes the client, and the session unless the client knows that it has ended. */
     public final void close() {
         if (client != null) {
             client.close();
         }
     }
 
-    /** Returns when an event of this name, which a thread of Kafka is about to put, is the oldest. */
+    /** Waits until an event of this name, which a thread of Kafka is about to put, is the oldest. */
     final void awaitEvent(String name) {
         while (!name.equals(nextEvent())) {
             Thread.yield();

@@ -15,10 +15,10 @@ import org.apache.kafka.common.utils.AppInfoParser;
 import org.apache.zookeeper.Version;
 
 /**
- * Lines of JSON in, lines of JSON out: of each run of the specification, what Kafka shows after each of its steps.
- * In: {"brokers": 2, "outliving": false, "steps": [{"action": "start", "broker": 0}, ...]}.
- * Out: {"seen": [...], "error": null}, where `seen` has what `Observation` makes, and a step that fails is the last.
- * The first line out says what runs here.
+ * Lines of JSON in, lines of JSON out: for each run of the specification, Kafka's observation after each of its
+ * steps. In: {"brokers": 2, "outliving": false, "steps": [{"action": "start", "broker": 0}, ...]}.
+ * Out: {"seen": [...], "error": null}, where `seen` has the results of `Observation`, and a failed step is the last.
+ * The first line of output names the versions.
  */
 public final class Main {
     static final int MALFORMED = 2;
@@ -39,17 +39,17 @@ public final class Main {
     public static void main(String[] arguments) throws IOException {
         setUpZooKeeper();
         PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
-        System.setOut(System.err);  // what a library prints is no answer
+        System.setOut(System.err);  // what libraries print must not look like an answer
         try {
             new Main(out).answerAll(new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)));
         } catch (Json.Malformed malformed) {
             System.err.println(oneLine("malformed: " + malformed.getMessage()));
             System.exit(MALFORMED);
         }
-        System.exit(0);  // threads of Kafka may be left
+        System.exit(0);  // threads of Kafka may still run
     }
 
-    /** Read by ZooKeeper when its classes are loaded: no digests of the tree, no checks of permissions. */
+    /** ZooKeeper reads these when its classes load: no digests of the tree, no checks of permissions. */
     private static void setUpZooKeeper() {
         System.setProperty("zookeeper.digest.enabled", "false");
         System.setProperty("zookeeper.skipACL", "yes");

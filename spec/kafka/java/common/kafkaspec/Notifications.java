@@ -4,9 +4,9 @@ import java.util.List;
 import org.apache.zookeeper.server.SynchronousServer;
 
 /**
- * What leaders tell of their ISR, below /isr_change_notification.
- * The specification has no such nodes, only that a controller is told of one, each controller at a time of its own.
- * So one is there when a controller reads it that was told, and none when another reads; and watches fire one by one.
+ * Leaders' notifications about their ISRs, below /isr_change_notification.
+ * The specification has no such nodes; each controller is notified at a time of its own. So a node exists while a
+ * notified controller reads, and none exists while another reads; and watches fire one by one.
  */
 final class Notifications {
     static final String PATH = "/isr_change_notification";
@@ -23,7 +23,7 @@ final class Notifications {
         this.brokers = brokers;
     }
 
-    /** A leader tells of its ISR, and of those that watch this broker hears of it. */
+    /** A leader changes its ISR; of the watching brokers only this one is notified. */
     void tell(Broker broker) {
         boolean isThere = isThere();
         put(!isThere);
@@ -32,7 +32,7 @@ final class Notifications {
         othersWatchOn();
     }
 
-    /** A broker is about to read them: one if it was told, none if it only begins to watch. */
+    /** A broker is about to read them: it finds one if it was notified, none if it only begins to watch. */
     void layOut(boolean wasTold) {
         if (isThere() != wasTold) {
             put(wasTold);

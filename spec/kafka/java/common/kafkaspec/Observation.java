@@ -11,8 +11,8 @@ import org.apache.zookeeper.proto.SetDataRequest;
 import org.apache.zookeeper.server.SynchronousServer;
 
 /**
- * What is to be seen of a cluster between two steps, as JSON, in the words of the specification.
- * It looks, and changes nothing; all threads of Kafka are at rest meanwhile.
+ * The observation of a cluster between two steps, as JSON, in the words of the specification.
+ * It changes nothing; all threads of Kafka are at rest meanwhile.
  */
 final class Observation {
     /** The events of the controller that the specification has. */
@@ -28,8 +28,8 @@ final class Observation {
     }
 
     /**
-     * @param sent what controllers sent since the step before
-     * @param silent how many requests passed since then that have no step
+     * @param sent the requests that controllers sent since the previous step
+     * @param silent how many requests without a step passed since then
      */
     ObjectNode toJson(SortedSet<String> sent, int silent) {
         putNodes();
@@ -169,7 +169,7 @@ final class Observation {
         return cluster.brokers().get(broker).registration(zxid);
     }
 
-    /** The broker that /controller names, or null: it holds no JSON. */
+    /** The broker that /controller names, or null if it holds no JSON. */
     private static Integer brokerNamed(byte[] data) {
         try {
             return Json.field(Json.read(data), "brokerid").asInt();
@@ -178,7 +178,7 @@ final class Observation {
         }
     }
 
-    /** The epoch that /controller_epoch holds, or null: it holds no number. */
+    /** The epoch that /controller_epoch holds, or null if it holds no number. */
     private static Integer epochIn(byte[] data) {
         try {
             return epoch(data);

@@ -5,9 +5,9 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.zookeeper.server.SynchronousServer;
 
 /**
- * The one partition of the specification, t-0, whose state stands for all that a controller writes.
- * The specification says only whether its leader is alive, never who that is. So before a controller reads it, it is
- * laid out for this controller: one broker is the only replica, and leads the partition, or a dead broker does.
+ * The one partition of the specification, t-0, whose state represents everything that a controller writes.
+ * The specification knows whether its leader is alive, but not its id. So before a controller reads the partition, it
+ * is arranged for this controller: its only replica and leader is one broker, or a dead broker leads.
  */
 public final class Partition {
     public static final TopicPartition ID = new TopicPartition("t", 0);
@@ -30,14 +30,14 @@ public final class Partition {
             "{'controller_epoch':0,'leader':0,'version':1,'leader_epoch':0,'isr':[0]}".replace('\'', '"')));
     }
 
-    /** A controller is about to read the assignment: it finds this broker the only replica. */
+    /** Before a controller reads the assignment: makes this broker the only replica. */
     void assignTo(int broker) {
         server.overwrite(TOPIC, assignedTo(broker));
     }
 
     /**
-     * A controller is about to read the state: it finds a broker the leader, or one that is dead. A replica that is
-     * not alive is not in sync, so that a replica state machine, which the specification has not, writes nothing.
+     * Before a controller reads the state: makes a broker the leader, or a dead one. A replica that is not alive is
+     * not in sync, so that the replica state machine, which the specification does not have, writes nothing.
      */
     void isLedBy(int replica, boolean leads, boolean alive) {
         ObjectNode state = (ObjectNode) Json.read(server.data(STATE));

@@ -1,8 +1,8 @@
 package kafkaspec;
 
 /**
- * A step that cannot be made: Kafka stands elsewhere than the step needs it, or the step is none.
- * Its message is the one line of `error` in the answer to a run.
+ * A step that is impossible: Kafka is not where the step requires, or the step does not exist.
+ * The message becomes the one line of `error` in the answer to a run.
  */
 final class Refusal extends RuntimeException {
     private static final long serialVersionUID = 1;

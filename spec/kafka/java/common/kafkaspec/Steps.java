@@ -7,26 +7,26 @@ import java.util.stream.Collectors;
 import org.apache.zookeeper.ZooKeeper.Request;
 
 /**
- * Which step of the specification a request is: by what it asks, of which path, and which method of Kafka's asks it.
- * Half of Kafka's requests have no step, because nothing in the specification can be seen of them: these pass.
- * Of the rows that fit a request, the first of the innermost method counts; a step that is Unknown is a difference.
+ * Maps requests to steps of the specification, by operation, path, and the method of Kafka's that makes the request.
+ * Half of Kafka's requests are no steps, because they have no effect on the specification: these pass.
+ * Of the rows that match a request, the first one of the innermost method applies; an Unknown step is a difference.
  */
 public final class Steps {
-    /** Of a row: whichever method asks it, or after whichever step. */
+    /** In a row: any method, or after any step. */
     public static final String ANY = "";
-    /** Of a row: the path of the broker's own node. */
+    /** In a row: the path of the broker's own node. */
     public static final String REGISTRATION = "(registration)";
-    /** A step that the specification has not. */
+    /** A step that the specification does not have. */
     public static final String UNKNOWN = "Unknown";
 
     /**
      * A row of the table.
      *
      * @param operation the method of ZooKeeper's client
-     * @param path the path that is asked for; of a multi, that of its last operation
-     * @param method the method of Kafka's, at whatever depth of the stack, or `ANY`
-     * @param after the step that the broker made before, or `ANY`
-     * @param step the step, as `statemachines.agenda.Do` names it
+     * @param path the requested path; for a multi, that of its last operation
+     * @param method the method of Kafka's, at any depth of the stack, or `ANY`
+     * @param after the broker's previous step, or `ANY`
+     * @param step the step, by its name in `statemachines.agenda.Do`
      */
     public record Row(String operation, String path, String method, String after, String step) {
         public Row(String operation, String path, String method, String step) {
@@ -66,10 +66,10 @@ public final class Steps {
     }
 
     /**
-     * The step that a request is, or null if it has none. To be called by the thread that asks.
+     * The step that a request is, or null if it is none. Must be called by the requesting thread.
      *
-     * @param broker the broker that makes it
-     * @param after the step that it made before
+     * @param broker the broker that makes the request
+     * @param after its previous step
      */
     String of(Request request, int broker, String after) {
         List<Row> matching = matching(request, broker, after);
@@ -97,7 +97,7 @@ public final class Steps {
         return matching;
     }
 
-    /** Of these methods, the one that was called last among those that have not returned; `ANY` if none is there. */
+    /** The innermost of these methods on the stack; `ANY` if none is there. */
     private static String innermost(Set<String> methods) {
         return STACK.walk(frames -> frames
             .map(frame -> unmangled(frame.getMethodName()))
@@ -106,7 +106,7 @@ public final class Steps {
             .orElse(ANY));
     }
 
-    /** Scala until 2.12 puts the class before the name of a private method that a closure calls: a$b$C$$method. */
+    /** Scala until 2.12 prefixes the class to a private method that a closure calls: a$b$C$$method. */
     private static String unmangled(String method) {
         int end = method.lastIndexOf("$$");
         return end < 0 ? method : method.substring(end + 2);

@@ -6,16 +6,16 @@ import org.apache.zookeeper.Op;
 import org.apache.zookeeper.ZooKeeper.Verdict;
 
 /**
- * Whose turn it is: the driver's, or that of one thread of a broker, its worker or Kafka's expiry thread.
- * A thread that is about to make a request gives its turn back, and waits until the driver has decided what becomes
- * of it. So nothing happens in Kafka while the driver looks, each side sees what the other wrote, and a run is the
- * same each time.
+ * Takes turns between the driver and one thread of a broker: its worker, or Kafka's expiry thread.
+ * A thread that is about to make a request passes the turn back, and waits until the driver has decided the request's
+ * fate. So nothing happens in Kafka while the driver observes it, each side sees the other's writes, and every run is
+ * the same.
  */
 final class Turns {
     /**
      * A thread of Kafka waits for the driver's decision.
      *
-     * @param step the step of the specification that it waits before, or what it does in place of one
+     * @param step the step of the specification before which it waits, or a word for what it does instead
      * @param writes the operations that it would write, in order
      * @param onWorker whether it is the worker that waits
      */
@@ -31,21 +31,21 @@ final class Turns {
         worker = new Worker(name, driver::release);
     }
 
-    // On the driver.
+    // Called by the driver.
 
-    /** What is waited before, or null if the worker has nothing to do. */
+    /** Where the thread waits, or null if the worker is idle. */
     Pause pause() {
         return pause;
     }
 
-    /** The worker does this. Returns when it waits, or has done it. */
+    /** Runs a task on the worker. Returns when the worker waits or has finished. */
     void run(Runnable task) {
         pause = null;
         worker.run(task);
         awaitWorker();
     }
 
-    /** The thread that waits goes on. Returns, if it is the worker, when it waits again, or has done its task. */
+    /** Resumes the waiting thread. If it is the worker, returns when it waits again or has finished its task. */
     void resume(Verdict decision) {
         boolean onWorker = pause.onWorker();
         pause = null;
@@ -56,7 +56,7 @@ final class Turns {
         }
     }
 
-    /** Returns when a thread that is no worker waits. */
+    /** Returns when a thread other than the worker waits. */
     void awaitOther() {
         driver.acquireUninterruptibly();
     }
@@ -70,13 +70,13 @@ final class Turns {
         }
     }
 
-    // On a thread of Kafka.
+    // Called by threads of Kafka.
 
     boolean isOnWorker() {
         return worker.isCurrentThread();
     }
 
-    /** The driver goes on; and this thread, when it has decided. */
+    /** Passes the turn to the driver, and returns after its decision. */
     Verdict waitAt(String step, List<Op> writes) {
         pause = new Pause(step, writes, isOnWorker());
         driver.release();

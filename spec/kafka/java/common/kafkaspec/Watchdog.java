@@ -5,8 +5,8 @@ import java.lang.management.ThreadInfo;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Notices that a step does not come to rest: a thread of Kafka waits for what will never happen.
- * The driver then waits too, so this is a thread of its own; it tells where all threads stand, and ends the process.
+ * Detects a step that does not come to rest: a thread of Kafka waits for something that will never happen.
+ * The driver then waits too, so this is a separate thread. It prints all threads' stacks and ends the process.
  */
 final class Watchdog {
     private static final long LOOKS_EVERY_MILLIS = 250;
@@ -18,7 +18,7 @@ final class Watchdog {
 
     /**
      * @param patienceSeconds how long a step may take
-     * @param onHang is called in the watchdog's thread, before the process ends with code 3
+     * @param onHang runs in the watchdog's thread, before the process ends with code 3
      */
     Watchdog(long patienceSeconds, Runnable onHang) {
         patienceNanos = TimeUnit.SECONDS.toNanos(patienceSeconds);
@@ -28,12 +28,12 @@ final class Watchdog {
         thread.start();
     }
 
-    /** Something begins that has to come to rest. */
+    /** Work begins that must come to rest. */
     void begins() {
         since = System.nanoTime();
     }
 
-    /** It has come to rest. */
+    /** The work is at rest. */
     void rests() {
         since = NONE;
     }

@@ -3,8 +3,8 @@ package kafkaspec;
 import java.util.concurrent.Semaphore;
 
 /**
- * The thread of a broker on which all that the specification follows happens: its start, its controller's events.
- * It stands for the main thread of KafkaServer and for ControllerEventThread, which never run at the same time there.
+ * The thread of a broker that does all the work that the specification follows: its start, its controller's events.
+ * It replaces the main thread of KafkaServer and ControllerEventThread, which never run at the same time there.
  */
 final class Worker {
     private final Thread thread;
@@ -15,7 +15,7 @@ final class Worker {
 
     /**
      * @param name the thread's name
-     * @param whenDone is called by the thread when it has done a task
+     * @param whenDone runs in the thread after each task
      */
     Worker(String name, Runnable whenDone) {
         this.whenDone = whenDone;
@@ -28,13 +28,13 @@ final class Worker {
         return Thread.currentThread() == thread;
     }
 
-    /** Lets the thread do this, and returns at once. */
+    /** Makes the thread run a task, and returns at once. */
     void run(Runnable task) {
         this.task = task;
         given.release();
     }
 
-    /** What a task threw since this was last asked, or null. To be asked when it is done, or at rest. */
+    /** The exception of a task since the last call, or null. Call it when the thread has finished or is at rest. */
     Throwable takeThrown() {
         Throwable taken = thrown;
         thrown = null;

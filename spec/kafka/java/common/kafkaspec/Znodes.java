@@ -7,8 +7,8 @@ import org.apache.zookeeper.Watcher.Event.EventType;
 import org.apache.zookeeper.server.SynchronousServer;
 
 /**
- * The paths in ZooKeeper that the specification speaks of, and those that Kafka needs to find.
- * What is not here, and is asked for, is not there: Kafka then goes on without.
+ * The paths in ZooKeeper that the specification mentions, and those that Kafka needs.
+ * Other requested paths do not exist: Kafka then goes on without them.
  */
 public final class Znodes {
     public static final String CONTROLLER = "/controller";
@@ -26,13 +26,13 @@ public final class Znodes {
         return BROKER_IDS + "/" + broker;
     }
 
-    /** A cluster set up, in which no broker has run. */
+    /** An initialised cluster in which no broker has run. */
     static void create(SynchronousServer server) {
         EMPTY.forEach(path -> server.create(path, new byte[0]));
         server.create(CONTROLLER_EPOCH, utf8("0"));
     }
 
-    /** Whether an event is one that the specification speaks of. */
+    /** Whether the specification mentions an event's path. */
     static boolean counts(WatchedEvent event) {
         String path = event.getPath();
         return path.equals(CONTROLLER)

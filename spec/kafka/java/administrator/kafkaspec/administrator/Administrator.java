@@ -23,8 +23,8 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * What an administrator asks of brokers, with Kafka's own clients. Each line of stdin is a request about partition 0
- * of a topic, and is answered by a line of stdout: what came of it, or the class of the exception that did.
+ * An administrator's requests to brokers, with Kafka's own clients. Each line of stdin is a request about partition 0
+ * of a topic. The answer is a line of stdout: the result, or the class of the exception.
  *
  * <pre>
  * create TOPIC 1,2        with these replicas
@@ -32,8 +32,8 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * cancel TOPIC            its reassignment
  * elect TOPIC             a leader, uncleanly if there is no other way
  * prefer TOPIC            its first replica as leader
- * produce TOPIC 5         so many records, each acknowledged by all replicas in sync
- * end TOPIC               the offset behind its last record
+ * produce TOPIC 5         so many records, each acknowledged by the whole ISR
+ * end TOPIC               the offset after its last record
  * </pre>
  */
 public final class Administrator {

@@ -10,7 +10,7 @@ import kafkaspec.Steps;
 
 /**
  * Kafka since 1.1.
- * A release's own part is its BrokerProcess.
+ * The differences between its releases are in BrokerProcess.
  */
 public final class Adapter implements Release {
     @Override

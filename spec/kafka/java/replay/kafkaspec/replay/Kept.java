@@ -18,14 +18,14 @@ import org.apache.zookeeper.server.ServerCnxnFactory;
 import org.apache.zookeeper.server.ZooKeeperServer;
 
 /**
- * A ZooKeeper server or a Kafka broker that does not outlive the process which started it.
- * It reads a pipe of which that process holds the other end: each line names an MBean, whose value is answered on a
- * line of stdout. When the pipe ends it removes its directory and halts, with no word to the rest of the cluster.
- * What is logged or printed goes to stderr.
+ * A ZooKeeper server or a Kafka broker that does not outlive the process that started it.
+ * It reads a pipe whose other end that process holds. Each line names an MBean, whose value is printed as a line on
+ * stdout. When the pipe closes it removes its directory and halts, without notice to the rest of the cluster.
+ * Log lines and other output go to stderr.
  *
  * <pre>
- * Kept DIRECTORY zookeeper                  answers its port on the first line
- * Kept DIRECTORY broker PROPERTIES          what kafka.Kafka does with this file
+ * Kept DIRECTORY zookeeper                  prints its port on the first line
+ * Kept DIRECTORY broker PROPERTIES          runs kafka.Kafka with this file
  * </pre>
  */
 public final class Kept {
@@ -36,7 +36,7 @@ public final class Kept {
 
     private Kept() { }
 
-    /** Runs until the pipe ends, or until what it runs does. */
+    /** Runs until the pipe closes, or until its program ends. */
     public static void main(String[] arguments) throws Exception {
         System.setOut(System.err);
         Path directory = Path.of(arguments[0]);
@@ -67,7 +67,7 @@ public final class Kept {
                 ANSWERS.println(valueOf(name));
             }
         } catch (IOException ended) {
-            // as good as its end
+            // the pipe has closed
         } finally {
             remove(directory);
             Runtime.getRuntime().halt(0);
@@ -83,7 +83,7 @@ public final class Kept {
         }
     }
 
-    /** What other threads still write meanwhile may stay; the process that started this one removes it, if it can. */
+    /** Files that other threads write meanwhile may stay; the process that started this one removes them if possible. */
     private static void remove(Path directory) {
         try (Stream<Path> found = Files.walk(directory)) {
             List<Path> deepestFirst = found.sorted(Comparator.reverseOrder()).toList();
@@ -91,7 +91,7 @@ public final class Kept {
                 Files.deleteIfExists(each);
             }
         } catch (IOException | UncheckedIOException still) {
-            // as said above
+            // see above
         }
     }
 }

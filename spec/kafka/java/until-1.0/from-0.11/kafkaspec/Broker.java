@@ -13,18 +13,19 @@ import org.apache.zookeeper.ZooKeeper.Request;
 import org.apache.zookeeper.ZooKeeper.Verdict;
 
 /**
- * A broker of Kafka until 1.0, which has three threads. One does what the controller's thread does, and the start;
- * one tells listeners, in place of ZkEventThread; and ZooKeeper's own calls the client, which asks for nothing there.
+ * A broker of Kafka until 1.0, which has three threads. One does the controller thread's work, and the start; one
+ * calls listeners, in place of ZkEventThread; and ZooKeeper's own thread calls the client, which sends no requests
+ * then.
  */
 final class Broker extends AnyBroker {
-    /** The requests of listeners that are steps of their own. */
+    /** The listeners' requests that are steps of their own. */
     private static final Set<String> REGISTERS = Set.of("RegisterBroker", "CheckRegistration");
-    /** What is not made once more in another session. */
+    /** Requests that are not repeated in another session. */
     private static final Set<String> CREATES = Set.of("CreateController", "CheckController");
 
     private final Turns listener;
     private final ExecutorService client;
-    /** What was done before the request that is under way, which is made once more in another session. */
+    /** The step before the pending request, which is repeated in another session. */
     private String stepBefore;
 
     Broker(int id, Cluster cluster, Release release) {
@@ -47,7 +48,7 @@ final class Broker extends AnyBroker {
         endIfItFailed();
     }
 
-    /** What its listeners have still to hear, and what one of them waits before. */
+    /** The events that its listeners have yet to process, and the request before which one of them waits. */
     @Override
     void putListeners(ObjectNode its) {
         ArrayNode posted = its.putArray("posted");
@@ -70,7 +71,7 @@ final class Broker extends AnyBroker {
         settle();
     }
 
-    /** Another session is opened at once, and requests that were under way are made there. */
+    /** Another session opens at once, and pending requests are repeated in it. */
     void learnOfExpiry() {
         if (handle == null || handle.connection() == null || server().isAlive(session())) {
             throw new Refusal("the broker's session has not ended");
@@ -106,15 +107,15 @@ final class Broker extends AnyBroker {
     @Override
     void listen() {
         if (!isRunning() || listener.pause() != null || process.posted().isEmpty()) {
-            throw new Refusal("no listener is to be told anything now");
+            throw new Refusal("no event for a listener can be delivered now");
         }
         listener.run(() -> unlessItFails(process::tellListener));
         settle();
     }
 
-    // What Kafka's threads ask.
+    // Called by Kafka's threads.
 
-    /** A process's first session is a step; the others are opened by the client's thread, which is not waited for. */
+    /** A process's first session is a step; the client's thread opens the others, without a wait. */
     @Override
     public void opens(ZooKeeper opening) {
         handle = opening;
@@ -142,7 +143,7 @@ final class Broker extends AnyBroker {
             throw new ProcessEnded();
         }
         if (!server().isAlive(session())) {
-            handle.deliver();  // what was on its way arrives before the answer that the session has ended
+            handle.deliver();  // pending events arrive before the answer that the session has ended
         }
         if (verdict != Verdict.FAIL) {
             layOut(step);
@@ -157,7 +158,7 @@ final class Broker extends AnyBroker {
         }
     }
 
-    /** By the client's thread, as ZkClient asks, which refuses requests on the thread that calls it. */
+    /** Runs on the client's thread, as in ZkClient, which refuses requests on the thread that calls it. */
     @Override
     public void tell(Runnable call) {
         if (Thread.currentThread().getName().endsWith("-client")) {

@@ -27,8 +27,8 @@ import scala.collection.Seq;
 
 /**
  * One life of a broker's process until 1.0: Kafka's own client and controller, built as KafkaServer builds them.
- * ZkEventThread never starts, another worker of the broker does its work; and what is sent to brokers is only told.
- * The broker registers on that worker, not beside it.
+ * ZkEventThread never starts: another worker of the broker does its work, and the broker registers on that worker.
+ * Requests to brokers are only reported.
  */
 public final class KafkaProcess extends AnyProcess {
     private static final Metrics METRICS = new Metrics();
@@ -49,7 +49,7 @@ public final class KafkaProcess extends AnyProcess {
 
     // Its start and its end.
 
-    /** Opens a session, and lets the controller begin; the broker is yet to register. [KafkaServer.startup, 1.0.2] */
+    /** Opens a session and lets the controller begin; the broker has yet to register. [KafkaServer.startup, 1.0.2] */
     void start() {
         client = ZkUtils$.MODULE$.apply(
             config().zkConnect(), config().zkSessionTimeoutMs(), config().zkConnectionTimeoutMs(), false);
@@ -79,13 +79,13 @@ public final class KafkaProcess extends AnyProcess {
         return queued;
     }
 
-    /** Every new session brings an IsrChangeNotification, too: of what leaders tell, nothing is followed here. */
+    /** Every new session also causes an IsrChangeNotification; notifications are not followed here. */
     @Override
     boolean counts(String event) {
         return super.counts(event) && !event.equals(ISR_CHANGE);
     }
 
-    // What waits for listeners.
+    // The events that wait for listeners.
 
     /** Their names in the specification, oldest first. */
     List<String> posted() {
@@ -93,8 +93,8 @@ public final class KafkaProcess extends AnyProcess {
     }
 
     /**
-     * The oldest that counts is told, and before it, in passing, what the specification has not. What a listener
-     * throws is logged, and no more. [ZkEventThread.run]
+     * Delivers the oldest event that counts, after the earlier ones that the specification does not have. An
+     * exception of a listener is only logged. [ZkEventThread.run]
      *
      * @throws RuntimeException the broker could not register at its start, which ends the process
      */
@@ -125,7 +125,7 @@ public final class KafkaProcess extends AnyProcess {
         return description.startsWith("Children of " + Znodes.BROKER_IDS + " ") ? "BrokerChangeListener" : null;
     }
 
-    // What the controller knows.
+    // The controller's knowledge.
 
     /** Whether its listener of changes in /brokers/ids is registered with the client. */
     @Override
@@ -154,7 +154,7 @@ public final class KafkaProcess extends AnyProcess {
         return 0;
     }
 
-    /** The partition is at this broker, and has no leader: the controller that looks at it next elects one. */
+    /** Puts the leaderless partition on this broker, so that the controller elects a leader when it next looks. */
     void putPartitionOffline(int replica) {
         Seq<Object> replicas = JavaConverters.asScalaBufferConverter(List.<Object>of(replica)).asScala();
         context().partitionReplicaAssignment().put(PARTITION, replicas);

@@ -40,8 +40,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A client's handle whose requests go to a server in this JVM, one at a time, each when the handle's owner lets it.
- * It stands before ZooKeeper's own class of this name on the class path, so that Kafka's ZooKeeperClient, unpatched,
- * opens it. It has the methods that Kafka calls, and answers within the call: events first, then the reply.
+ * It replaces ZooKeeper's own class of this name, earlier on the class path, so that Kafka's unpatched
+ * ZooKeeperClient opens it. It has the methods that Kafka calls, and answers within the call: events first, then the
+ * reply.
  */
 public class ZooKeeper implements AutoCloseable {
     /** ZooKeeper's own states, which Kafka reads. */
@@ -57,17 +58,17 @@ public class ZooKeeper implements AutoCloseable {
         }
     }
 
-    /** What becomes of a request. */
+    /** The fate of a request. */
     public enum Verdict {
-        /** It is served, and answered. */
+        /** It is served and answered. */
         SERVE,
-        /** It is served, and the connection is lost before the reply has come. */
+        /** It is served, and the connection is lost before the reply arrives. */
         LOSE_REPLY,
         /** The connection is lost before it is served. */
         LOSE_REQUEST,
-        /** It throws, for a reason that has nothing to do with ZooKeeper. */
+        /** It throws, for a reason unrelated to ZooKeeper. */
         FAIL,
-        /** The process dies before it sends it. */
+        /** The process dies before it sends the request. */
         DIE
     }
 
@@ -75,11 +76,11 @@ public class ZooKeeper implements AutoCloseable {
      * A request before it is sent.
      *
      * @param operation the name of the client's method
-     * @param path the path that it is about; of a multi, that of its last operation
+     * @param path its path; for a multi, that of the last operation
      * @param watch whether it arms a watch
      * @param type ZooKeeper's code of the operation
-     * @param body what is sent
-     * @param writes the operations of a request that writes, in order; none if it reads
+     * @param body the record that is sent
+     * @param writes the operations of a writing request, in order; empty for a read
      */
     public record Request(String operation, String path, boolean watch, int type, Record body, List<Op> writes) {
         static Request read(String operation, String path, boolean watch, int type, Record body) {
@@ -91,41 +92,41 @@ public class ZooKeeper implements AutoCloseable {
         }
     }
 
-    /** The process that a handle belongs to. All but `server` may block until it is this process's turn. */
+    /** The process that owns a handle. All methods but `server` may block until it is this process's turn. */
     public interface Owner {
-        /** The server that the handle is to connect to. */
+        /** The server to which the handle connects. */
         SynchronousServer server();
 
         /** A handle is about to open its session. */
         void opens(ZooKeeper handle);
 
-        /** A handle is about to send a request: what becomes of it? */
+        /** A handle is about to send a request; returns its fate. */
         Verdict sends(Request request);
 
-        /** A thread asks for the state of a handle that has no connection. */
+        /** A thread reads the state of a handle that has no connection. */
         void waitsForConnection();
 
-        /** A request was served, whether the reply arrives or not. */
+        /** A request was served, whether or not the reply arrives. */
         void served(Request request);
 
-        /** A thread waits for an answer that it will never get. */
+        /** A thread waits for an answer that will never come. */
         void waitsForEver();
 
-        /** Whether a request that finds the session ended makes the client learn of it, or only fails. */
+        /** Whether a request that finds the session ended informs the client, or only fails. */
         boolean learnsOfExpiry();
 
-        /** The client's watcher is called, on the thread that calls it. */
+        /** The client's watcher is called, on the calling thread. */
         default void tell(Runnable call) {
             call.run();
         }
 
-        /** A request is sent by a handle whose session is known to have ended. */
+        /** A handle sends a request although its session is known to have ended. */
         default void sendsTooLate() { }
     }
 
     private static final Logger LOG = LoggerFactory.getLogger(ZooKeeper.class);
 
-    /** Who opens a handle, by the connect string that it is given. Kafka's constructor calls leave no other way. */
+    /** The opener of a handle, by its connect string. Kafka's constructor calls allow no other way. */
     private static volatile Function<String, Owner> owners;
 
     private final Owner owner;
@@ -155,13 +156,13 @@ public class ZooKeeper implements AutoCloseable {
         ZooKeeper.owners = owners;
     }
 
-    // What Kafka asks of the handle itself.
+    // Kafka's questions to the handle itself.
 
     public long getSessionId() {
         return connection.getSessionId();
     }
 
-    /** While there is no connection, this is where Kafka's waitUntilConnected waits. */
+    /** Without a connection, Kafka's waitUntilConnected waits here. */
     public States getState() {
         if (state == States.CONNECTING) {
             owner.waitsForConnection();
@@ -188,7 +189,7 @@ public class ZooKeeper implements AutoCloseable {
         die();
     }
 
-    // What the owner does to it.
+    // Called by the owner.
 
     public SynchronousConnection connection() {
         return connection;
@@ -202,7 +203,7 @@ public class ZooKeeper implements AutoCloseable {
         return state == States.CONNECTING && connection != null;
     }
 
-    /** The events that are on their way arrive. */
+    /** Pending events arrive. */
     public void deliver() {
         for (WatchedEvent event; (event = connection.events().poll()) != null; ) {
             if (disarms(event)) {
@@ -212,7 +213,7 @@ public class ZooKeeper implements AutoCloseable {
     }
 
     /**
-     * Of the events that are on their way, those about a path's children arrive before all others; if there are any.
+     * Pending events about a path's children, if any, arrive before all others.
      */
     public boolean deliverChildrenOf(String path) {
         List<WatchedEvent> events = connection.events().stream().filter(event -> isOfChildren(event, path)).toList();
@@ -221,7 +222,7 @@ public class ZooKeeper implements AutoCloseable {
         return !events.isEmpty();
     }
 
-    /** An event about a path's children that is on its way has not happened: its watch is armed as before. */
+    /** Cancels a pending event about a path's children: its watch is armed as before. */
     public void watchChildrenOn(String path) {
         if (connection.events().removeIf(event -> isOfChildren(event, path))) {
             server.serve(connection, OpCode.getChildren2, new GetChildren2Request(path, true));
@@ -232,7 +233,7 @@ public class ZooKeeper implements AutoCloseable {
         return event.getType() == Watcher.Event.EventType.NodeChildrenChanged && event.getPath().equals(path);
     }
 
-    /** The connection is lost, and with it what was on its way. */
+    /** The connection is lost, with everything pending on it. */
     public void loseConnection() {
         connection.close();
         connection.events().clear();
@@ -240,8 +241,9 @@ public class ZooKeeper implements AutoCloseable {
     }
 
     /**
-     * The connection is back, and the watches are armed again. Kafka's watcher is not told SyncConnected: that would
-     * only wake who waits in waitUntilConnected, and that one waits in getState, under the lock which telling takes.
+     * The connection is restored, and the watches are armed again. Kafka's watcher receives no SyncConnected: that
+     * would only wake threads in waitUntilConnected, and such a thread waits in getState, under the lock that the
+     * watcher needs.
      */
     public void reconnect() {
         connection = server.reconnect(connection.getSessionId());
@@ -251,7 +253,7 @@ public class ZooKeeper implements AutoCloseable {
         server.serve(connection, OpCode.setWatches, watches);
     }
 
-    /** The session has ended while the connection was lost: the next request, or none, will find out. */
+    /** The session has ended while the connection was lost: the next request, if any, will find out. */
     public void mayFindOut() {
         if (state == States.CONNECTING) {
             state = States.CONNECTED;
@@ -264,17 +266,17 @@ public class ZooKeeper implements AutoCloseable {
         tell(new WatchedEvent(Watcher.Event.EventType.None, Watcher.Event.KeeperState.Expired, null));
     }
 
-    /** The client hears that it has its session. Kafka's own asks instead. */
+    /** The client receives that it has its session. Kafka's own client polls instead. */
     public void tellConnected() {
         tell(new WatchedEvent(Watcher.Event.EventType.None, Watcher.Event.KeeperState.SyncConnected, null));
     }
 
-    /** The client fails to authenticate; connection and session stay as they are. */
+    /** The client fails to authenticate; connection and session are unaffected. */
     public void failAuthentication() {
         watcher.process(new WatchedEvent(Watcher.Event.EventType.None, Watcher.Event.KeeperState.AuthFailed, null));
     }
 
-    /** The process is gone: nothing is sent from now on. */
+    /** The process has ended: nothing is sent from now on. */
     public void die() {
         if (connection != null) {
             connection.close();
@@ -336,8 +338,8 @@ public class ZooKeeper implements AutoCloseable {
     }
 
     /**
-     * Calls back as ZooKeeper's event thread does: it logs what the callback throws, and goes on. The thread of Kafka
-     * that waits to be called back then waits for ever. [ClientCnxn.EventThread.processEvent, 3.8.4]
+     * Calls back as ZooKeeper's event thread does: it logs an exception of the callback, and goes on. The thread of
+     * Kafka that waits for the callback then waits for ever. [ClientCnxn.EventThread.processEvent, 3.8.4]
      */
     private void answer(Runnable callback) {
         try {
@@ -384,14 +386,14 @@ public class ZooKeeper implements AutoCloseable {
         return send(Request.write("delete", OpCode.delete, body, Op.delete(path, version)));
     }
 
-    /** Children come in order: of the server's set they would not, and then two runs were not alike. */
+    /** Sorts children: the order of the server's set would differ between runs. */
     private static List<String> children(Reply reply) {
         List<String> children = new ArrayList<>(((GetChildren2Response) reply.body()).getChildren());
         Collections.sort(children);
         return children;
     }
 
-    // Requests that are called back, which all of Kafka's are since 1.1.
+    // Asynchronous requests; since 1.1 all of Kafka's are.
 
     public void exists(String path, boolean watch, StatCallback callback, Object context) {
         Reply reply = sendExists(path, watch);
@@ -443,7 +445,7 @@ public class ZooKeeper implements AutoCloseable {
         answer(() -> callback.processResult(firstError(reply, results), null, context, results));
     }
 
-    // Requests that wait for their reply, which ZkClient's are until 1.0.
+    // Synchronous requests; until 1.0 ZkClient's are.
 
     public Stat exists(String path, boolean watch) throws KeeperException {
         Reply reply = sendExists(path, watch);
@@ -483,7 +485,7 @@ public class ZooKeeper implements AutoCloseable {
         return reply.body();
     }
 
-    /** That of a Transaction, by which Kafka 2.1 elects a controller. */
+    /** The multi of a Transaction, by which Kafka 2.1 elects a controller. */
     public List<OpResult> multi(Iterable<Op> operations) throws KeeperException {
         Reply reply = sendMulti(operations);
         List<OpResult> results = results(reply);
@@ -510,7 +512,7 @@ public class ZooKeeper implements AutoCloseable {
         return reply.body() == null ? null : ((MultiResponse) reply.body()).getResultList();
     }
 
-    /** What ZooKeeper's own client reports of a multi: the first operation that failed. [ClientCnxn, 3.8.4, 707] */
+    /** ZooKeeper's own client reports a multi by its first failed operation. [ClientCnxn, 3.8.4, 707] */
     private static int firstError(Reply reply, List<OpResult> results) {
         if (results == null) {
             return reply.error();

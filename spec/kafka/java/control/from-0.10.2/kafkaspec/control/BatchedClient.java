@@ -10,14 +10,14 @@ import org.apache.zookeeper.ZooDefs.OpCode;
 import org.apache.zookeeper.server.SynchronousServer;
 
 /**
- * Kafka's own client of ZooKeeper until 1.0, of which each request is a batch of its own. What does not count is
- * served whatever happens: the nodes above a partition's state, with the creation that finds them missing; that the
- * root is there; and what an error quotes, the state that was there before it could be created.
+ * Kafka's own client of ZooKeeper until 1.0, which makes each request a batch of its own. Requests that do not count
+ * are served at once: those that create a state's parent nodes, after the creation that finds them missing; the check
+ * that the root exists; and the read of an existing state that an error quotes.
  */
 final class BatchedClient implements ZooKeeper.Owner {
     private final Meanwhile meanwhile;
     private ZooKeeper handle;
-    /** What cannot be created, and is read next; else null. */
+    /** The path whose creation failed and which is read next, or null. */
     private String thereAlready;
 
     private BatchedClient(Meanwhile meanwhile) {
@@ -31,7 +31,7 @@ final class BatchedClient implements ZooKeeper.Owner {
             config.zkConnect(), config.zkSessionTimeoutMs(), config.zkConnectionTimeoutMs(), false);
     }
 
-    /** ZkClient hears on a thread that may not ask. */
+    /** ZkClient handles events on a thread that may not send requests. */
     @Override
     public void tell(Runnable call) {
         Thread thread = new Thread(call);
@@ -49,7 +49,7 @@ final class BatchedClient implements ZooKeeper.Owner {
         return meanwhile.server();
     }
 
-    /** ZkClient waits to be told by another thread. */
+    /** ZkClient waits until another thread reports the connection. */
     @Override
     public void opens(ZooKeeper opening) {
         handle = opening;

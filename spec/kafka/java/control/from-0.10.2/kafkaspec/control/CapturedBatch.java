@@ -31,7 +31,7 @@ import scala.collection.immutable.List;
 import scala.collection.immutable.Set$;
 import scala.runtime.BoxedUnit;
 
-/** Replicas change broker by broker: the order of a hash map is no rule of Kafka's. */
+/** Replicas change broker by broker: a hash map's order is not a rule of Kafka. */
 final class OrderedReplicas extends ReplicaStateMachine {
     OrderedReplicas(KafkaController controller) {
         super(controller);
@@ -47,11 +47,11 @@ final class OrderedReplicas extends ReplicaStateMachine {
     }
 }
 
-/** Kafka's manager of deletions until 0.10, whose thread is not started: it does its work when that is asked for. */
+/** Kafka's deletion manager until 0.10. Its thread does not start; its work is done on request. */
 final class Deletions extends TopicDeletionManager {
     private boolean hasFailed;
 
-    /** @param made the manager that the controller has made. */
+    /** @param made the manager that the controller has made */
     Deletions(KafkaController controller, TopicDeletionManager made) {
         super(controller, made.topicsToBeDeleted().toSet(), made.topicsIneligibleForDeletion().toSet());
     }
@@ -65,18 +65,18 @@ final class Deletions extends TopicDeletionManager {
         deleteTopicStateChanged().set(!topicsToBeDeleted().isEmpty());
     }
 
-    /** Whether a problem has ended its thread, so that it deletes nothing any more. */
+    /** Whether an exception has ended its thread, so that it deletes nothing any longer. */
     boolean hasFailed() {
         return hasFailed;
     }
 
-    /** Whether anything has changed since its thread has looked. */
+    /** Whether anything has changed since its thread last worked. */
     boolean hasWork() {
         DeleteTopicsThread thread = deleteTopicsThread();
         return !hasFailed && thread != null && thread.isRunning().get() && deleteTopicStateChanged().get();
     }
 
-    /** Its thread looks at all topics that are to be deleted. */
+    /** Does its thread's work once, for all topics queued for deletion. */
     void goOn() {
         try {
             deleteTopicsThread().doWork();
@@ -87,15 +87,14 @@ final class Deletions extends TopicDeletionManager {
 }
 
 /**
- * Kafka's batch of requests, of a controller that keeps what it would send. In 0.10 nothing says that a replica is
- * new.
+ * Kafka's batch of requests, for a controller that keeps its requests. In 0.10 no request marks a replica as new.
  */
 final class CapturedBatch extends ControllerBrokerRequestBatch {
     static final Callbacks NO_CALLBACKS = new Callbacks(null, null, null);
 
     private static final Metrics METRICS = new Metrics();
 
-    /** A controller that is never started. */
+    /** A controller that never starts. */
     static final class Controller extends KafkaController {
         private final SentRequests sent = new SentRequests();
 

@@ -6,7 +6,7 @@ import scala.collection.Set;
 import scala.collection.mutable.HashMap;
 import scala.collection.mutable.Map;
 
-/** What a controller until Kafka 0.11 does not know. */
+/** The knowledge that a controller until Kafka 0.11 does not have. */
 final class Contexts {
     private Contexts() { }
 

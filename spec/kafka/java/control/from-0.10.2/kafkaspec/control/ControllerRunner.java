@@ -14,14 +14,13 @@ import kafkaspec.Json;
 import org.I0Itec.zkclient.ZkEventThread;
 
 /**
- * A whole controller of Kafka 0.10 with ZooKeeper, and beside it what others do there and ask of it. None of its
- * threads is started: what listeners are to be told, and what the deletion of topics has to do after each, is done
- * until nothing is left.
+ * A whole controller of Kafka 0.10 with ZooKeeper and its other clients. None of its threads starts: listeners are
+ * called, and after each the deletion of topics does its work, until nothing is left to do.
  */
 final class ControllerRunner implements AutoCloseable {
     private static final int CONTROLLER = 9;
     private static final int ENDLESS = 200;
-    /** Kafka's defaults since 1.0 and 0.11, and what is rebalanced by itself. */
+    /** Kafka's defaults since 1.0 and 0.11, and automatic rebalancing. */
     private static final Map<String, String> AS_LATER = Map.of(
         "delete.topic.enable", "true",
         "unclean.leader.election.enable", "false",
@@ -53,7 +52,7 @@ final class ControllerRunner implements AutoCloseable {
         client.close();
     }
 
-    /** Carries out a command, and has everything happen that follows from it: what there is to be seen then. */
+    /** Carries out a command and all its consequences; returns the observation afterwards. */
     ObjectNode perform(JsonNode command) {
         ObjectNode seen = Json.object();
         asked = Json.array();
@@ -73,13 +72,13 @@ final class ControllerRunner implements AutoCloseable {
         return isStuck() ? seen.put("stuck", true) : seen;
     }
 
-    /** Whether, until the next failover, an election that failed counts as under way, or no topic is deleted. */
+    /** Whether, until the next failover, a failed election counts as in progress, or no topic is deleted. */
     private boolean isStuck() {
         return !controller.controllerContext().partitionsUndergoingPreferredReplicaElection().isEmpty()
             || controller.deletion().hasFailed();
     }
 
-    /** Whether there comes a time when nothing is left to do. */
+    /** Whether the work comes to an end. */
     private boolean settles() {
         meanwhile.deliver();
         for (int steps = 0; steps < ENDLESS; steps++) {
@@ -94,7 +93,7 @@ final class ControllerRunner implements AutoCloseable {
         return false;
     }
 
-    /** Does something. What it asks of ZooKeeper is a list of paths by itself, and what that leads to waits. */
+    /** Runs a task. Its requests to ZooKeeper are one list of paths; the resulting events wait. */
     private void step(Runnable what) {
         meanwhile.begin(Json.object());
         what.run();
@@ -105,7 +104,7 @@ final class ControllerRunner implements AutoCloseable {
         meanwhile.deliver();
     }
 
-    /** What a listener throws ZkClient would log. */
+    /** ZkClient would log a listener's exception. */
     private void tell() {
         try {
             listeners.tell();

@@ -22,7 +22,7 @@ import org.apache.zookeeper.server.SynchronousConnection;
 import org.apache.zookeeper.server.SynchronousServer;
 
 /**
- * ZooKeeper, and what others than the controller do with it: leaders, administrators, a newer controller.
+ * ZooKeeper and its other clients besides the controller: leaders, administrators, a newer controller.
  */
 final class Ensemble {
     static final String CONTROLLER_EPOCH = "/controller_epoch";
@@ -44,7 +44,7 @@ final class Ensemble {
         return server;
     }
 
-    // Where things are.
+    // Paths.
 
     static String topic(String topic) {
         return "/brokers/topics/" + topic;
@@ -55,12 +55,12 @@ final class Ensemble {
         return topic(partition.substring(0, dash)) + "/partitions/" + partition.substring(dash + 1) + "/state";
     }
 
-    // What others do.
+    // Commands.
 
     /**
-     * Does what is no command to the controller.
+     * Carries out a command that is not for the controller.
      *
-     * @return whether it is such
+     * @return whether the command was such
      */
     boolean perform(JsonNode command) {
         switch (Json.field(command, "do").asText()) {
@@ -76,7 +76,7 @@ final class Ensemble {
         return true;
     }
 
-    /** An administrator says whether a topic permits unclean elections, or, with null, leaves it open. */
+    /** An administrator enables or disables unclean elections of a topic; null leaves the default. */
     private void configure(String topic, JsonNode unclean) {
         ObjectNode data = Json.object().put("version", 1);
         ObjectNode config = data.putObject("config");
@@ -91,7 +91,7 @@ final class Ensemble {
         }
     }
 
-    /** A leader changes its ISR, if there is a state, and has recovered by then, unless it says nothing of that. */
+    /** A leader changes its ISR, if there is a state, and marks itself recovered if the state has such a mark. */
     private void leaderWrites(String partition, JsonNode command) {
         change(partition, state -> {
             state.set("isr", Json.field(command, "isr"));
@@ -121,21 +121,21 @@ final class Ensemble {
         return Integer.parseInt(new String(server.data(CONTROLLER_EPOCH), StandardCharsets.UTF_8));
     }
 
-    /** A controller has been elected. */
+    /** Another controller is elected. */
     void increaseEpoch() {
         if (has(CONTROLLER_EPOCH)) {
             set(CONTROLLER_EPOCH, utf8(String.valueOf(epoch() + 1)));
         }
     }
 
-    /** A topic's node is there, if it was not before. */
+    /** Creates a topic's node, unless it exists. */
     void createTopic(String topic) {
         if (server.stat(topic(topic)) == null) {
             create(topic(topic), new byte[0]);
         }
     }
 
-    /** A topic's node is gone, and all below it. */
+    /** Deletes a topic's node with everything below it. */
     void deleteTopic(String topic) {
         List<String> paths = new ArrayList<>();
         collect(topic(topic), paths);
@@ -152,7 +152,7 @@ final class Ensemble {
         create(path, data, CreateMode.PERSISTENT);
     }
 
-    /** A node behind those that have been there, whose number ZooKeeper puts behind the path. */
+    /** The next sequential node, with the number that ZooKeeper appends to the path. */
     void createNext(String path, byte[] data) {
         create(path, data, CreateMode.PERSISTENT_SEQUENTIAL);
     }
@@ -177,16 +177,16 @@ final class Ensemble {
         server.serve(others, operation, request);
     }
 
-    // What is to be seen.
+    // Observation.
 
-    /** The epoch, and every node of topics, with its version and its data. */
+    /** The epoch, and all nodes of topics, with versions and data. */
     ObjectNode observe() {
         ObjectNode seen = observe(ROOTS);
         put(seen, CONTROLLER_EPOCH);
         return seen;
     }
 
-    /** Every node at or below these paths, with its version and its data. */
+    /** All nodes at or below these paths, with versions and data. */
     ObjectNode observe(List<String> roots) {
         ObjectNode seen = Json.object();
         List<String> paths = new ArrayList<>();
@@ -206,7 +206,7 @@ final class Ensemble {
         }
     }
 
-    /** A node and all below it, in order; none, if there is no such node. */
+    /** A node and everything below it, in order; empty if it does not exist. */
     private void collect(String path, List<String> paths) {
         DataNode node = server.getZKDatabase().getDataTree().getNode(path);
         if (node != null) {

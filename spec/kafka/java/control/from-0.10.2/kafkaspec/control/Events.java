@@ -6,9 +6,9 @@ import kafkaspec.Json;
 import kafkaspec.pure.Call;
 
 /**
- * What a whole controller makes of events, one after another, from an empty cluster.
+ * A whole controller that processes events one after another, from an empty cluster.
  * A case is a list of commands, each `{"do": ...}` with its arguments (`ControllerRunner`), and with `handle`: how
- * many events are processed then. Its answer has what is to be seen after each (`Observation`).
+ * many events to process then. The answer has the observation after each (`Observation`).
  */
 public final class Events implements Call {
     @Override

@@ -8,7 +8,7 @@ import org.apache.log4j.Level;
 import org.apache.log4j.Logger;
 import org.apache.log4j.spi.LoggingEvent;
 
-/** Kafka's state-change log until 1.0, of which the errors with an exception are kept: whose state did not change. */
+/** Kafka's state-change log until 1.0. It keeps the errors with an exception: the state changes that failed. */
 final class FailureLog extends AppenderSkeleton {
     private static final Logger LOG = Logger.getLogger("state.change.logger");
 
@@ -34,7 +34,7 @@ final class FailureLog extends AppenderSkeleton {
         return false;
     }
 
-    /** The failures since this was last asked. */
+    /** The failures since the last call. */
     ArrayNode take() {
         ArrayNode taken = failures;
         failures = Json.array();
@@ -49,7 +49,7 @@ final class FailureLog extends AppenderSkeleton {
         }
     }
 
-    /** An exception: its class, and what it says. */
+    /** An exception: its class and its message. */
     static ObjectNode cause(Throwable thrown) {
         return Json.object()
             .put("thrown", thrown.getClass().getSimpleName())

@@ -37,10 +37,9 @@ import scala.collection.Set;
 import scala.collection.mutable.Map;
 
 /**
- * What changes states in a controller of Kafka until 1.0: its context, both state machines with the states that they
- * keep and a batch of requests each, and the TopicDeletionManager that knows which topics are to be deleted.
- * Its commands are methods of `StateMachinesBeside` in spec/kafka/state_machines_beside.py. What Kafka takes as a set
- * it gets in the order in which it is asked for, replicas broker by broker.
+ * The parts that change states in a controller of Kafka until 1.0: its context, both state machines with their states
+ * and a batch of requests each, and the TopicDeletionManager with the topics queued for deletion.
+ * Its commands are methods of `StateMachinesBeside` in spec/kafka/state_machines_beside.py. Where Kafka takes a set, it receives the elements in the order of the command, replicas broker by broker.
  */
 final class Machines {
     private final ZkUtils client;
@@ -102,7 +101,7 @@ final class Machines {
         }
     }
 
-    // What the controller comes to know.
+    // What the controller learns.
 
     private static void addAll(JsonNode command, scala.collection.mutable.Set<String> topics) {
         Scala.forEach(Scala.texts(Json.field(command, "topics")), topics::add);
@@ -115,7 +114,7 @@ final class Machines {
         queueDeletion(partition);
     }
 
-    /** A partition of a topic that is to be deleted is to be deleted. */
+    /** A partition of a topic queued for deletion is queued with it. */
     private void queueDeletion(TopicAndPartition partition) {
         if (deletion.topicsToBeDeleted().contains(partition.topic())) {
             deletion.partitionsToBeDeleted().add(partition);
@@ -137,7 +136,7 @@ final class Machines {
         context.liveBrokers_$eq(Scala.<Broker>list(live).toSet());
     }
 
-    /** It is the controller of this epoch, and knows neither states nor leaders. */
+    /** Makes it the controller of this epoch, without any known states or leaders. */
     void begin(int epoch, int version) {
         context.epoch_$eq(epoch);
         context.epochZkVersion_$eq(version);
@@ -146,14 +145,14 @@ final class Machines {
         context.partitionLeadershipInfo().clear();
     }
 
-    /** The names of all partitions that it knows. */
+    /** The names of all known partitions. */
     List<String> partitions() {
         List<String> names = new ArrayList<>();
         Scala.forEach(context.partitionReplicaAssignment().keySet(), each -> names.add(Scala.name(each)));
         return names;
     }
 
-    /** It reads the state of a partition. */
+    /** Reads the state of a partition. */
     void learn(String name, byte[] data, Stat stat) {
         JsonNode state = Json.read(data);
         LeaderAndIsr read = new LeaderAndIsr(
@@ -165,9 +164,9 @@ final class Machines {
             partition(name), new LeaderIsrAndControllerEpoch(read, state.get("controller_epoch").asInt()));
     }
 
-    // What its batch of requests does, and its state machines.
+    // What its batch of requests and its state machines do.
 
-    /** A batch of what is added: rows of a kind, a partition, brokers, and, but for `metadata`, a flag. */
+    /** Sends a batch of rows: a kind, a partition, brokers, and, except for `metadata`, a flag. */
     private void sendRequests(JsonNode added) {
         batch.newBatch();
         for (JsonNode row : added) {
@@ -187,7 +186,7 @@ final class Machines {
         batch.sendRequestsToBrokers(context.epoch());
     }
 
-    /** What is being reassigned has come to be assigned to its new replicas by then. */
+    /** At this point a reassigned partition is already assigned to its new replicas. */
     private void changePartitions(JsonNode command) {
         Set<TopicAndPartition> these = these(Json.field(command, "partitions"));
         Scala.forEach(these, partition -> context.partitionsBeingReassigned().put(
@@ -236,7 +235,7 @@ final class Machines {
         return JavaConverters.asScalaSetConverter(new LinkedHashSet<>(elements)).asScala();
     }
 
-    // What is to be seen.
+    // Observation.
 
     ObjectNode takeSent() {
         return controller.takeSent();
@@ -249,7 +248,7 @@ final class Machines {
         seen.put("left", left());
     }
 
-    /** What a controller knows, with the epochs of the brokers that are live. */
+    /** A controller's knowledge, with the epochs of the live brokers. */
     static void observe(Observation seen, CapturedBatch.Controller controller, ObjectNode live) {
         ControllerContext context = controller.controllerContext();
         TopicDeletionManager deletion = controller.deletion();
@@ -277,7 +276,7 @@ final class Machines {
         return assignments;
     }
 
-    /** Nothing throws before a batch has been sent, so that none is left behind. */
+    /** Nothing throws before a batch is sent, so no batch is left over. */
     private ObjectNode left() {
         for (Object machine : List.of(partitions, replicas)) {
             ((ControllerBrokerRequestBatch) Fields.get(machine, "brokerRequestBatch")).newBatch();

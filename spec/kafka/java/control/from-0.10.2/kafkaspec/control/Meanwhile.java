@@ -11,9 +11,10 @@ import org.apache.zookeeper.ZooKeeper.Verdict;
 import org.apache.zookeeper.server.SynchronousServer;
 
 /**
- * What happens while the controller changes states: before which request of which batch others write or its session
- * ends, and which requests of a batch its connection does not survive.
- * A batch is a call of handleRequests; the one that repeats what a lost connection left open is no other batch.
+ * What happens while the controller changes states: requests of a batch before which others write or the session
+ * ends, and requests of a batch that are lost with the connection.
+ * A batch is a call of handleRequests. A call that repeats requests after a lost connection belongs to the same
+ * batch.
  */
 final class Meanwhile implements ZooKeeper.Owner {
     private static final int AGAIN = -1;
@@ -37,8 +38,8 @@ final class Meanwhile implements ZooKeeper.Owner {
     }
 
     /**
-     * @param others does what others do, and says whether a command is such
-     * @param counts which requests count: the others are served, in whichever batch they are
+     * @param others carries out a command of others; returns whether the command was such
+     * @param counts which requests count; the others are served, whatever the batch
      */
     Meanwhile(Ensemble ensemble, Predicate<JsonNode> others, Predicate<Request> counts) {
         this.ensemble = ensemble;
@@ -47,11 +48,11 @@ final class Meanwhile implements ZooKeeper.Owner {
     }
 
     /**
-     * A change of states begins.
+     * Begins a change of states.
      *
-     * @param command has, if anything happens, `meanwhile`: rows of a batch, a request of it, and a command, or -1
-     *     for what happens before that is repeated which a lost connection left open; and `lost`: rows of a batch,
-     *     how many answers come, and how many of its requests are carried out.
+     * @param command may have `meanwhile`: rows of a batch, a request of it, and a command, with -1 for the moment
+     *     before requests are repeated after a lost connection; and `lost`: rows of a batch, the number of answers
+     *     that arrive, and the number of its requests that are carried out.
      */
     void begin(JsonNode command) {
         script = command;
@@ -59,12 +60,12 @@ final class Meanwhile implements ZooKeeper.Owner {
         batch = -1;
     }
 
-    /** What was asked for, batch by batch: operation and path of each request. */
+    /** The requests, batch by batch: operation and path of each. */
     ArrayNode asked() {
         return asked;
     }
 
-    /** The client is about to make a batch of requests. It counts with the first request of it that does. */
+    /** The client is about to send a batch of requests. The batch counts from its first request that counts. */
     void batchBegins() {
         repeats = isLost;
         isLost = false;
@@ -87,7 +88,7 @@ final class Meanwhile implements ZooKeeper.Owner {
         }
     }
 
-    /** What has happened on its way to the client arrives there. */
+    /** Pending events reach the client. */
     void deliver() {
         handle.deliver();
     }
@@ -96,7 +97,7 @@ final class Meanwhile implements ZooKeeper.Owner {
         server().endSession(handle.connection().getSessionId(), List.of());
     }
 
-    // What the client asks.
+    // The client's requests.
 
     @Override
     public SynchronousServer server() {
@@ -145,11 +146,11 @@ final class Meanwhile implements ZooKeeper.Owner {
         if (Json.field(command, "do").asText().equals("expire")) {
             endSession();
         } else if (!others.test(command)) {
-            throw new Json.Malformed("nothing that happens meanwhile: " + command);
+            throw new Json.Malformed("not allowed in `meanwhile`: " + command);
         }
     }
 
-    /** The connection is back; but whether the session is still there, only a request finds out. */
+    /** The connection is restored; the next request finds out whether the session still exists. */
     @Override
     public void waitsForConnection() {
         if (server().isAlive(handle.connection().getSessionId())) {

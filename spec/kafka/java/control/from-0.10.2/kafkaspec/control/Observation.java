@@ -12,14 +12,14 @@ import kafka.controller.ReplicaState;
 import kafkaspec.Json;
 
 /**
- * What is to be seen between two commands, as JSON, by the names of `statemachines.controller_context`. What has not
- * changed since the last time is left out.
+ * The observation between two commands, as JSON, by the names of `statemachines.controller_context`. Parts that have
+ * not changed since the last one are left out.
  */
 final class Observation {
     private final Map<String, JsonNode> last = new HashMap<>();
     private ObjectNode seen;
 
-    /** What is put from now on goes here. */
+    /** Begins an observation; parts are put here from now on. */
     void begin(ObjectNode now) {
         seen = now;
     }

@@ -9,14 +9,14 @@ import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.requests.StopReplicaRequest;
 import org.apache.kafka.common.requests.StopReplicaResponse;
 
-/** What brokers answer to a controller of Kafka 0.10, as far as it does more than log it. */
+/** Brokers' responses to a controller of Kafka 0.10, except those that it only logs. */
 final class Responses {
     private Responses() { }
 
     /**
-     * The answer to a StopReplica; null to all else.
+     * The response to a StopReplica; null for all other requests.
      *
-     * @param errors the codes of partitions that fail, by their names; of all together under "all"
+     * @param errors error codes by partition name; the code of the whole response under "all"
      */
     static AbstractResponse to(AbstractRequest request, JsonNode errors) {
         if (!(request instanceof StopReplicaRequest stopReplica)) {

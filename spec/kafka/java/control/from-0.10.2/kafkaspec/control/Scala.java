@@ -15,7 +15,7 @@ import scala.collection.JavaConverters;
 import scala.collection.Map;
 import scala.collection.immutable.Set;
 
-/** Values of Scala's that Kafka takes and gives, from JSON and in loops. */
+/** Scala values that Kafka takes and returns, from JSON and in loops. */
 final class Scala {
     private Scala() { }
 
@@ -32,13 +32,13 @@ final class Scala {
         }
     }
 
-    @SuppressWarnings("deprecation")  // what is newer there is not before Scala 2.13
+    @SuppressWarnings("deprecation")  // the replacements exist only since Scala 2.13
     static <T> scala.collection.immutable.List<T> list(List<T> elements) {
         return JavaConverters.asScalaBufferConverter(elements).asScala().toList();
     }
 
-    /** A map of Scala's, in the order of this one. */
-    @SuppressWarnings("deprecation")  // what is newer there is not before Scala 2.13
+    /** A Scala map in the order of this one. */
+    @SuppressWarnings("deprecation")  // the replacements exist only since Scala 2.13
     static <K, V> Map<K, V> map(java.util.Map<K, V> map) {
         return JavaConverters.mapAsScalaMapConverter(map).asScala();
     }
@@ -47,7 +47,7 @@ final class Scala {
         return list(List.of(element)).toSet();
     }
 
-    /** A set with one element more. */
+    /** A set with an additional element. */
     static <T> scala.collection.Set<T> with(scala.collection.Set<T> elements, T element) {
         List<T> all = new ArrayList<>(List.of(element));
         forEach(elements, all::add);
@@ -80,7 +80,7 @@ final class Scala {
         return new TopicPartition(name.substring(0, dash), Integer.parseInt(name.substring(dash + 1)));
     }
 
-    /** The name of a partition, such as t-0, where Kafka until 0.11 writes [t,0]; or a text that has such names. */
+    /** A partition's name such as t-0, where Kafka until 0.11 writes [t,0]; or a text with such names. */
     static String name(Object partition) {
         return partition.toString().replaceAll("\\[(\\w+),(\\d+)]", "$1-$2");
     }
@@ -91,7 +91,7 @@ final class Scala {
         return texts;
     }
 
-    /** The object of Kafka's that stands for a state. */
+    /** Kafka's object for a state. */
     static Object object(JsonNode name) {
         try {
             return Class.forName("kafka.controller." + name.asText() + "$").getField("MODULE$").get(null);

@@ -11,11 +11,11 @@ import kafkaspec.Fields;
 import kafkaspec.Json;
 
 /**
- * The checks for imbalance that a controller has scheduled. They are taken from its scheduler, so that one is made
- * when that is asked for, and no sooner.
+ * The checks for imbalance that a controller has scheduled. They are taken out of its scheduler and run only on
+ * request.
  */
 final class ScheduledChecks {
-    /** The first is so many seconds after a failover; the next are minutes later. */
+    /** The first check comes so many seconds after a failover; the next ones are minutes apart. */
     private static final long FIRST = 5;
     private static final long NEXT = 300;
 
@@ -30,7 +30,7 @@ final class ScheduledChecks {
 
     private record Check(long seconds, Runnable task) { }
 
-    /** Takes what has been scheduled; what a scheduler had to do that was shut down is forgotten. */
+    /** Takes the scheduled checks; those of a scheduler that was shut down are dropped. */
     void take() {
         ScheduledThreadPoolExecutor now =
             (ScheduledThreadPoolExecutor) Fields.get(scheduler, "executor");
@@ -47,7 +47,7 @@ final class ScheduledChecks {
         now.getQueue().clear();
     }
 
-    /** Makes the one that is due first, if there is one: it becomes an event. */
+    /** Runs the check that is due first, if there is one: it becomes an event. */
     void makeFirst() {
         checks.stream().min(Comparator.comparing(Check::seconds)).ifPresent(first -> {
             checks.remove(first);

@@ -9,7 +9,7 @@ import kafkaspec.Json;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * What brokers, administrators and other controllers do in ZooKeeper, as far as a whole controller hears of it.
+ * The acts of brokers, administrators and other controllers in ZooKeeper that affect a whole controller.
  * The commands are methods of `ScriptedCluster` in spec/kafka/scripted_cluster.py.
  */
 final class ScriptedCluster {
@@ -41,9 +41,9 @@ final class ScriptedCluster {
     }
 
     /**
-     * Does what is no command to the controller.
+     * Carries out a command that is not for the controller.
      *
-     * @return whether it is such
+     * @return whether the command was such
      */
     boolean perform(JsonNode command) {
         switch (Json.field(command, "do").asText()) {
@@ -101,7 +101,7 @@ final class ScriptedCluster {
         }
     }
 
-    /** A broker has just been registered. */
+    /** A broker has just registered. */
     void isRegistered(int broker) {
         registered.add(ensemble.server().stat(registration(broker)).getCzxid());
     }
@@ -174,14 +174,14 @@ final class ScriptedCluster {
 
     // Controllers.
 
-    /** Another broker has been elected. */
+    /** Another broker is elected. */
     private void depose() {
         remove(CONTROLLER);
         ensemble.create(CONTROLLER, controller(IntNode.valueOf(OTHER_CONTROLLER)));
         ensemble.increaseEpoch();
     }
 
-    /** What /controller holds that names this broker; of null, bytes that no release can read. */
+    /** The data of /controller for this broker; for null, bytes that no release can read. */
     private static byte[] controller(JsonNode broker) {
         if (broker.isNull()) {
             return Ensemble.utf8("?");
@@ -197,14 +197,14 @@ final class ScriptedCluster {
         }
     }
 
-    // What is to be seen.
+    // Observation.
 
-    /** Every node that is compared, with its version and its data. */
+    /** All compared nodes, with versions and data. */
     ObjectNode observe() {
         return ensemble.observe(SEEN);
     }
 
-    /** The zxids that created registrations of brokers, in order. */
+    /** The zxids of brokers' registrations, in order. */
     ArrayNode registered() {
         return registered.deepCopy();
     }

@@ -13,7 +13,7 @@ import org.apache.kafka.common.requests.AbstractResponse;
 import scala.Function1;
 import scala.runtime.BoxedUnit;
 
-/** What a controller until Kafka 1.0 would send, until a broker answers; who is not registered has no queue. */
+/** The requests of a controller until Kafka 1.0, until a broker answers; unregistered brokers have no queue. */
 final class SentRequests {
     private record Unanswered(AbstractRequest request, Function1<AbstractResponse, BoxedUnit> callback) { }
 
@@ -34,14 +34,14 @@ final class SentRequests {
         }
     }
 
-    /** The requests since this was last asked, in order, broker by broker. */
+    /** The requests since the last call, in order, by broker. */
     ObjectNode take() {
         ObjectNode taken = sent;
         sent = Json.object();
         return taken;
     }
 
-    /** A broker answers all that it has been sent. */
+    /** A broker answers every request that it has received. */
     void answer(int broker, JsonNode errors) {
         List<Unanswered> requests = unanswered.remove(broker);
         for (Unanswered each : requests == null ? List.<Unanswered>of() : requests) {
@@ -52,7 +52,7 @@ final class SentRequests {
         }
     }
 
-    /** What has been sent to a broker is gone with its channel, and all of it with the manager of channels. */
+    /** Drops the requests to a broker with its channel, and all of them with the channel manager. */
     void forget(ControllerContext context) {
         if (context.controllerChannelManager() != channels) {
             channels = context.controllerChannelManager();

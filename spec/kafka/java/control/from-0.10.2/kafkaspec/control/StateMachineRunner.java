@@ -11,8 +11,8 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.Stat;
 
 /**
- * A controller as far as it changes states (`Machines`), with Kafka's own client of ZooKeeper. Beside it, ZooKeeper
- * and what others do there.
+ * The part of a controller that changes states (`Machines`), with Kafka's own client of ZooKeeper; and beside it
+ * ZooKeeper with its other clients.
  */
 final class StateMachineRunner implements AutoCloseable {
     private static final int CONTROLLER = 9;
@@ -37,7 +37,7 @@ final class StateMachineRunner implements AutoCloseable {
         log.close();
     }
 
-    /** Carries out a command: what there is to be seen when it is done, as far as it is new. */
+    /** Carries out a command; returns the parts of the observation that have changed. */
     ObjectNode perform(JsonNode command) {
         ObjectNode seen = Json.object();
         meanwhile.begin(command);
@@ -76,7 +76,7 @@ final class StateMachineRunner implements AutoCloseable {
         }
     }
 
-    /** It is elected, and reads the states of all partitions; what state each was in it does not know. */
+    /** The controller is elected, and reads the states of all partitions, not knowing their earlier states. */
     private void failOver() {
         ensemble.increaseEpoch();
         machines.begin(ensemble.epoch(), ensemble.server().stat(Ensemble.CONTROLLER_EPOCH).getVersion());

@@ -6,9 +6,9 @@ import kafkaspec.Json;
 import kafkaspec.pure.Call;
 
 /**
- * What a controller's two state machines make of commands, one after another, from an empty cluster.
- * A case is a list of commands, each `{"do": ...}` with its arguments (`StateMachineRunner`). Its answer has what is
- * to be seen after each (`Observation`).
+ * A controller's two state machines, which carry out commands one after another, from an empty cluster.
+ * A case is a list of commands, each `{"do": ...}` with its arguments (`StateMachineRunner`). The answer has the
+ * observation after each (`Observation`).
  */
 public final class StateMachines implements Call {
     @Override

@@ -8,7 +8,7 @@ final class Topics {
 
     private Topics() { }
 
-    /** What a topic's node has beside its partitions. */
+    /** The content of a topic's node, besides its partitions. */
     static void complete(ObjectNode data, String topic) {
         data.put("version", VERSION);
     }

@@ -3,7 +3,7 @@ package kafkaspec.control;
 import kafka.api.LeaderAndIsr;
 
 /**
- * What Kafka until 2.2 calls the version of a partition's state; how a leader was elected it does not know.
+ * Kafka's name until 2.2 for the version of a partition's state; it does not record how a leader was elected.
  */
 final class Versions {
     private static final int RECOVERED = 0;

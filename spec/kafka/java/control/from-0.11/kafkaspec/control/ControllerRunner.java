@@ -20,9 +20,8 @@ import scala.runtime.BoxedUnit;
 import scala.util.Try;
 
 /**
- * A whole controller of Kafka 0.11 or 1.0 with ZooKeeper, and beside it what others do there and ask of it. None of
- * its threads is started: what listeners are to be told, and then what waits in the controller's queue, is done
- * until nothing is left.
+ * A whole controller of Kafka 0.11 or 1.0 with ZooKeeper and its other clients. None of its threads starts: listeners
+ * are called, then the controller's queued events are processed, until nothing is left to do.
  */
 final class ControllerRunner implements AutoCloseable {
     private static final int CONTROLLER = 9;
@@ -66,7 +65,7 @@ final class ControllerRunner implements AutoCloseable {
         client.close();
     }
 
-    /** Carries out a command, and has everything happen that follows from it: what there is to be seen then. */
+    /** Carries out a command and all its consequences; returns the observation afterwards. */
     ObjectNode perform(JsonNode command) {
         ObjectNode seen = Json.object();
         meanwhile.begin(Json.object());
@@ -85,7 +84,7 @@ final class ControllerRunner implements AutoCloseable {
         return seen;
     }
 
-    /** Whether there comes a time when nothing is left to do. */
+    /** Whether the work comes to an end. */
     private boolean settles() {
         meanwhile.deliver();
         Queue<?> queue = (Queue<?>) Fields.get(controller.eventManager(), "queue");

@@ -10,11 +10,11 @@ import kafkaspec.Fields;
 import kafkaspec.Json;
 import scala.collection.Map;
 
-/** What a controller shows: its gauges, which were set when its last event was over, and how much it has counted. */
+/** A controller's metrics: its gauges, set at the end of its last event, and its counts. */
 final class ShownMetrics {
     private static final String COUNT = "Count";
 
-    /** Meters and timers are those of all controllers of this process: what they had counted before. */
+    /** The earlier counts: all controllers of this process share their meters and timers. */
     private final long changes = brokerChanges(new ControllerStats());
     private final long unclean = uncleanElections(new ControllerStats());
 
@@ -26,7 +26,7 @@ final class ShownMetrics {
             .add(uncleanElections(stats) - unclean));
     }
 
-    /** By the names of the fields, such as offlinePartitionCount. */
+    /** The gauges by the names of their fields, such as offlinePartitionCount. */
     private static ObjectNode gauges(KafkaController controller) {
         ObjectNode gauges = Json.object();
         for (Field field : KafkaController.class.getDeclaredFields()) {
@@ -38,7 +38,7 @@ final class ShownMetrics {
         return gauges;
     }
 
-    /** How often LeaderElectionRateAndTimeMs has been timed; the timer is wrapped in most releases. */
+    /** The number of LeaderElectionRateAndTimeMs measurements; most releases wrap the timer. */
     private static long brokerChanges(ControllerStats stats) {
         Map<ControllerState, ?> timers = stats.rateAndTimeMetrics();
         Object timer = timers.apply(ControllerState.BrokerChange$.MODULE$);

@@ -29,7 +29,7 @@ import scala.collection.Set;
 import scala.collection.immutable.List;
 import scala.runtime.BoxedUnit;
 
-/** Replicas change broker by broker: the order of a hash map is no rule of Kafka's. */
+/** Replicas change broker by broker: a hash map's order is not a rule of Kafka. */
 final class OrderedReplicas extends ReplicaStateMachine {
     OrderedReplicas(KafkaController controller) {
         super(controller, new StateChangeLogger(controller.config().brokerId(), true, Option.empty()));
@@ -45,13 +45,13 @@ final class OrderedReplicas extends ReplicaStateMachine {
     }
 }
 
-/** Kafka's batch of requests, of a controller that keeps what it would send. */
+/** Kafka's batch of requests, for a controller that keeps its requests. */
 final class CapturedBatch extends ControllerBrokerRequestBatch {
     static final Callbacks NO_CALLBACKS = new Callbacks(null);
 
     private static final Metrics METRICS = new Metrics();
 
-    /** A controller that is never started. */
+    /** A controller that never starts. */
     static final class Controller extends KafkaController {
         private final SentRequests sent = new SentRequests();
 

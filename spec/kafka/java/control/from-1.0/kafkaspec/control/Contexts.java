@@ -5,7 +5,7 @@ import kafka.controller.ControllerContext;
 import scala.collection.Set;
 import scala.collection.mutable.Map;
 
-/** What a controller of Kafka 1.0 knows, and none before it. */
+/** The knowledge that a controller of Kafka 1.0 has, and no earlier one. */
 final class Contexts {
     private Contexts() { }
 

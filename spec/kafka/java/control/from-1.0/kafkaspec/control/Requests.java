@@ -13,7 +13,7 @@ import org.apache.kafka.common.requests.UpdateMetadataRequest;
 
 /**
  * The three requests of a controller of Kafka 1.0 to 2.2 as JSON: their fields in the order of
- * `statemachines.control_requests`, and for those that came later what is there where there is nothing.
+ * `statemachines.control_requests`, with neutral values for the fields of later releases.
  */
 final class Requests {
     private static final int NO_EPOCH = -1;

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.function.Consumer;
 import kafka.controller.KafkaController;
 
-/** Until Kafka 2.6 leaders ask no controller for another ISR, but write it. */
+/** Until Kafka 2.6 leaders write their ISRs themselves, without a controller. */
 final class AlterPartition {
     private AlterPartition() { }
 

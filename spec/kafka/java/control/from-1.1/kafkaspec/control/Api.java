@@ -10,7 +10,7 @@ import scala.collection.Set;
 import scala.runtime.BoxedUnit;
 import scala.util.Try;
 
-/** What a controller of Kafka 1.1 can be asked for; all else only stands in nodes. */
+/** The requests that a controller of Kafka 1.1 accepts; all others exist only as nodes. */
 final class Api {
     private Api() { }
 

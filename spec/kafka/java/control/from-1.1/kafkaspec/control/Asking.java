@@ -13,9 +13,8 @@ import scala.runtime.BoxedUnit;
 import scala.util.Try;
 
 /**
- * What brokers and administrators ask of a controller by requests: each is an event, and is answered.
- * The commands are methods of `ControllerBeside` in spec/kafka/controller_beside.py; what a release has for them is
- * its `Api`.
+ * Brokers' and administrators' requests to a controller: each becomes an event and is answered.
+ * The commands are methods of `ControllerBeside` in spec/kafka/controller_beside.py; `Api` has a release's own part.
  */
 final class Asking {
     private static final long UNKNOWN_EPOCH = -1;
@@ -52,7 +51,7 @@ final class Asking {
             case "old" -> 0;
             default -> registered == null ? UNKNOWN_EPOCH : registered.getCzxid();
         };
-        Api.shutDown(controller, broker, epoch, new AbstractFunction1<>() {  // of Scala 2.11 no lambda can be one
+        Api.shutDown(controller, broker, epoch, new AbstractFunction1<>() {  // in Scala 2.11 not a lambda
             @Override
             public BoxedUnit apply(Try<Set<TopicPartition>> result) {
                 answered.accept(led(result));

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import kafka.controller.ControllerBrokerRequestBatch;
 import kafkaspec.Json;
 
-/** What has been added to a batch of requests until Kafka 2.2, and not been sent, as JSON. */
+/** The unsent content of a batch of requests until Kafka 2.2, as JSON. */
 final class BatchObservation {
     private BatchObservation() { }
 

@@ -8,7 +8,7 @@ import kafka.zookeeper.ZooKeeperClient;
 import org.apache.kafka.common.utils.Time;
 import scala.collection.Seq;
 
-/** Kafka's own client of ZooKeeper, of Kafka 1.1 to 2.8, which says when a batch of requests begins. */
+/** Kafka's own client of ZooKeeper, of Kafka 1.1 to 2.8, which reports the beginning of each batch. */
 final class BatchedClient extends ZooKeeperClient {
     private final Meanwhile meanwhile;
 

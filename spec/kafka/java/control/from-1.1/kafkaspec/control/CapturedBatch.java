@@ -21,13 +21,13 @@ import scala.Option;
 import scala.runtime.BoxedUnit;
 
 /**
- * Kafka's batch of requests, of which what would go to a broker's queue is kept; who is not registered has none. In
- * Kafka 1.1 a batch is of a whole controller, which sends.
+ * Kafka's batch of requests, which keeps the requests for each broker's queue; unregistered brokers have none. In
+ * Kafka 1.1 a batch belongs to a whole controller, which sends.
  */
 final class CapturedBatch extends ControllerBrokerRequestBatch {
     private static final Metrics METRICS = new Metrics();
 
-    /** A controller that is never started. */
+    /** A controller that never starts. */
     static final class Controller extends KafkaController {
         private ObjectNode sent = Json.object();
 
@@ -60,7 +60,7 @@ final class CapturedBatch extends ControllerBrokerRequestBatch {
         this.controller = controller;
     }
 
-    /** The requests since this was last asked, in order, broker by broker. */
+    /** The requests since the last call, in order, by broker. */
     ObjectNode take() {
         ObjectNode taken = controller.sent;
         controller.sent = Json.object();

@@ -7,7 +7,7 @@ import org.apache.kafka.common.requests.AbstractResponse;
 import scala.Function1;
 import scala.runtime.BoxedUnit;
 
-/** The channels of a controller until Kafka 2.2, of which what would be sent is kept. */
+/** The channels of a controller until Kafka 2.2; they keep the requests. */
 record CapturedChannels(KafkaConfig config, SentRequests sent) implements Channels {
     @Override
     public void send(

@@ -14,8 +14,8 @@ import org.apache.kafka.common.TopicPartition;
 import scala.collection.Map;
 
 /**
- * What a controller of Kafka 1.1 to 2.2 knows, as JSON. Its state machines have the states of partitions and
- * replicas, its TopicDeletionManager the topics that are to be deleted.
+ * The knowledge of a controller of Kafka 1.1 to 2.2, as JSON. Its state machines have the states of partitions and
+ * replicas, its TopicDeletionManager the topics queued for deletion.
  */
 final class ContextObservation {
     private ContextObservation() { }

@@ -8,7 +8,7 @@ import scala.collection.Seq;
 import scala.collection.Set;
 import scala.collection.immutable.Set$;
 
-/** What a controller of Kafka 1.1 knows, where it is otherwise in 2.2. */
+/** The knowledge of a controller of Kafka 1.1, where it differs from 2.2. */
 final class Contexts {
     private Contexts() { }
 
@@ -20,7 +20,7 @@ final class Contexts {
         return context.partitionReplicaAssignment().apply(partition);
     }
 
-    /** It makes no difference whether the deletion of a topic has begun. */
+    /** Kafka 1.1 does not record that the deletion of a topic has begun. */
     static Set<String> topicsWithDeletionStarted(TopicDeletionManager deletion) {
         return Set$.MODULE$.empty();
     }

@@ -11,7 +11,7 @@ import kafkaspec.release.BrokerProcess;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.ZooKeeper.Request;
 
-/** A whole controller with ZooKeeper, and beside it what others do there and ask of it. */
+/** A whole controller with ZooKeeper and its other clients. */
 final class ControllerRunner implements AutoCloseable {
     private static final int CONTROLLER = 9;
     private static final String FEATURES = "/feature";
@@ -39,7 +39,7 @@ final class ControllerRunner implements AutoCloseable {
         asking = new Asking(controller.asked(), ensemble, answer -> answers.add(answer));
     }
 
-    /** Features are left out, and so are the addresses of brokers, for which their nodes are watched. */
+    /** Features do not count, nor do the reads of brokers' nodes that watch for new addresses. */
     private static boolean counts(Request sent) {
         return !sent.path().equals(FEATURES)
             && !(sent.operation().equals("exists") && sent.path().startsWith(ScriptedCluster.BROKERS));
@@ -52,8 +52,8 @@ final class ControllerRunner implements AutoCloseable {
     }
 
     /**
-     * Carries out a command, and has events processed: what there is to be seen then, as far as it is new. Where it
-     * is to be `quiet` that is how long the events took, and no more.
+     * Carries out a command, and processes events; returns the parts of the observation that have changed. With
+     * `quiet` it returns only the time that the events took.
      */
     ObjectNode perform(JsonNode command) {
         ObjectNode seen = Json.object();

@@ -9,7 +9,7 @@ import scala.Function0;
 import scala.Option;
 
 /**
- * Kafka's state-change log, of which the errors are kept: whose state did not change, and why.
+ * Kafka's state-change log. It keeps the errors: which state changes failed, and why.
  */
 final class FailureLog extends StateChangeLogger {
     private ArrayNode failures = Json.array();
@@ -20,7 +20,7 @@ final class FailureLog extends StateChangeLogger {
 
     void close() { }
 
-    /** The failures since this was last asked. */
+    /** The failures since the last call. */
     ArrayNode take() {
         ArrayNode taken = failures;
         failures = Json.array();
@@ -37,7 +37,7 @@ final class FailureLog extends StateChangeLogger {
         failures.add(cause(thrown.apply()).put("text", message.apply()));
     }
 
-    /** An exception: its class, what it says, and ZooKeeper's code, if it has one. */
+    /** An exception: its class, its message, and ZooKeeper's code, if it has one. */
     static ObjectNode cause(Throwable thrown) {
         ObjectNode cause = Json.object().put("thrown", thrown.getClass().getSimpleName());
         if (thrown instanceof KeeperException refused) {

@@ -32,8 +32,8 @@ import scala.Option;
 import scala.collection.mutable.HashMap;
 
 /**
- * What changes states in a controller of Kafka 1.1: its context, its batch of requests, both state machines with the
- * states that they keep, and the TopicDeletionManager that knows which topics are to be deleted.
+ * The parts that change states in a controller of Kafka 1.1: its context, its batch of requests, both state machines
+ * with their states, and the TopicDeletionManager with the topics queued for deletion.
  * Its commands are methods of `StateMachinesBeside` in spec/kafka/state_machines_beside.py.
  */
 final class Machines {
@@ -89,7 +89,7 @@ final class Machines {
         }
     }
 
-    // What the controller comes to know.
+    // What the controller learns.
 
     private static void addAll(JsonNode command, scala.collection.mutable.Set<String> topics) {
         Scala.forEach(Scala.texts(Json.field(command, "topics")), topics::add);
@@ -107,7 +107,7 @@ final class Machines {
         Scala.forEach(context.partitionReplicaAssignment().keySet(), this::queueDeletion);
     }
 
-    /** A partition that comes to a topic which is to be deleted is to be deleted. */
+    /** A partition added to a topic that is queued for deletion is queued with it. */
     private void queueDeletion(TopicPartition partition) {
         if (deletion.topicsToBeDeleted().contains(partition.topic())) {
             deletion.partitionsToBeDeleted().add(partition);
@@ -142,7 +142,7 @@ final class Machines {
         gone.stream().filter(each -> each.topic().equals(topic)).forEach(deletion.partitionsToBeDeleted()::remove);
     }
 
-    /** It is the controller of this epoch, and knows neither states nor leaders. */
+    /** Makes it the controller of this epoch, without any known states or leaders. */
     void begin(int epoch, int version) {
         context.epoch_$eq(epoch);
         context.epochZkVersion_$eq(version);
@@ -151,23 +151,23 @@ final class Machines {
         context.partitionLeadershipInfo().clear();
     }
 
-    /** The names of all partitions that it knows. */
+    /** The names of all known partitions. */
     List<String> partitions() {
         List<String> names = new ArrayList<>();
         Scala.forEach(context.partitionReplicaAssignment().keySet(), partition -> names.add(partition.toString()));
         return names;
     }
 
-    /** It reads the state of a partition. */
+    /** Reads the state of a partition. */
     void learn(String name, byte[] data, Stat stat) {
         TopicPartition partition = Scala.partition(name);
         LeaderIsrAndControllerEpoch state = TopicPartitionStateZNode.decode(data, stat).get();
         context.partitionLeadershipInfo().put(partition, state);
     }
 
-    // What its batch of requests does, and its state machines.
+    // What its batch of requests and its state machines do.
 
-    /** A batch of what is added: rows of a kind, a partition, brokers, and, but for `metadata`, a flag. */
+    /** Sends a batch of rows: a kind, a partition, brokers, and, except for `metadata`, a flag. */
     private void sendRequests(JsonNode added) {
         batch.newBatch();
         for (JsonNode row : added) {
@@ -187,7 +187,7 @@ final class Machines {
         batch.sendRequestsToBrokers(context.epoch());
     }
 
-    /** Of this release nothing is told. */
+    /** This release returns nothing. */
     private void changePartitions(JsonNode command) {
         partitions.handleStateChanges(
             Scala.partitions(Json.field(command, "partitions")),
@@ -213,7 +213,7 @@ final class Machines {
         });
     }
 
-    // What is to be seen.
+    // Observation.
 
     ObjectNode takeSent() {
         return batch.take();
@@ -224,7 +224,7 @@ final class Machines {
         seen.put("left", BatchObservation.of(batch));
     }
 
-    /** The brokers that it knows, under the epochs that it does not. */
+    /** The live brokers that it knows; this release has no epochs for them. */
     private ObjectNode liveBrokers() {
         ObjectNode live = Json.object();
         Scala.forEach(context.liveOrShuttingDownBrokerIds(), broker ->

@@ -13,8 +13,8 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.ZooKeeper.Request;
 
 /**
- * A whole controller with ZooKeeper, whose events are processed one by one, each batch by batch: between two batches
- * of its state machines, or of what it writes for a leader, others do something there, and it is looked at.
+ * A whole controller with ZooKeeper, whose events are processed one by one, each batch by batch. Between two batches
+ * of its state machines, or of its writes for a leader, others act, and everything is observed.
  */
 final class PathRunner implements AutoCloseable {
     private static final int CONTROLLER = 9;
@@ -38,12 +38,12 @@ final class PathRunner implements AutoCloseable {
         asking = new Asking(controller.asked(), ensemble, answer -> { });
     }
 
-    /** Whether a request is one by which states change: all others are served within the step that makes them. */
+    /** Whether a request changes states: all other requests are served within the step that makes them. */
     private static boolean changesStates(Request sent) {
         return STACK.walk(frames -> frames.anyMatch(PathRunner::changesStates));
     }
 
-    /** A method of a state machine, or what a leader asks for: processAlterIsr in 2.7 and 2.8. */
+    /** A method of a state machine, or the handler of a leader's request: processAlterIsr in 2.7 and 2.8. */
     private static boolean changesStates(StackWalker.StackFrame frame) {
         String method = frame.getMethodName();
         return frame.getClassName().startsWith("kafka.controller.")
@@ -58,11 +58,11 @@ final class PathRunner implements AutoCloseable {
     }
 
     /**
-     * Has all of this happen: what others do, what they ask of the controller, `look`, and `process`: the newest
-     * event of these names, before all that wait, with what happens `meanwhile` between its batches. Where there is
-     * no such event, that is the end.
+     * Carries all of this out: acts of others, requests to the controller, `look`, and `process`: the newest event of
+     * these names, before all that wait, with the commands of `meanwhile` between its batches. Ends early if there is
+     * no such event.
      *
-     * @return what was to be seen at each look, as far as it was new, with the number of its step
+     * @return the changed parts of the observation at each look, with the number of its step
      */
     ArrayNode perform(JsonNode happens) {
         for (JsonNode each : happens) {
@@ -85,7 +85,7 @@ final class PathRunner implements AutoCloseable {
         return names;
     }
 
-    /** Does what is not asked of the controller: whether it is such. */
+    /** Carries out a command that is not for the controller; returns whether it was such. */
     private boolean isDoneByOthers(JsonNode command) {
         if (!Json.field(command, "do").asText().equals("look")) {
             return cluster.perform(command);

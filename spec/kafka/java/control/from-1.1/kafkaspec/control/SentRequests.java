@@ -15,8 +15,8 @@ import scala.Function1;
 import scala.runtime.BoxedUnit;
 
 /**
- * What a controller would send, kept until a broker answers. A request is built when it is looked at: in Kafka the
- * threads that send build it, and the controller does not wait for that.
+ * A controller's requests, kept until a broker answers. A request is built when it is observed: in Kafka the sending
+ * threads build it, and the controller does not wait for that.
  */
 final class SentRequests {
     private record Unanswered(
@@ -39,7 +39,7 @@ final class SentRequests {
         unanswered.computeIfAbsent(broker, none -> new ArrayList<>()).add(request);
     }
 
-    /** The requests since this was last asked, in order, broker by broker. */
+    /** The requests since the last call, in order, by broker. */
     ObjectNode take() {
         ObjectNode taken = Json.object();
         sent.forEach((broker, requests) -> {
@@ -50,12 +50,12 @@ final class SentRequests {
         return taken;
     }
 
-    /** What has been sent is not looked at. */
+    /** Drops the sent requests unobserved. */
     void forget() {
         sent.clear();
     }
 
-    /** A broker answers all that it has been sent. */
+    /** A broker answers every request that it has received. */
     void answer(int broker, JsonNode errors) {
         List<Unanswered> requests = unanswered.remove(broker);
         if (requests != null) {
@@ -68,12 +68,12 @@ final class SentRequests {
         }
     }
 
-    /** A broker is gone, and with it what was queued for it. */
+    /** A broker is removed, with its queue. */
     void remove(int broker) {
         unanswered.remove(broker);
     }
 
-    /** The controller resigns: what is queued is gone. */
+    /** The controller resigns, and all queues are emptied. */
     void clear() {
         unanswered.clear();
     }

@@ -4,8 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import kafkaspec.pure.Call;
 
 /**
- * What a whole controller does batch by batch, from an empty cluster.
- * A case is a list of what happens (`PathRunner`). Its answer has what is to be seen at each `look`.
+ * A whole controller run batch by batch, from an empty cluster.
+ * A case is a list of commands (`PathRunner`). The answer has the observation at each `look`.
  */
 public final class Steps implements Call {
     @Override

@@ -16,9 +16,9 @@ import kafkaspec.release.BrokerProcess;
 import org.apache.kafka.common.TopicPartition;
 import scala.Product;
 
-/** A whole KafkaController, whose events are processed when that is asked for. */
+/** A whole KafkaController, whose events are processed on request. */
 final class WholeController extends BrokerProcess {
-    /** By it its thread is told to end. */
+    /** The event that ends its thread. */
     private static final String END = "ShutdownEventThread";
 
     private final Meanwhile meanwhile;
@@ -50,7 +50,7 @@ final class WholeController extends BrokerProcess {
 
     // Its events.
 
-    /** Processes the oldest event, if there is one: what it was. */
+    /** Processes the oldest event, if there is one; returns it. */
     JsonNode handleOldest() {
         Queue<Object> queue = queued();
         if (queue.isEmpty()) {
@@ -61,7 +61,7 @@ final class WholeController extends BrokerProcess {
         return oldest;
     }
 
-    /** Processes the newest event of these names, before all that wait: whether there is one. */
+    /** Processes the newest event of these names, before all that wait; returns whether there is one. */
     boolean handle(Set<String> names) {
         Queue<Object> queue = queued();
         List<Object> waiting = new ArrayList<>(queue);
@@ -83,7 +83,7 @@ final class WholeController extends BrokerProcess {
         return field(controller().eventManager(), "queue");
     }
 
-    /** An event's name, and what it says of topics, partitions and brokers. */
+    /** An event's name, with its topics, partitions and brokers. */
     private ArrayNode event(Object queued) {
         Object event = eventIn(queued);
         ArrayNode told = Json.array().add(event.getClass().getSimpleName().replace("$", ""));
@@ -99,7 +99,7 @@ final class WholeController extends BrokerProcess {
         return told;
     }
 
-    // What is to be seen.
+    // Observation.
 
     void observe(Observation seen) {
         ContextObservation.put(seen, controller());

@@ -13,7 +13,7 @@ import scala.collection.Set;
 import scala.runtime.BoxedUnit;
 import scala.util.Try;
 
-/** What a controller of Kafka 2.2 can be asked for. Reassignments only stand in a node. */
+/** The requests that a controller of Kafka 2.2 accepts. Reassignments exist only as a node. */
 final class Api {
     private Api() { }
 
@@ -33,7 +33,7 @@ final class Api {
                 : controller.new TopicUncleanLeaderElectionEnable(topic.asText()));
     }
 
-    /** Elections are of preferred replicas only. */
+    /** Only preferred replicas can be elected by request. */
     static void elect(
             KafkaController controller,
             scala.collection.immutable.Set<TopicPartition> partitions,

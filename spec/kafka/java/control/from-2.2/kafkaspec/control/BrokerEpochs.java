@@ -9,12 +9,12 @@ import org.apache.kafka.common.requests.AbstractRequest;
 final class BrokerEpochs {
     private BrokerEpochs() { }
 
-    /** The one that a request is meant for. */
+    /** The registration that a request names. */
     static long of(AbstractRequest request) {
         return ((AbstractControlRequest) request).brokerEpoch();
     }
 
-    /** Those that a controller knows, broker by broker. */
+    /** The registrations that a controller knows, by broker. */
     static ObjectNode live(ControllerContext context) {
         return Observation.epochs(context.liveBrokerIdAndEpochs());
     }

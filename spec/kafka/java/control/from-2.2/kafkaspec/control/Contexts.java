@@ -7,7 +7,7 @@ import scala.collection.Iterable;
 import scala.collection.Seq;
 import scala.collection.Set;
 
-/** What a controller of Kafka 2.2 knows, where it was otherwise in 1.1. */
+/** The knowledge of a controller of Kafka 2.2, where it differs from 1.1. */
 final class Contexts {
     private Contexts() { }
 

@@ -33,8 +33,8 @@ import scala.collection.immutable.Map$;
 import scala.collection.mutable.HashMap;
 
 /**
- * What changes states in a controller of Kafka 2.2: its context, its batch of requests, both state machines with the
- * states that they keep, and the TopicDeletionManager that knows which topics are to be deleted.
+ * The parts that change states in a controller of Kafka 2.2: its context, its batch of requests, both state machines
+ * with their states, and the TopicDeletionManager with the topics queued for deletion.
  * Its commands are methods of `StateMachinesBeside` in spec/kafka/state_machines_beside.py.
  */
 final class Machines {
@@ -91,7 +91,7 @@ final class Machines {
         }
     }
 
-    // What the controller comes to know.
+    // What the controller learns.
 
     private static void addAll(JsonNode command, scala.collection.mutable.Set<String> topics) {
         Scala.forEach(Scala.texts(Json.field(command, "topics")), topics::add);
@@ -121,7 +121,7 @@ final class Machines {
         deletion.topicsWithDeletionStarted().remove(topic);
     }
 
-    /** It is the controller of this epoch, and knows neither states nor leaders. */
+    /** Makes it the controller of this epoch, without any known states or leaders. */
     void begin(int epoch, int version) {
         context.epoch_$eq(epoch);
         context.epochZkVersion_$eq(version);
@@ -130,23 +130,23 @@ final class Machines {
         context.partitionLeadershipInfo().clear();
     }
 
-    /** The names of all partitions that it knows. */
+    /** The names of all known partitions. */
     List<String> partitions() {
         List<String> names = new ArrayList<>();
         Scala.forEach(context.allPartitions(), partition -> names.add(partition.toString()));
         return names;
     }
 
-    /** It reads the state of a partition. */
+    /** Reads the state of a partition. */
     void learn(String name, byte[] data, Stat stat) {
         TopicPartition partition = Scala.partition(name);
         LeaderIsrAndControllerEpoch state = TopicPartitionStateZNode.decode(data, stat).get();
         context.partitionLeadershipInfo().put(partition, state);
     }
 
-    // What its batch of requests does, and its state machines.
+    // What its batch of requests and its state machines do.
 
-    /** A batch of what is added: rows of a kind, a partition, brokers, and, but for `metadata`, a flag. */
+    /** Sends a batch of rows: a kind, a partition, brokers, and, except for `metadata`, a flag. */
     private void sendRequests(JsonNode added) {
         batch.newBatch();
         for (JsonNode row : added) {
@@ -166,7 +166,7 @@ final class Machines {
         batch.sendRequestsToBrokers(context.epoch());
     }
 
-    /** Of this release only failures are told. */
+    /** This release returns only failures. */
     private void changePartitions(JsonNode command, ObjectNode results) {
         Scala.forEach(
             partitions.handleStateChanges(
@@ -202,7 +202,7 @@ final class Machines {
         });
     }
 
-    // What is to be seen.
+    // Observation.
 
     ObjectNode takeSent() {
         return batch.take();

@@ -21,7 +21,7 @@ import scala.runtime.BoxedUnit;
 import scala.util.Either;
 import scala.util.Try;
 
-/** What a controller of Kafka 2.4 to 3.9 can be asked for. */
+/** The requests that a controller of Kafka 2.4 to 3.9 accepts. */
 final class Api {
     private Api() { }
 

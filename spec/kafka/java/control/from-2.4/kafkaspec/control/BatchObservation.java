@@ -11,7 +11,7 @@ import org.apache.kafka.common.message.UpdateMetadataRequestData.UpdateMetadataP
 import scala.collection.mutable.Map;
 import scala.collection.mutable.Set;
 
-/** What has been added to a batch of requests since Kafka 2.4, and not been sent, as JSON. */
+/** The unsent content of a batch of requests since Kafka 2.4, as JSON. */
 final class BatchObservation {
     private BatchObservation() { }
 

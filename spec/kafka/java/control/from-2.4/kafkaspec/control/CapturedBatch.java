@@ -12,7 +12,7 @@ import scala.Function1;
 import scala.runtime.BoxedUnit;
 
 /**
- * Kafka's batch of requests, of which what would go to a broker's queue is kept.
+ * Kafka's batch of requests, which keeps the requests for each broker's queue.
  */
 final class CapturedBatch extends ControllerBrokerRequestBatch {
     private ObjectNode sent = Json.object();
@@ -30,7 +30,7 @@ final class CapturedBatch extends ControllerBrokerRequestBatch {
         sent.withArray(String.valueOf(broker)).add(Requests.request(request));
     }
 
-    /** The requests since this was last asked, in order, broker by broker. */
+    /** The requests since the last call, in order, by broker. */
     ObjectNode take() {
         ObjectNode taken = sent;
         sent = Json.object();

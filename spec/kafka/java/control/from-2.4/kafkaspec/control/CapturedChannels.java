@@ -8,7 +8,7 @@ import org.apache.kafka.common.requests.AbstractResponse;
 import scala.Function1;
 import scala.runtime.BoxedUnit;
 
-/** The channels of a controller since Kafka 2.4, of which what would be sent is kept. */
+/** The channels of a controller since Kafka 2.4; they keep the requests. */
 final class CapturedChannels extends UnstartedChannels {
     private final SentRequests sent;
 

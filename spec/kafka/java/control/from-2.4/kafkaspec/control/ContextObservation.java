@@ -5,7 +5,7 @@ import kafka.controller.ControllerContext;
 import kafka.controller.KafkaController;
 import kafkaspec.Json;
 
-/** What a controller of Kafka 2.4 to 3.9 knows, as JSON. */
+/** The knowledge of a controller of Kafka 2.4 to 3.9, as JSON. */
 final class ContextObservation {
     private ContextObservation() { }
 

@@ -9,7 +9,7 @@ import org.apache.kafka.common.TopicPartition;
 import scala.Option;
 import scala.collection.Map;
 
-/** How the context of Kafka 2.4 comes to know things, where it is otherwise than later. */
+/** How the context of Kafka 2.4 learns things, where it differs from later releases. */
 final class Contexts {
     private Contexts() { }
 
@@ -19,7 +19,7 @@ final class Contexts {
         context.allTopics_$eq(Scala.list(topics).toSet());
     }
 
-    /** The topics to be deleted are TopicDeletionManager's to change. */
+    /** TopicDeletionManager changes the topics queued for deletion. */
     static void removeTopic(ControllerContext context, String topic) {
         context.removeTopic(topic);
         context.topicsToBeDeleted().remove(topic);

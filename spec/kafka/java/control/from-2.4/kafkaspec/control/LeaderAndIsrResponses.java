@@ -3,7 +3,7 @@ package kafkaspec.control;
 import org.apache.kafka.common.message.LeaderAndIsrResponseData;
 import org.apache.kafka.common.requests.LeaderAndIsrResponse;
 
-/** How an answer to LeaderAndIsr is made since Kafka 2.4. */
+/** The form of a response to LeaderAndIsr since Kafka 2.4. */
 final class LeaderAndIsrResponses {
     private LeaderAndIsrResponses() { }
 

@@ -31,8 +31,8 @@ import scala.Option;
 import scala.collection.mutable.HashMap;
 
 /**
- * What changes states in a controller of Kafka 2.4 to 3.9: its context, its batch of requests, both state machines.
- * Its commands are methods of `StateMachinesBeside` in spec/kafka/state_machines_beside.py.
+ * The parts that change states in a controller of Kafka 2.4 to 3.9: its context, its batch of requests, both state
+ * machines. Its commands are methods of `StateMachinesBeside` in spec/kafka/state_machines_beside.py.
  */
 final class Machines {
     private final KafkaZkClient client;
@@ -79,7 +79,7 @@ final class Machines {
         }
     }
 
-    // What the controller comes to know.
+    // What the controller learns.
 
     private void assign(JsonNode command) {
         TopicPartition partition = Scala.partition(Json.field(command, "partition").asText());
@@ -102,7 +102,7 @@ final class Machines {
         return Broker.apply(id, Scala.list(List.of(endPoint)), Option.empty());
     }
 
-    /** It is the controller of this epoch, and knows neither states nor leaders. */
+    /** Makes it the controller of this epoch, without any known states or leaders. */
     void begin(int epoch, int version) {
         context.epoch_$eq(epoch);
         context.epochZkVersion_$eq(version);
@@ -111,23 +111,23 @@ final class Machines {
         Contexts.forgetLeaders(context);
     }
 
-    /** The names of all partitions that it knows. */
+    /** The names of all known partitions. */
     List<String> partitions() {
         List<String> names = new ArrayList<>();
         Scala.forEach(context.allPartitions(), partition -> names.add(partition.toString()));
         return names;
     }
 
-    /** It reads the state of a partition. */
+    /** Reads the state of a partition. */
     void learn(String name, byte[] data, Stat stat) {
         TopicPartition partition = Scala.partition(name);
         LeaderIsrAndControllerEpoch state = TopicPartitionStateZNode.decode(data, stat).get();
         Contexts.learn(context, partition, state);
     }
 
-    // What its batch of requests does, and its state machines.
+    // What its batch of requests and its state machines do.
 
-    /** A batch of what is added: rows of a kind, a partition, brokers, and, but for `metadata`, a flag. */
+    /** Sends a batch of rows: a kind, a partition, brokers, and, except for `metadata`, a flag. */
     private void sendRequests(JsonNode added) {
         batch.newBatch();
         for (JsonNode row : added) {
@@ -189,7 +189,7 @@ final class Machines {
         });
     }
 
-    // What is to be seen.
+    // Observation.
 
     ObjectNode takeSent() {
         return batch.take();

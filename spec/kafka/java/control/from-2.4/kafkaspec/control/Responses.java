@@ -14,14 +14,14 @@ import org.apache.kafka.common.requests.LeaderAndIsrRequest;
 import org.apache.kafka.common.requests.StopReplicaRequest;
 import org.apache.kafka.common.requests.StopReplicaResponse;
 
-/** What brokers answer to a controller since Kafka 2.4. */
+/** Brokers' responses to a controller since Kafka 2.4. */
 final class Responses {
     private Responses() { }
 
     /**
-     * The answer to a request; null to UpdateMetadata, which the controller would only log.
+     * The response to a request; null for UpdateMetadata, whose response the controller would only log.
      *
-     * @param errors the codes of partitions that fail, by their names; of all together under "all"
+     * @param errors error codes by partition name; the code of the whole response under "all"
      */
     static AbstractResponse to(AbstractRequest request, JsonNode errors) {
         short all = (short) errors.path("all").asInt();

@@ -24,7 +24,7 @@ final class StopReplicas {
         return request.partitions();
     }
 
-    /** What waits in a batch. */
+    /** The pending part of a batch. */
     static void put(ObjectNode left, ControllerBrokerRequestBatch batch) {
         Scala.forEach(batch.stopReplicaRequestMap(), (broker, stopping) -> Scala.forEach(stopping, each -> left.set(
             each.replica().topicPartition() + "@" + broker,

@@ -3,7 +3,7 @@ package kafkaspec.control;
 import kafka.api.LeaderAndIsr;
 import org.apache.kafka.common.message.LeaderAndIsrRequestData.LeaderAndIsrPartitionState;
 
-/** What Kafka 2.4 to 2.8 call the version of a partition's state; how a leader was elected they do not know. */
+/** The name in Kafka 2.4 to 2.8 for the version of a partition's state. They do not record how leaders came about. */
 final class Versions {
     private static final int RECOVERED = 0;
 

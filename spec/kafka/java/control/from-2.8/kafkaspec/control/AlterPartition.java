@@ -14,7 +14,7 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.zookeeper.data.Stat;
 import scala.runtime.BoxedUnit;
 
-/** A leader asks for another ISR of what it leads: in Kafka 2.8 the request is called AlterIsr. */
+/** A leader requests another ISR for its partition; in Kafka 2.8 the request is called AlterIsr. */
 final class AlterPartition {
     private static final int RECOVERED = 0;
 

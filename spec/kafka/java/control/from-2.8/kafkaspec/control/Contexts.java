@@ -7,7 +7,7 @@ import org.apache.kafka.common.TopicPartition;
 import scala.Option;
 import scala.collection.Map;
 
-/** How the context of Kafka 2.8 to 3.9 comes to know things, where it was otherwise before. */
+/** How the context of Kafka 2.8 to 3.9 learns things, where it differs from earlier releases. */
 final class Contexts {
     private Contexts() { }
 

@@ -3,9 +3,9 @@ package kafkaspec.control;
 import org.apache.kafka.common.message.LeaderAndIsrResponseData;
 import org.apache.kafka.common.requests.LeaderAndIsrResponse;
 
-/** How an answer to LeaderAndIsr is made since Kafka 2.8. */
+/** The form of a response to LeaderAndIsr since Kafka 2.8. */
 final class LeaderAndIsrResponses {
-    /** The last version that names topics, and has no ids. */
+    /** The last version with topic names instead of ids. */
     private static final short BY_NAME = 4;
 
     private LeaderAndIsrResponses() { }

@@ -24,7 +24,7 @@ final class StopReplicas {
         return request.partitionStates().keySet();
     }
 
-    /** What waits in a batch. */
+    /** The pending part of a batch. */
     @SuppressWarnings("unchecked")
     static void put(ObjectNode left, ControllerBrokerRequestBatch batch) {
         var waiting = (Map<Object, Map<TopicPartition, StopReplicaPartitionState>>)

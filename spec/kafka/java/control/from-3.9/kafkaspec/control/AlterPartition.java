@@ -14,12 +14,12 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.zookeeper.data.Stat;
 import scala.runtime.BoxedUnit;
 
-/** A leader asks for another ISR of what it leads: the request of Kafka 3.9, which has ids of topics. */
+/** A leader requests another ISR for its partition: the request of Kafka 3.9, which has topic ids. */
 final class AlterPartition {
-    /** The first version by which a controller says which brokers cannot be in an ISR. */
+    /** The first version in which a controller reports the brokers that are ineligible for an ISR. */
     private static final short VERSION = 2;
 
-    /** The specification's topics have no ids: one whose id is not known is unknown. */
+    /** The specification's topics have no ids; a topic with an unknown id is an unknown topic. */
     private static final Errors UNKNOWN = Errors.UNKNOWN_TOPIC_OR_PARTITION;
 
     private AlterPartition() { }

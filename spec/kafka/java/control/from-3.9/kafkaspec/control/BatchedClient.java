@@ -9,7 +9,7 @@ import org.apache.kafka.common.utils.Time;
 import org.apache.zookeeper.client.ZKClientConfig;
 import scala.collection.Seq;
 
-/** Kafka's own client of ZooKeeper, of Kafka 3.9, which says when a batch of requests begins. */
+/** Kafka's own client of ZooKeeper, of Kafka 3.9, which reports the beginning of each batch. */
 final class BatchedClient extends ZooKeeperClient {
     private final Meanwhile meanwhile;
 

@@ -3,7 +3,7 @@ package kafkaspec.control;
 import kafka.api.LeaderAndIsr;
 import org.apache.kafka.common.message.LeaderAndIsrRequestData.LeaderAndIsrPartitionState;
 
-/** What Kafka 3.9 calls the version of a partition's state, and how a leader was elected. */
+/** Kafka 3.9's name for the version of a partition's state, and its record of how a leader was elected. */
 final class Versions {
     private Versions() { }
 

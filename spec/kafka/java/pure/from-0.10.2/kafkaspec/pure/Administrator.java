@@ -19,7 +19,7 @@ import org.apache.zookeeper.data.ACL;
 import scala.Option;
 import scala.collection.Seq;
 
-/** What AdminUtils does until 0.11 with a client of ZooKeeper: here one that knows these brokers, and a topic. */
+/** AdminUtils until 0.11, with a client of ZooKeeper that knows these brokers and a topic. */
 final class Administrator {
     private static final String TOPIC = "t";
 
@@ -62,7 +62,7 @@ final class Administrator {
             return Scala.map(assignment);
         }
 
-        /** It writes the topic's node. */
+        /** Writes the topic's node. */
         @Override
         public void updatePersistentPath(String path, String data, List<ACL> acls) {
             all = new TreeMap<>();

@@ -2,8 +2,8 @@ package kafkaspec.pure;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-/** Something that Kafka computes, without a thread or a network. */
+/** A computation of Kafka's without threads or network. */
 public interface Call {
-    /** What Kafka makes of a case. */
+    /** Kafka's answer to a case. */
     JsonNode answer(JsonNode given) throws Exception;
 }

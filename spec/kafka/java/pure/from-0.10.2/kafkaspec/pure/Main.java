@@ -16,9 +16,9 @@ import org.apache.kafka.common.utils.AppInfoParser;
 import org.apache.zookeeper.Version;
 
 /**
- * Lines of JSON in, lines of JSON out: what functions of Kafka make of many cases.
- * In: {"call": "Elections", "cases": [...]}, where the call is a class beside this one, or in the package that is the
- * argument. Out: {"answers": [...]}, one for each case. The first line out says what runs here.
+ * Lines of JSON in, lines of JSON out: functions of Kafka applied to many cases.
+ * In: {"call": "Elections", "cases": [...]}, where the call is a class of this package, or of the package given as
+ * the argument. Out: {"answers": [...]}, one for each case. The first line of output names the versions.
  */
 public final class Main {
     private static final int MALFORMED = 2;
@@ -34,7 +34,7 @@ public final class Main {
 
     public static void main(String[] arguments) throws Exception {
         PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
-        System.setOut(System.err);  // what a library prints is no answer
+        System.setOut(System.err);  // what libraries print must not look like an answer
         String where = arguments.length == 0 ? Main.class.getPackageName() : arguments[0];
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         try {

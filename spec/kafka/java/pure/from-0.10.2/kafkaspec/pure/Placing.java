@@ -8,11 +8,11 @@ import kafka.admin.BrokerMetadata;
 import kafka.cluster.Broker;
 import scala.collection.Seq;
 
-/** AdminUtils, which is Scala's until 3.5. */
+/** AdminUtils, in Scala until 3.5. */
 final class Placing {
     private Placing() { }
 
-    /** What is known of brokers where nobody asks for a mode. */
+    /** The brokers as they are known when no mode is requested. */
     static Seq<BrokerMetadata> metadata(Seq<Broker> brokers) {
         return Scala.list(
             Scala.java(brokers).stream().map(broker -> BrokerMetadata.apply(broker.id(), broker.rack())).toList());

@@ -15,12 +15,12 @@ import scala.Option;
 import scala.collection.Seq;
 
 /**
- * On which brokers partitions are placed: `AdminUtils.assignReplicasToBrokers`, and `addPartitions` to a topic.
+ * The placement of partitions on brokers: `AdminUtils.assignReplicasToBrokers`, and `addPartitions` to a topic.
  * A case: `brokers`, each an id with a rack or null; the rack-aware `mode`, or null for the brokers as they are; the
- * number of `partitions`. To a topic they are added that has the `existing` ones. A new topic has a
- * `replication_factor`, a `start_index` and a `start_partition`, and the `seed` of what is drawn if the index is -1.
- * Its answer: the `assignment` of each partition, and for a new topic `start_index` and `shift` as the seed draws
- * them; or the exception by which it is `refused`.
+ * number of `partitions`. These are added to a topic that has the `existing` ones. A new topic has a
+ * `replication_factor`, a `start_index` and a `start_partition`, and a `seed` for random numbers if the index is -1.
+ * The answer: the `assignment` of each partition, and for a new topic the `start_index` and `shift` that the seed
+ * gives; or the exception by which it is `refused`.
  */
 final class ReplicaPlacements implements Call {
     @Override

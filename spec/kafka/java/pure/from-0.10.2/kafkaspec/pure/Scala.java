@@ -6,8 +6,8 @@ import java.util.TreeMap;
 import scala.collection.JavaConverters;
 import scala.collection.Seq;
 
-/** Collections of Scala's, from those of Java and to them. */
-@SuppressWarnings("deprecation")  // what is newer there is not before Scala 2.13
+/** Scala collections, from Java's and to them. */
+@SuppressWarnings("deprecation")  // the replacements exist only since Scala 2.13
 final class Scala {
     private Scala() { }
 

@@ -10,7 +10,7 @@ import org.apache.kafka.common.TopicPartition;
 import scala.collection.Iterator;
 import scala.runtime.AbstractFunction0;
 
-/** The cache of 0.11: an epoch's end is an offset alone, and a directory that fails is not told. */
+/** The cache of 0.11: an epoch's end is an offset alone, and a failed directory is not reported. */
 final class EpochCache {
     private final LeaderEpochFileCache cache;
 

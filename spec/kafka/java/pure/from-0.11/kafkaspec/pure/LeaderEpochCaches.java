@@ -10,10 +10,10 @@ import java.nio.file.Path;
 import kafkaspec.Json;
 
 /**
- * A LeaderEpochFileCache with its file: what operations leave in both, and where epochs end.
- * A case: `file`, what the file has before the cache is made, or null without one; `operations`, of which each is a
- * name with its numbers; `log_end_offset`; `asked`, epochs. Its answer: entries, ends, the file; or the error with
- * which the file was refused.
+ * A LeaderEpochFileCache with its file: the content of both after operations, and the ends of epochs.
+ * A case: `file`, the file's content before the cache is made, or null if there is none; `operations`, each a name
+ * with its numbers; `log_end_offset`; `asked`, epochs. The answer: entries, ends, the file; or the error that refuses
+ * the file.
  */
 final class LeaderEpochCaches implements Call {
     private final Path file;

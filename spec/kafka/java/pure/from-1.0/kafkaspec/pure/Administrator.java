@@ -11,7 +11,7 @@ import org.I0Itec.zkclient.ZkClient;
 import scala.Option;
 import scala.collection.Seq;
 
-/** What AdminUtils of 1.0 does with a client of ZooKeeper: here one that knows these brokers. */
+/** AdminUtils of 1.0, with a client of ZooKeeper that knows these brokers. */
 final class Administrator {
     private final Client client;
 

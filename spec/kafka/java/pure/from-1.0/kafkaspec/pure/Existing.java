@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import scala.collection.Seq;
 
-/** The partitions that a topic has, as they are known until 2.3. */
+/** The partitions of a topic, in the form used until 2.3. */
 final class Existing {
     private Existing() { }
 

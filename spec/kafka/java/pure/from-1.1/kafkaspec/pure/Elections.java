@@ -29,7 +29,7 @@ import scala.collection.immutable.HashSet;
 import scala.collection.immutable.Map;
 
 /**
- * What a PartitionStateMachine of 1.1 to 2.3 decides for one partition, given what a ControllerContext knows.
+ * A PartitionStateMachine's decision of 1.1 to 2.3 for one partition, given the knowledge of a ControllerContext.
  * Cases and answers are those of the later `Elections`; `unclean` is the topic's configuration.
  */
 final class Elections implements Call {
@@ -46,7 +46,7 @@ final class Elections implements Call {
             Arrays.stream(constructor.getParameterTypes()).map(this::argument).toArray());
     }
 
-    /** What it asks in an election; the rest it does without. */
+    /** The parts that it needs in an election. */
     private Object argument(Class<?> type) {
         KafkaConfig config = Configuration.of(0);
         return Arrays.asList(config, context, topics, new StateChangeLogger(config.brokerId(), true, Option.empty()))
@@ -103,7 +103,7 @@ final class Elections implements Call {
         topics.unclean = Json.field(given, "unclean").asBoolean();
     }
 
-    /** A client without a connection, which knows what the topic permits. */
+    /** A client without a connection, which knows whether the topic allows unclean elections. */
     private static final class Topics extends KafkaZkClient {
         private boolean unclean;
 

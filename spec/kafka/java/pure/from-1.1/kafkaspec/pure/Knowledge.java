@@ -5,11 +5,11 @@ import kafka.cluster.Broker;
 import kafka.controller.ControllerContext;
 import org.apache.kafka.common.TopicPartition;
 
-/** What a ControllerContext is told of brokers and of assignments, in 1.1. */
+/** Gives a ControllerContext of 1.1 its brokers and assignments. */
 final class Knowledge {
     private Knowledge() { }
 
-    /** These brokers and no others are live, and of these some are shutting down. */
+    /** Sets the live brokers, and those of them that are shutting down. */
     static void ofBrokers(ControllerContext context, JsonNode live, JsonNode shuttingDown) {
         scala.collection.mutable.Set<Broker> brokers = new scala.collection.mutable.HashSet<>();
         live.forEach(id -> brokers.add(Values.broker(id.asInt())));
@@ -18,7 +18,7 @@ final class Knowledge {
         shuttingDown.forEach(id -> context.shuttingDownBrokerIds().add(id.asInt()));
     }
 
-    /** A partition has these replicas, which no reassignment changes. */
+    /** Assigns these replicas to a partition, without a reassignment. */
     static void assign(ControllerContext context, TopicPartition partition, JsonNode replicas) {
         context.partitionReplicaAssignment().put(partition, Values.ids(replicas));
     }

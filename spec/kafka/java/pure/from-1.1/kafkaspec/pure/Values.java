@@ -15,7 +15,7 @@ import scala.Option;
 import scala.collection.JavaConverters;
 import scala.collection.Seq;
 
-/** Values that a ControllerContext takes and gives, from JSON and to it. */
+/** Values that a ControllerContext takes and returns, from JSON and to it. */
 final class Values {
     private static final Map<Integer, Broker> BROKERS = new HashMap<>();
 

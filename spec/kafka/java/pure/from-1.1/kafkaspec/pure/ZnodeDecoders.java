@@ -13,8 +13,8 @@ import scala.Option;
 import scala.util.Either;
 
 /**
- * What `ZkData.scala` reads of a node. A case: `object`, the name of one there; its `method`; `data`, in Base64.
- * Its answer: what is read, as it prints itself; null where it is refused, or where there is none.
+ * The decoders of `ZkData.scala`. A case: `object`, the name of one there; its `method`; `data`, in Base64.
+ * The answer: the decoded value as it prints itself; null if it is refused, or there is none.
  */
 final class ZnodeDecoders implements Call {
     @Override

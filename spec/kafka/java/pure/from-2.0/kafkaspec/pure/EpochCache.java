@@ -11,7 +11,7 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.runtime.AbstractFunction0;
 
-/** The cache from 2.0.1 to 2.8: an epoch's end is named with its epoch. */
+/** The cache from 2.0.1 to 2.8: the end of an epoch comes with an epoch. */
 final class EpochCache {
     private final LeaderEpochFileCache cache;
 

@@ -18,7 +18,7 @@ import scala.collection.Iterable;
 import scala.collection.Map;
 import scala.collection.Seq;
 
-/** A fetcher of 2.0 that never runs; it is handed the replica whose log it asks. */
+/** A fetcher of 2.0 that never runs; it receives the replica whose log it reads. */
 final class Follower extends AbstractFetcherThread {
     private static final BrokerEndPoint LEADER = new BrokerEndPoint(1, "localhost", 9092);
     private static final boolean TRUNCATING = true;
@@ -45,7 +45,7 @@ final class Follower extends AbstractFetcherThread {
         return PartitionFetchState.apply(fetchOffset, new DelayedItem(0), TRUNCATING);
     }
 
-    /** The leader's answer, as getOffsetTruncationState takes it. */
+    /** The leader's answer, in the form that getOffsetTruncationState takes. */
     Object[] told(int epoch, long endOffset) {
         return new Object[] {
             FollowerLog.PARTITION, new EpochEndOffset(epoch, endOffset), replica, IS_FUTURE_REPLICA,

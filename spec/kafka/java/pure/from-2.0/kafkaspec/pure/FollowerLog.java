@@ -10,7 +10,7 @@ import kafkaspec.Json;
 import org.apache.kafka.common.TopicPartition;
 import scala.Option;
 
-/** A follower's log, as far as a truncation asks for it: the epochs of its records, in the cache of the release. */
+/** The parts of a follower's log that a truncation reads: its records' epochs, in the cache of the release. */
 final class FollowerLog {
     static final TopicPartition PARTITION = new TopicPartition("t", 0);
     private static final int NO_OFFSET = -1;
@@ -21,7 +21,7 @@ final class FollowerLog {
 
     FollowerLog() throws IOException { }
 
-    /** The cache's file is written anew with each epoch, to the disk: a log that stays is not written again. */
+    /** The cache writes its file to disk with each epoch: an unchanged log is not written again. */
     void becomes(JsonNode epochsOfRecords) throws IOException {
         if (!epochsOfRecords.equals(records)) {
             records = epochsOfRecords;
@@ -41,7 +41,7 @@ final class FollowerLog {
         return records.size();
     }
 
-    /** As Log.endOffsetForEpoch has it, since 2.1, for the OffsetAndEpoch of the release. */
+    /** Like Log.endOffsetForEpoch since 2.1, for the OffsetAndEpoch of the release. */
     <T> Option<T> endOffsetForEpoch(int epoch, BiFunction<Long, Integer, T> offsetAndEpoch) {
         ArrayNode end = Json.array();
         epochs.putEnd(end, epoch);

@@ -13,9 +13,10 @@ import kafkaspec.Json;
 import org.apache.kafka.common.internals.PartitionStates;
 
 /**
- * To where a follower truncates when its leader has answered: `AbstractFetcherThread.getOffsetTruncationState`.
- * A case: the follower's `log`, which is the epochs of its records, and the `fetch_offset` that it stands at; the
- * leader's answer, `epoch` and `end_offset`. Its answer: offset, and whether the truncation is then done.
+ * The point to which a follower truncates after its leader's answer:
+ * `AbstractFetcherThread.getOffsetTruncationState`. A case: the follower's `log`, as its records' epochs, and its
+ * current `fetch_offset`; the leader's answer, `epoch` and `end_offset`. The answer: the offset, and whether the
+ * truncation is then complete.
  */
 final class Truncations implements Call {
     private final Method getOffsetTruncationState;

@@ -33,7 +33,7 @@ final class Follower extends AbstractFetcherThread {
         return PartitionFetchState.apply(fetchOffset, 0, Truncating$.MODULE$);
     }
 
-    /** The leader's answer, as getOffsetTruncationState takes it. */
+    /** The leader's answer, in the form that getOffsetTruncationState takes. */
     Object[] told(int epoch, long endOffset) {
         return new Object[] {FollowerLog.PARTITION, new EpochEndOffset(epoch, endOffset)};
     }

@@ -5,11 +5,11 @@ import kafka.cluster.Broker;
 import kafka.controller.ControllerContext;
 import org.apache.kafka.common.TopicPartition;
 
-/** What a ControllerContext is told of brokers and of assignments, in 2.2. */
+/** Gives a ControllerContext of 2.2 its brokers and assignments. */
 final class Knowledge {
     private Knowledge() { }
 
-    /** These brokers and no others are live, and of these some are shutting down. */
+    /** Sets the live brokers, and those of them that are shutting down. */
     static void ofBrokers(ControllerContext context, JsonNode live, JsonNode shuttingDown) {
         scala.collection.immutable.Map<Broker, Object> brokers = new scala.collection.immutable.HashMap<>();
         for (JsonNode id : live) {
@@ -20,7 +20,7 @@ final class Knowledge {
         shuttingDown.forEach(id -> context.shuttingDownBrokerIds().add(id.asInt()));
     }
 
-    /** A partition has these replicas, which no reassignment changes. */
+    /** Assigns these replicas to a partition, without a reassignment. */
     static void assign(ControllerContext context, TopicPartition partition, JsonNode replicas) {
         context.updatePartitionReplicaAssignment(partition, Values.ids(replicas));
     }

@@ -20,10 +20,10 @@ import scala.Tuple3;
 import scala.collection.Seq;
 
 /**
- * What `kafka.controller.Election` decides for one partition, given what a ControllerContext knows.
- * A case: strategy, replicas, isr, `live` and `shutting_down` of brokers, `failed` of those whose log directory for
- * the partition has failed, `unclean` for an administrator who permits it. Its answer: leader, isr, recipients and,
- * where Kafka marks it, unclean; or null without a leader.
+ * The decision of `kafka.controller.Election` for one partition, given the knowledge of a ControllerContext.
+ * A case: strategy, replicas, isr, the brokers that are `live` and `shutting_down`, those whose log directory for the
+ * partition has `failed`, and `unclean` if an administrator allows it. The answer: leader, isr, recipients and, if
+ * Kafka marks it, unclean; or null without a leader.
  */
 final class Elections implements Call {
     private static final TopicPartition PARTITION = new TopicPartition("t", 0);
@@ -38,7 +38,7 @@ final class Elections implements Call {
     Elections() throws ReflectiveOperationException {
         KafkaConfig config = Configuration.of(0);
         StateChangeLogger logger = new StateChangeLogger(config.brokerId(), true, Option.empty());
-        machine = new ZkPartitionStateMachine(config, logger, context, null, null);  // whose ZooKeeper is not asked
+        machine = new ZkPartitionStateMachine(config, logger, context, null, null);  // its ZooKeeper is never used
         collectUncleanLeaderElectionState = ZkPartitionStateMachine.class.getDeclaredMethod(
             "collectUncleanLeaderElectionState", Seq.class, boolean.class);
         collectUncleanLeaderElectionState.setAccessible(true);
@@ -74,8 +74,8 @@ final class Elections implements Call {
     }
 
     /**
-     * An administrator's permission counts as far as Kafka's state machine lets it; a topic that has none needs no
-     * asking.
+     * An administrator's permission applies as far as Kafka's state machine allows; without one nothing needs to be
+     * checked.
      */
     @SuppressWarnings("unchecked")
     private Seq<Tuple3<TopicPartition, Option<LeaderAndIsr>, Object>> withPermission(

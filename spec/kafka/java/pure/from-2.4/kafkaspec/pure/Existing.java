@@ -6,7 +6,7 @@ import java.util.TreeMap;
 import kafka.controller.ReplicaAssignment;
 import scala.collection.Seq;
 
-/** The partitions that a topic has, none of which is being reassigned. */
+/** The partitions of a topic, none of them in reassignment. */
 final class Existing {
     private Existing() { }
 

@@ -10,7 +10,7 @@ import scala.Tuple3;
 import scala.collection.Seq;
 import scala.collection.immutable.List;
 
-/** The state of a partition that an election begins with, from 2.4 to 3.1. */
+/** The state of a partition before an election, from 2.4 to 3.1. */
 final class PartitionBefore {
     private PartitionBefore() { }
 
@@ -23,7 +23,7 @@ final class PartitionBefore {
         return Election$.MODULE$.leaderForOffline(context, partitions);
     }
 
-    /** Whether Kafka marks the leader as one that may lack records; null where it has no such mark. */
+    /** Whether Kafka marks the leader as possibly lacking records; null if the release has no such mark. */
     static Boolean mayLackRecords(LeaderAndIsr elected) {
         return null;
     }

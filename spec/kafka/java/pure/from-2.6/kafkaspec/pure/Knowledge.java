@@ -7,11 +7,11 @@ import kafka.controller.ReplicaAssignment;
 import kafkaspec.Json;
 import org.apache.kafka.common.TopicPartition;
 
-/** What a ControllerContext is told of brokers and of assignments, since 2.6. */
+/** Gives a ControllerContext since 2.6 its brokers and assignments. */
 final class Knowledge {
     private Knowledge() { }
 
-    /** These brokers and no others are live, and of these some are shutting down. */
+    /** Sets the live brokers, and those of them that are shutting down. */
     static void ofBrokers(ControllerContext context, JsonNode live, JsonNode shuttingDown) {
         scala.collection.mutable.Map<Broker, Object> epochs = new scala.collection.mutable.HashMap<>();
         live.forEach(id -> epochs.put(Values.broker(id.asInt()), 1L));
@@ -20,7 +20,7 @@ final class Knowledge {
         shuttingDown.forEach(id -> context.shuttingDownBrokerIds().add(id.asInt()));
     }
 
-    /** A partition has these replicas, which no reassignment changes. */
+    /** Assigns these replicas to a partition, without a reassignment. */
     static void assign(ControllerContext context, TopicPartition partition, JsonNode replicas) {
         context.updatePartitionFullReplicaAssignment(partition, new ReplicaAssignment(
             Values.ids(replicas), Values.ids(Json.array()), Values.ids(Json.array())));

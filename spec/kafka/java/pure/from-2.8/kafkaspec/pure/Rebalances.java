@@ -27,10 +27,10 @@ import scala.collection.Seq;
 import scala.util.Either;
 
 /**
- * For which partitions a preferred election is held: `KafkaController.checkAndTriggerAutoLeaderRebalance`.
+ * The partitions for which a preferred election is held: `KafkaController.checkAndTriggerAutoLeaderRebalance`.
  * A case: `partitions`, each a topic of its own, with replicas, leader (-1 for none) and isr, the last two null for
- * one that is new; `live` and `shutting_down` of brokers; the `percentage` that is borne; by their places among the
- * partitions, those `queued` for deletion and those being `reassigned`. Its answer: such places.
+ * a new one; the brokers that are `live` and `shutting_down`; the tolerated `percentage`; and, by index, the
+ * partitions `queued` for deletion and those being `reassigned`. The answer: such indices.
  */
 final class Rebalances implements Call {
     private final Map<Integer, Controller> controllers = new HashMap<>();
@@ -46,7 +46,7 @@ final class Rebalances implements Call {
         return new TopicPartition(String.valueOf(place), 0);
     }
 
-    /** One under a percentage. It was never started, and has no ZooKeeper; its elections are only written down. */
+    /** A controller with a percentage. It never starts, has no ZooKeeper, and only records its elections. */
     private static final class Controller {
         private static final Method CHECK = Arrays.stream(KafkaController.class.getDeclaredMethods())
             .filter(method -> method.getName().equals("checkAndTriggerAutoLeaderRebalance"))

@@ -10,7 +10,7 @@ import org.apache.kafka.common.TopicPartition;
 import scala.Tuple2;
 import scala.collection.Iterator;
 
-/** The cache from 3.0 to 3.4: it is told where the log ends. */
+/** The cache from 3.0 to 3.4, which receives the end of the log as an argument. */
 final class EpochCache {
     private final LeaderEpochFileCache cache;
     private final long logEndOffset;

@@ -11,7 +11,7 @@ import scala.Tuple3;
 import scala.collection.Seq;
 import scala.collection.immutable.List;
 
-/** The state of a partition that an election begins with, since 3.2: with its recovery state. */
+/** The state of a partition before an election, since 3.2: with its recovery state. */
 final class PartitionBefore {
     private static final boolean RECOVERY_IS_SUPPORTED = true;
 
@@ -26,7 +26,7 @@ final class PartitionBefore {
         return Election$.MODULE$.leaderForOffline(context, RECOVERY_IS_SUPPORTED, partitions);
     }
 
-    /** Whether Kafka marks the leader as one that may lack records; null where it has no such mark. */
+    /** Whether Kafka marks the leader as possibly lacking records; null if the release has no such mark. */
     static Boolean mayLackRecords(LeaderAndIsr elected) {
         return elected.leaderRecoveryState() == LeaderRecoveryState.RECOVERING;
     }

@@ -16,7 +16,7 @@ import org.apache.kafka.server.common.OffsetAndEpoch;
 import org.apache.kafka.storage.internals.log.LogAppendInfo;
 import scala.Option;
 
-/** A fetcher of 3.5, whose leader is an object of its own, that never runs. */
+/** A fetcher of 3.5 that never runs; its leader is a separate object. */
 final class Follower extends AbstractFetcherThread {
     private final FollowerLog log;
 
@@ -41,7 +41,7 @@ final class Follower extends AbstractFetcherThread {
             Option.empty(), fetchOffset, Option.empty(), 0, Truncating$.MODULE$, Option.empty());
     }
 
-    /** The leader's answer, as getOffsetTruncationState takes it. */
+    /** The leader's answer, in the form that getOffsetTruncationState takes. */
     Object[] told(int epoch, long endOffset) {
         return new Object[] {
             FollowerLog.PARTITION,

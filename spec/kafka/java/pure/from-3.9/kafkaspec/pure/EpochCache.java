@@ -11,7 +11,7 @@ import org.apache.kafka.storage.internals.checkpoint.LeaderEpochCheckpointFile;
 import org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 
-/** The cache of 3.9, which leaves to a scheduler that a truncation is written. */
+/** The cache of 3.9, which leaves the writing of a truncation to a scheduler. */
 final class EpochCache {
     private static final Scheduler AT_ONCE = new Scheduler() {
         @Override

@@ -41,7 +41,7 @@ final class Follower extends AbstractFetcherThread {
             Option.empty(), fetchOffset, Option.empty(), 0, Truncating$.MODULE$, Option.empty());
     }
 
-    /** The leader's answer, as getOffsetTruncationState takes it. */
+    /** The leader's answer, in the form that getOffsetTruncationState takes. */
     Object[] told(int epoch, long endOffset) {
         return new Object[] {
             FollowerLog.PARTITION,

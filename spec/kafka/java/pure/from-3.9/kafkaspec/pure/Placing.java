@@ -10,11 +10,11 @@ import org.apache.kafka.admin.AdminUtils;
 import org.apache.kafka.admin.BrokerMetadata;
 import scala.collection.Seq;
 
-/** AdminUtils, which is Java's since 3.6. */
+/** AdminUtils, in Java since 3.6. */
 final class Placing {
     private Placing() { }
 
-    /** What is known of brokers where nobody asks for a mode. */
+    /** The brokers as they are known when no mode is requested. */
     static Seq<BrokerMetadata> metadata(Seq<Broker> brokers) {
         return Scala.list(Scala.java(brokers).stream()
             .map(broker -> new BrokerMetadata(

@@ -9,7 +9,7 @@ import org.apache.kafka.common.requests.LeaderAndIsrRequest;
 import org.apache.kafka.common.requests.StopReplicaRequest;
 import org.apache.kafka.common.requests.UpdateMetadataRequest;
 
-/** Requests until Kafka 2.1: none of them is meant for one registration of a broker. */
+/** Requests until Kafka 2.1: none of them names a broker's registration. */
 final class Builders {
     private Builders() { }
 

@@ -9,7 +9,7 @@ import org.apache.zookeeper.data.Stat;
 import scala.Option;
 import scala.Tuple2;
 
-/** The client by which Kafka 1.0 reads how topics are configured. It has no connection. */
+/** The client by which Kafka 1.0 reads topics' configurations. It has no connection. */
 final class Configurations extends ZkUtils {
     private final LogDirectories directories;
 

@@ -20,7 +20,7 @@ import org.apache.kafka.common.requests.UpdateMetadataRequest;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 
 /**
- * A controller's requests from JSON, whose fields have the names of `statemachines.control_requests`.
+ * A controller's requests from JSON, with the field names of `statemachines.control_requests`.
  * Until Kafka 2.3 a request maps partitions to states.
  */
 final class ControlRequests {
@@ -67,7 +67,7 @@ final class ControlRequests {
             brokers(state, "replicas"), brokers(state, "offlineReplicas"));
     }
 
-    /** What the metadata cache has of a partition, by the same names. */
+    /** The metadata cache's state of a partition, by the same names. */
     static ObjectNode fields(String topic, int partition, UpdateMetadataRequest.PartitionState state) {
         ObjectNode fields = Json.object()
             .put("topicName", topic)

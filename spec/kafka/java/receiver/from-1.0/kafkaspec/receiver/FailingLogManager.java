@@ -18,7 +18,7 @@ import org.apache.kafka.common.utils.Time;
 import scala.collection.Seq;
 import scala.collection.immutable.Map$;
 
-/** Kafka's LogManager on real directories. What LogDirectories says fails, fails before anything is done. */
+/** Kafka's LogManager on real directories. Operations that LogDirectories marks fail before they do anything. */
 final class FailingLogManager extends LogManager {
     private static final CleanerConfig NO_CLEANER = new CleanerConfig(1, 0, 0, 0, 0, 0, 0, false, "");
 
@@ -55,14 +55,14 @@ final class FailingLogManager extends LogManager {
         return super.asyncDelete(partition);
     }
 
-    /** The process ends as it may at any time. What Kafka does at its end stops at the lock of a failed directory. */
+    /** The process ends abruptly. Kafka's own shutdown would stop at the lock of a failed directory. */
     @SuppressWarnings("unchecked")
     void end() throws IOException {
         Scala.forEach(allLogs(), Log::closeHandlers);
         var deleted = (Iterable<Log>) Fields.get(this, "logsToBeDeleted");
         deleted.forEach(Log::closeHandlers);
         Scala.forEach((Seq<FileLock>) Fields.get(this, "dirLocks"), lock -> {
-            if (!directories.failed().contains(lock.file().getParent())) {  // else it was destroyed then
+            if (!directories.failed().contains(lock.file().getParent())) {  // else it is destroyed already
                 lock.destroy();
             }
         });

@@ -11,8 +11,8 @@ import org.apache.kafka.common.TopicPartition;
 import scala.collection.Iterable;
 
 /**
- * What a broker of Kafka until 2.3 knows of the partitions whose replicas it keeps. The replicas of one have no
- * order; until it has led or followed they are what a change that has failed has left, and not told.
+ * The knowledge of a broker until Kafka 2.3 about the partitions whose replicas it keeps. The replicas of one have no
+ * order. Before it has led or followed, a failed change has left them, and they are not reported.
  */
 final class Hosted {
     private static final int RECOVERED = 0;

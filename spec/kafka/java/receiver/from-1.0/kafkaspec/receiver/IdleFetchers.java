@@ -17,7 +17,7 @@ import scala.collection.Iterable;
 import scala.collection.Map;
 import scala.collection.Seq;
 
-/** Kafka's ReplicaFetcherManager in 1.0 and 1.1, whose threads are given partitions and are never started. */
+/** Kafka's ReplicaFetcherManager in 1.0 and 1.1, whose threads receive partitions and never start. */
 final class IdleFetchers extends ReplicaFetcherManager {
     IdleFetchers(ReplicaManager manager, Metrics metrics, ReplicationQuotaManager quota) {
         super(manager.config(), manager, metrics, Time.SYSTEM, Option.empty(), quota);
@@ -28,13 +28,13 @@ final class IdleFetchers extends ReplicaFetcherManager {
         return new IdleFetcher(source);
     }
 
-    /** Whom each partition is fetched from. In which leader epoch, a thread does not know. */
+    /** The broker that each partition is fetched from. A thread does not know the leader epoch. */
     void observe(ObjectNode seen) {
         Scala.forEach(fetcherThreadMap().values(), thread -> thread.partitionStates().partitionSet().forEach(
             partition -> seen.putArray(partition.toString()).add(thread.sourceBroker().id())));
     }
 
-    /** The partitions of a thread that never runs. Kafka's subclass cannot have one of Java's. */
+    /** The partitions of a thread that never runs. Java cannot extend Kafka's ReplicaFetcherThread. */
     private static final class IdleFetcher extends AbstractFetcherThread {
         private static final int BACK_OFF_MS = 1000;
 

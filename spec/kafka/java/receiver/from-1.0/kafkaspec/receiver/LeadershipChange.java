@@ -9,12 +9,12 @@ import scala.collection.Iterable;
 import scala.runtime.AbstractFunction2;
 import scala.runtime.BoxedUnit;
 
-/** Which partitions a broker has begun to lead and to follow, by the last LeaderAndIsr; that is seen once. */
+/** The partitions that a broker has begun to lead and to follow, by the last LeaderAndIsr; reported once. */
 final class LeadershipChange {
     private final List<String> leaders = new ArrayList<>();
     private final List<String> followers = new ArrayList<>();
 
-    /** What Kafka is to call; it goes on to what was to be called. */
+    /** The callback for Kafka; it calls the original one. */
     Function2<Iterable<Partition>, Iterable<Partition>, BoxedUnit> before(
             Function2<Iterable<Partition>, Iterable<Partition>, BoxedUnit> next) {
         return new AbstractFunction2<>() {

@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 import kafka.server.KafkaConfig;
 import scala.collection.Seq;
 
-/** The log directories of one broker, what fails there, and the LogManager that has them open. */
+/** The log directories of one broker, their failures, and the LogManager that has them open. */
 final class LogDirectories implements AutoCloseable {
     private static final int COUNT = 3;
 
@@ -56,12 +56,12 @@ final class LogDirectories implements AutoCloseable {
         return failed;
     }
 
-    /** Those that there are, as Kafka has them. */
+    /** All directories, in Kafka's form. */
     Seq<File> all() {
         return files(paths);
     }
 
-    /** Those that have failed, as Kafka has them. */
+    /** The failed directories, in Kafka's form. */
     Seq<File> lost() {
         return files(failed);
     }
@@ -70,7 +70,7 @@ final class LogDirectories implements AutoCloseable {
         return Scala.seq(paths.stream().map(path -> new File(path).getAbsoluteFile()).toList());
     }
 
-    /** What would run later, by its name: it runs where it is asked for. */
+    /** Scheduled tasks by name; they run on request. */
     Map<String, Runnable> scheduled() {
         return scheduled;
     }
@@ -84,7 +84,7 @@ final class LogDirectories implements AutoCloseable {
         return paths.indexOf(directory);
     }
 
-    /** What goes wrong from now on. */
+    /** Sets the failures from now on. */
     void failAt(JsonNode partitions, JsonNode topics) {
         failing.clear();
         unread.clear();
@@ -96,7 +96,7 @@ final class LogDirectories implements AutoCloseable {
         return failing.contains(partition);
     }
 
-    /** Whether it cannot be read how a topic is configured. */
+    /** Whether the configuration of a topic cannot be read. */
     boolean isUnread(String topic) {
         return unread.contains(topic);
     }

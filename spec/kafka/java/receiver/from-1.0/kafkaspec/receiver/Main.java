@@ -1,6 +1,6 @@
 package kafkaspec.receiver;
 
-/** Lines of JSON in, lines of JSON out, as `kafkaspec.pure.Main` has them; the call is Receivers. */
+/** Lines of JSON in, lines of JSON out, as in `kafkaspec.pure.Main`; the call is Receivers. */
 public final class Main {
     private Main() { }
 

@@ -9,13 +9,13 @@ import kafkaspec.Fields;
 final class Managers {
     private Managers() { }
 
-    /** Nothing is throttled: a quota manager that was never made has no quotas. */
+    /** Throttles nothing: a quota manager that was never constructed has no quotas. */
     static QuotaManagers quotas() {
         ClientRequestQuotaManager none = Stubs.unmade(ClientRequestQuotaManager.class);
         return new QuotaManagers(null, null, none, null, null);
     }
 
-    /** Of an administrator's requests it knows only that none waits. */
+    /** Knows only that no administrator's request waits. */
     static AdminManager adminManager() {
         AdminManager idle = Stubs.unmade(AdminManager.class);
         Fields.set(idle, "topicPurgatory", Surroundings.purgatory("topic"));

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import kafka.server.MetadataCache;
 import scala.Option;
 
-/** What a broker knows of the cluster until Kafka 2.3. */
+/** A broker's knowledge of the cluster until Kafka 2.3. */
 final class Metadata {
     private static final int MOST_PARTITIONS = 2;
 

@@ -9,23 +9,23 @@ import kafkaspec.Json;
 import kafkaspec.pure.Call;
 
 /**
- * What a broker makes of a controller's requests: KafkaApis hands them to ReplicaManager, whose logs are real files.
+ * A broker that receives a controller's requests: KafkaApis passes them to ReplicaManager, whose logs are real files.
  *
  * <p>A case: `commands` to one broker that starts with nothing, registered under `broker_epoch`. A command is to `do`
  * one of these:
  *
  * <ul>
- * <li>`receive`: `request` is the name of a request, `told` what it says, `topic_ids` a number for each topic that
- *     has an id. Logs of `failing` partitions can neither be made nor deleted, `unread` topics have no configuration
- *     that could be read
+ * <li>`receive`: `request` is the name of a request, `told` its content, `topic_ids` a number for each topic that has
+ *     an id. Logs of `failing` partitions can be neither created nor deleted; the configuration of `unread` topics
+ *     cannot be read
  * <li>`fail_directory`: the log directory of this `number` fails
  * <li>`restart`: the process starts anew, with the logs
- * <li>`register`: the broker has registered anew, under this `epoch`
- * <li>`shut_down`: the process is on its way out
+ * <li>`register`: the broker has registered again, under this `epoch`
+ * <li>`shut_down`: the process is shutting down
  * </ul>
  *
- * <p>Its answer: after each command what is to be seen of the broker, see ReceivingBroker, and of a request what was
- * answered: an `error`, those of `partitions`, and which it leads or follows from now on.
+ * <p>The answer: after each command the observation of the broker, see ReceivingBroker, and the response to a
+ * request: an `error`, those of `partitions`, and the partitions that the broker leads or follows from now on.
  */
 public final class Receivers implements Call {
     private static final int BROKER = 1;
@@ -52,7 +52,7 @@ public final class Receivers implements Call {
                     }
                     case "shut_down" -> broker.shutDown();
                     case "register" -> apis.register(Json.field(command, "epoch").asLong());
-                    default -> throw new Json.Malformed("nothing to do as " + does);
+                    default -> throw new Json.Malformed("no such command: " + does);
                 }
                 seen.add(broker.observe(answered));
             }

@@ -9,7 +9,7 @@ import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.utils.Time;
 import scala.Option;
 
-/** The ReplicaManager of Kafka 1.0, and what it knows of the cluster. */
+/** The ReplicaManager of Kafka 1.0, and its knowledge of the cluster. */
 abstract class Replicas extends ReplicaManager {
     Replicas(LogDirectories directories) {
         super(

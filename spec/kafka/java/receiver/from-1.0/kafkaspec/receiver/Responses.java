@@ -10,7 +10,7 @@ import org.apache.kafka.common.requests.LeaderAndIsrResponse;
 import org.apache.kafka.common.requests.StopReplicaResponse;
 import org.apache.kafka.common.requests.UpdateMetadataResponse;
 
-/** What a broker answers until Kafka 2.3. */
+/** A broker's responses until Kafka 2.3. */
 final class Responses {
     private Responses() { }
 

@@ -7,7 +7,7 @@ import scala.collection.Iterator;
 import scala.collection.JavaConverters;
 import scala.collection.Seq;
 
-/** Scala's collections, by what all of its releases have in common. */
+/** Scala's collections, by methods that all of its releases have. */
 final class Scala {
     private Scala() { }
 
@@ -17,7 +17,7 @@ final class Scala {
         }
     }
 
-    @SuppressWarnings("deprecation")  // what is newer there is not before Scala 2.13
+    @SuppressWarnings("deprecation")  // the replacements exist only since Scala 2.13
     static <T> Seq<T> seq(List<T> elements) {
         return JavaConverters.asScalaBufferConverter(elements).asScala();
     }

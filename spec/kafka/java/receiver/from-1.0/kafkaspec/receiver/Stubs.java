@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Properties;
 import sun.misc.Unsafe;
 
-/** What stands around a broker's replicas, and has no say in what becomes of them. */
+/** Stubs of objects around a broker's replicas, which have no effect on these. */
 final class Stubs {
     private Stubs() { }
 
@@ -16,14 +16,14 @@ final class Stubs {
         return properties;
     }
 
-    /** Answers this to one method, and nothing to the others. */
+    /** An object that returns this from one method, and nothing from the others. */
     static <T> T stub(Class<T> type, String answered, Object answer) {
         return type.cast(Proxy.newProxyInstance(
             type.getClassLoader(), new Class<?>[] {type},
             (proxy, method, arguments) -> method.getName().equals(answered) ? answer : null));
     }
 
-    /** An object whose constructor did not run, because that starts threads. */
+    /** An object whose constructor did not run, because it would start threads. */
     static <T> T unmade(Class<T> type) {
         try {
             Field unsafe = Unsafe.class.getDeclaredField("theUnsafe");

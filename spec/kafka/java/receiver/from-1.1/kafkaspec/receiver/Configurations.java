@@ -5,7 +5,7 @@ import kafka.zk.KafkaZkClient;
 import kafka.zookeeper.ZooKeeperClientException;
 import org.apache.kafka.common.utils.Time;
 
-/** The client by which Kafka 1.1 to 2.7 reads how topics are configured. It has no connection. */
+/** The client by which Kafka 1.1 to 2.7 reads topics' configurations. It has no connection. */
 final class Configurations extends KafkaZkClient {
     private final LogDirectories directories;
 

@@ -16,7 +16,7 @@ import scala.Option;
 import scala.collection.Iterable;
 import scala.runtime.BoxedUnit;
 
-/** Kafka's ReplicaManager with its metadata cache, and what is to be seen of both. Its fetchers do not run. */
+/** Kafka's ReplicaManager and its metadata cache, with their observation. Its fetchers do not run. */
 final class ReceivingBroker extends Replicas {
     private final LogDirectories directories;
     private final LeadershipChange change = new LeadershipChange();
@@ -43,7 +43,7 @@ final class ReceivingBroker extends Replicas {
         ((AtomicBoolean) Fields.get(this, "isShuttingDown")).set(true);
     }
 
-    /** All that is to be seen; what the last request changed is seen once. */
+    /** The whole observation; changes by the last request appear once. */
     ObjectNode observe(ObjectNode seen) {
         change.observe(seen);
         seen.put("controller_epoch", controllerEpoch());

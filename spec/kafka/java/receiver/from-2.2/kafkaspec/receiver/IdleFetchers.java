@@ -14,7 +14,7 @@ import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.utils.Time;
 import scala.Option;
 
-/** Kafka's ReplicaFetcherManager in 2.2 and 2.3, whose threads are given partitions and are never started. */
+/** Kafka's ReplicaFetcherManager in 2.2 and 2.3, whose threads receive partitions and never start. */
 final class IdleFetchers extends ReplicaFetcherManager {
     private final ReplicaManager manager;
 
@@ -36,7 +36,7 @@ final class IdleFetchers extends ReplicaFetcherManager {
         };
     }
 
-    /** Whom each partition is fetched from, in which leader epoch. */
+    /** The broker that each partition is fetched from, and the leader epoch. */
     void observe(ObjectNode seen) {
         Scala.forEach(fetcherThreadMap().values(), thread -> {
             PartitionStates<PartitionFetchState> states = states(thread);

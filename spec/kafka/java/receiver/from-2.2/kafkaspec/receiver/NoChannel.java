@@ -4,7 +4,7 @@ import kafka.network.RequestChannel;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
 
-/** Answers go nowhere, in Kafka 2.2 to 2.5. */
+/** A channel in Kafka 2.2 to 2.5 that drops responses. */
 final class NoChannel extends RequestChannel {
     NoChannel() {
         super(1, "");

@@ -17,7 +17,7 @@ import org.apache.kafka.common.utils.Time;
 import scala.Option;
 import scala.collection.Seq;
 
-/** KafkaApis of 2.4 to 2.7, of one broker after another. */
+/** KafkaApis of 2.4 to 2.7, which serves one broker after another. */
 final class Apis {
     private final RequestChannel.Metrics metrics = new RequestChannel.Metrics();
     private final KafkaController controller = Stubs.unmade(KafkaController.class);
@@ -27,21 +27,21 @@ final class Apis {
         apis = new KafkaApis(
             new NoChannel(), null, Managers.adminManager(), new Groups(), null, controller, null, config.brokerId(),
             config, null, new Metrics(), Option.empty(), Managers.quotas(), null, null, "cluster", Time.SYSTEM, null);
-        apis.close();  // a thread of it that waits for changes of ACLs
+        apis.close();  // ends its thread that waits for changes of ACLs
     }
 
-    /** The broker's registration has this epoch. */
+    /** Sets the epoch of the broker's registration. */
     void register(long epoch) {
         Registration.set(controller, epoch);
     }
 
-    /** From now on it is this broker's. */
+    /** Serves this broker from now on. */
     void serve(ReceivingBroker broker) {
         Fields.set(apis, "replicaManager", broker);
         Fields.set(apis, "metadataCache", broker.metadataCache());
     }
 
-    /** What is answered to a request. */
+    /** The response to a request. */
     AbstractResponse handle(AbstractRequest.Builder<? extends AbstractRequest> builder) {
         AbstractRequest request = builder.build();
         Asked asked = new Asked(builder.apiKey(), request.version());
@@ -51,7 +51,7 @@ final class Apis {
         return asked.answer();
     }
 
-    /** It coordinates no groups. */
+    /** A coordinator without groups. */
     private static final class Groups extends GroupCoordinator {
         Groups() {
             super(0, null, null, null, null, null, Time.SYSTEM, new Metrics());

@@ -10,7 +10,7 @@ import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.requests.LeaderAndIsrRequest;
 import org.apache.kafka.common.requests.UpdateMetadataRequest;
 
-/** Requests about topics that have no ids, as until Kafka 2.7. */
+/** Requests about topics without ids, until Kafka 2.7. */
 final class Builders {
     private Builders() { }
 

@@ -16,7 +16,7 @@ import org.apache.kafka.common.requests.AbstractControlRequest;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 
 /**
- * A controller's requests from JSON, whose fields have the names of `statemachines.control_requests`.
+ * A controller's requests from JSON, with the field names of `statemachines.control_requests`.
  * Since Kafka 2.4 they consist of messages.
  */
 final class ControlRequests {
@@ -73,7 +73,7 @@ final class ControlRequests {
             .setOfflineReplicas(brokers(state, "offlineReplicas"));
     }
 
-    /** What the metadata cache has of a partition, by the same names. */
+    /** The metadata cache's state of a partition, by the same names. */
     static ObjectNode fields(UpdateMetadataPartitionState state) {
         ObjectNode fields = Json.object()
             .put("topicName", state.topicName())

@@ -8,7 +8,7 @@ import kafka.utils.Pool;
 import kafkaspec.Fields;
 import org.apache.kafka.common.TopicPartition;
 
-/** What a broker of Kafka 2.4 knows of the partitions whose replicas it keeps. It is not told which of them move. */
+/** The knowledge of a Kafka 2.4 broker about the partitions whose replicas it keeps. It does not know which move. */
 final class Hosted {
     private Hosted() { }
 

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import kafka.server.MetadataCache;
 import scala.Option;
 
-/** What a broker knows of the cluster in Kafka 2.4 to 2.7. */
+/** A broker's knowledge of the cluster in Kafka 2.4 to 2.7. */
 final class Metadata {
     private Metadata() { }
 

@@ -8,7 +8,7 @@ import org.apache.kafka.common.requests.LeaderAndIsrResponse;
 import org.apache.kafka.common.requests.StopReplicaResponse;
 import org.apache.kafka.common.requests.UpdateMetadataResponse;
 
-/** What a broker answers in Kafka 2.4 to 2.7. */
+/** A broker's responses in Kafka 2.4 to 2.7. */
 final class Responses {
     private Responses() { }
 

@@ -8,7 +8,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.requests.StopReplicaRequest;
 
-/** StopReplica until Kafka 2.5: of each partition only its name. */
+/** StopReplica until Kafka 2.5: it has only the name of each partition. */
 final class Stops {
     private Stops() { }
 

@@ -2,7 +2,7 @@ package kafkaspec.receiver;
 
 import org.apache.kafka.common.message.LeaderAndIsrRequestData.LeaderAndIsrPartitionState;
 
-/** What a controller says of a partition until Kafka 3.1: its epoch has another name, and no leader recovers. */
+/** A controller's state of a partition until Kafka 3.1: the epoch has another name, and no leader recovers. */
 final class Versions {
     private Versions() { }
 

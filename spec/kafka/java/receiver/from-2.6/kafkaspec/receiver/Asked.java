@@ -11,7 +11,7 @@ import org.apache.kafka.common.requests.RequestHeader;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 
-/** Where a request comes from, in Kafka 2.6 and 2.7; what is answered to it is kept there. */
+/** The channel of a request in Kafka 2.6 and 2.7; it keeps the response. */
 final class Asked extends RequestContext {
     private AbstractResponse answer;
 

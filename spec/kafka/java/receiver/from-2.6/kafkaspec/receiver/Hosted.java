@@ -10,7 +10,7 @@ import kafka.utils.Pool;
 import kafkaspec.Fields;
 import org.apache.kafka.common.TopicPartition;
 
-/** What a broker of Kafka 2.6 or later knows of the partitions whose replicas it keeps. */
+/** The knowledge of a broker since Kafka 2.6 about the partitions whose replicas it keeps. */
 final class Hosted {
     private Hosted() { }
 

@@ -5,7 +5,7 @@ import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.utils.Time;
 
-/** Answers go nowhere, in Kafka 2.6 and 2.7. */
+/** A channel in Kafka 2.6 and 2.7 that drops responses. */
 final class NoChannel extends RequestChannel {
     NoChannel() {
         super(1, "", Time.SYSTEM);

@@ -26,7 +26,7 @@ import org.apache.kafka.common.utils.Time;
 import scala.Option;
 import scala.collection.JavaConverters;
 
-/** Kafka's fetchers of 2.8, which run when they are told to, and get the answers that they are told. */
+/** Kafka's fetchers of 2.8, which run on request and receive prescribed answers. */
 final class AnsweredFetchers extends ReplicaFetcherManager {
     private final ReplicaManager manager;
     private JsonNode answer;
@@ -37,7 +37,7 @@ final class AnsweredFetchers extends ReplicaFetcherManager {
         this.manager = manager;
     }
 
-    /** All that is followed in a leader is asked for; before the answer comes, other things happen. */
+    /** Fetches every partition followed in a leader; `meanwhile` runs before the answer arrives. */
     void fetch(JsonNode answered, Runnable happening) {
         answer = answered;
         meanwhile = happening;

@@ -19,7 +19,7 @@ import org.apache.kafka.common.utils.Time;
 import scala.Option;
 import scala.collection.Seq;
 
-/** KafkaApis of 2.8, of one broker after another. */
+/** KafkaApis of 2.8, which serves one broker after another. */
 final class Apis {
     private final RequestChannel.Metrics metrics = new RequestChannel.Metrics(ListenerType.ZK_BROKER);
     private final KafkaController controller;
@@ -33,15 +33,15 @@ final class Apis {
             new NoChannel(), support(null), null, new Groups(), null, null, config.brokerId(), config, null, null,
             new Metrics(), Option.empty(), Managers.quotas(), null, null, "cluster", Time.SYSTEM, null,
             Managers.everyVersion());
-        apis.close();  // a thread of it that waits for changes of ACLs
+        apis.close();  // ends its thread that waits for changes of ACLs
     }
 
-    /** The broker's registration has this epoch. */
+    /** Sets the epoch of the broker's registration. */
     void register(long epoch) {
         Fields.set(controller, "_brokerEpoch", epoch);
     }
 
-    /** From now on it is this broker's. */
+    /** Serves this broker from now on. */
     void serve(ReceivingBroker broker) {
         Fields.set(apis, "metadataSupport", support(broker.cache()));
         Fields.set(apis, "replicaManager", broker);
@@ -51,7 +51,7 @@ final class Apis {
         return new ZkSupport(Managers.adminManager(), controller, null, Option.empty(), cache);
     }
 
-    /** What is answered to a request. */
+    /** The response to a request. */
     AbstractResponse handle(AbstractControlRequest.Builder<? extends AbstractControlRequest> builder) {
         AbstractControlRequest request = builder.build();
         Asked asked = new Asked(request);
@@ -60,7 +60,7 @@ final class Apis {
         return asked.answer();
     }
 
-    /** It coordinates no groups. */
+    /** A coordinator without groups. */
     private static final class Groups extends GroupCoordinator {
         Groups() {
             super(0, null, null, null, null, null, Time.SYSTEM, new Metrics());

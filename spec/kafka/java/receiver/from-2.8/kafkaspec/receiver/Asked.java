@@ -11,7 +11,7 @@ import org.apache.kafka.common.requests.RequestHeader;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 
-/** Where a request comes from; what is answered to it is kept there. */
+/** The channel of a request; it keeps the response. */
 final class Asked extends RequestContext {
     private AbstractResponse answer;
 

@@ -14,7 +14,7 @@ import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.requests.LeaderAndIsrRequest;
 import org.apache.kafka.common.requests.UpdateMetadataRequest;
 
-/** Requests about topics that have ids, as since Kafka 2.8. */
+/** Requests about topics with ids, since Kafka 2.8. */
 final class Builders {
     private static final short LAST_WITHOUT_TOPIC_IDS = 4;
 
@@ -42,7 +42,7 @@ final class Builders {
         return ids;
     }
 
-    /** The topics that have an id: not zero, for that is none. */
+    /** The topics that have an id; zero means that there is none. */
     static Map<Uuid, String> topics(JsonNode command) {
         Map<Uuid, String> topics = new HashMap<>();
         Json.field(command, "topic_ids").fields().forEachRemaining(

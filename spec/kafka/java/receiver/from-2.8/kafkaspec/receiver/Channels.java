@@ -11,10 +11,10 @@ import kafkaspec.Json;
 import kafkaspec.pure.Call;
 
 /**
- * How requests get to brokers: ControllerChannelManager with its RequestSendThreads, over connections on loopback.
+ * Request delivery to brokers: ControllerChannelManager with its RequestSendThreads, over connections on loopback.
  *
- * <p>A case: `sequences` of commands, each to channels of its own, all at once, since a thread that sends again
- * waits before it does. See Conversation for what there is to do, and what is answered.
+ * <p>A case: `sequences` of commands, each for channels of its own, all at once, since a thread pauses before it
+ * sends again. See Conversation for the commands and their answers.
  */
 public final class Channels implements Call {
     @Override

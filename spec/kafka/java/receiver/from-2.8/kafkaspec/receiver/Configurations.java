@@ -5,7 +5,7 @@ import kafka.server.metadata.ConfigRepository;
 import kafka.zookeeper.ZooKeeperClientException;
 import org.apache.kafka.common.config.ConfigResource;
 
-/** Where Kafka reads since 2.8 how topics are configured. */
+/** The source of topics' configurations since Kafka 2.8. */
 final class Configurations {
     private Configurations() { }
 

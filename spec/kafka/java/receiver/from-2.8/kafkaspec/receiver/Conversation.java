@@ -25,21 +25,21 @@ import scala.runtime.BoxedUnit;
 /**
  * The channels of a controller, and the brokers at their other ends.
  *
- * <p>A command is to `do` one of these; a request is known by its `controllerEpoch`:
+ * <p>A command is to `do` one of these; a request is identified by its `controllerEpoch`:
  *
  * <ul>
  * <li>`startup` with channels to `brokers`, `shutdown`; `add` or `remove` the channel of a `broker`
  * <li>`send`: `request` and `told` as for Receivers
- * <li>`answer`: the broker answers what it holds with this `error`
- * <li>`break`: it hangs up instead; so it does with the next `unread` connections, before it has read from them
- * <li>`misanswer`: what it answers is meant for another request
+ * <li>`answer`: the broker answers the request that it holds with this `error`
+ * <li>`break`: it hangs up instead, and again on the next `unread` connections, before it has read from them
+ * <li>`misanswer`: its answer belongs to another request
  * <li>`stop`: its process ends, nothing listens there; `start`: it listens again
  * </ul>
  *
- * <p>Then it waits until each thread that has something to send has sent it to a broker that listens. To be seen is,
- * after each command: what waits in `queues`; what each broker has `received` since the one before; which requests
- * were `answered`, with what; how many were `not_sent`; whether Kafka `refused`; and whether it is `stuck`, for what
- * was waited for has not come. Then nothing else is done.
+ * <p>Then it waits until each thread with something to send has sent it to a listening broker. The observation after
+ * each command: the requests that wait in `queues`; those that each broker has `received` since the last one; those
+ * `answered`, with the answers; the number `not_sent`; whether Kafka `refused`; and whether it is `stuck`: an awaited
+ * event has not come, and no further command runs.
  */
 final class Conversation implements AutoCloseable {
     private static final int PATIENCE_S = 10;
@@ -48,13 +48,13 @@ final class Conversation implements AutoCloseable {
 
     private final Manager manager = new Manager();
     private final Map<Integer, ListeningBroker> brokers = new HashMap<>();
-    /** How many requests have been put into a channel and not been answered. */
+    /** The number of requests put into a channel and not answered. */
     private final Map<Integer, Integer> outstanding = new TreeMap<>();
     private final BlockingQueue<Answer> callbacks = new LinkedBlockingQueue<>();
     private final Map<Integer, List<Integer>> received = new TreeMap<>();
     private final List<Answer> answered = new ArrayList<>();
 
-    /** What is to be seen after each of these. */
+    /** The observation after each command. */
     static ArrayNode of(JsonNode commands) throws Exception {
         ArrayNode seen = Json.array();
         try (Conversation conversation = new Conversation()) {
@@ -112,7 +112,7 @@ final class Conversation implements AutoCloseable {
             case "misanswer" -> broker.misanswer();
             case "stop" -> broker.stop();
             case "start" -> broker.start();
-            default -> throw new Json.Malformed("nothing to do as " + does);
+            default -> throw new Json.Malformed("no such command: " + does);
         }
     }
 
@@ -149,7 +149,7 @@ final class Conversation implements AutoCloseable {
         answered.add(answer);
     }
 
-    /** A channel has ended: nothing comes through it any more. */
+    /** A channel has ended; only requests already sent can still arrive. */
     private void ended(int id) throws IOException {
         outstanding.remove(id);
         ListeningBroker broker = broker(id);
@@ -169,7 +169,7 @@ final class Conversation implements AutoCloseable {
         }
     }
 
-    /** Where nothing listens, all that is to be seen of a thread is that it has taken its request. */
+    /** If nothing listens, the only sign of a thread's work is that it has taken its request. */
     private void awaitTaken(int id) throws SocketTimeoutException {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_S);
         while (manager.queue(id).size() >= outstanding.get(id)) {
@@ -195,7 +195,7 @@ final class Conversation implements AutoCloseable {
         ObjectNode told = seen.putObject("received");
         received.forEach((id, numbers) -> numbers.forEach(told.putArray(String.valueOf(id))::add));
         received.clear();
-        callbacks.drainTo(answered);  // none is expected
+        callbacks.drainTo(answered);  // none should be there
         ArrayNode answers = seen.putArray("answered");
         answered.forEach(each -> answers.addArray().add(each.broker()).add(each.number()).add(each.error()));
         answered.clear();

@@ -22,7 +22,7 @@ import scala.collection.immutable.Set$;
 import scala.util.Failure;
 import scala.util.Try;
 
-/** Kafka's LogManager on real directories. What LogDirectories says fails, fails before anything is done. */
+/** Kafka's LogManager on real directories. Operations that LogDirectories marks fail before they do anything. */
 final class FailingLogManager extends LogManager {
     private final LogDirectories directories;
 
@@ -58,14 +58,14 @@ final class FailingLogManager extends LogManager {
         return super.asyncDelete(partition, isFuture, checkpoint);
     }
 
-    /** The process ends as it may at any time. What Kafka does at its end stops at the lock of a failed directory. */
+    /** The process ends abruptly. Kafka's own shutdown would stop at the lock of a failed directory. */
     @SuppressWarnings("unchecked")
     void end() throws IOException {
         JavaConverters.asJavaIterable(allLogs()).forEach(Log::closeHandlers);
         var deleted = (Iterable<Tuple2<Log, Object>>) Fields.get(this, "logsToBeDeleted");
         deleted.forEach(each -> each._1().closeHandlers());
         for (FileLock lock : JavaConverters.seqAsJavaList((Seq<FileLock>) Fields.get(this, "dirLocks"))) {
-            if (!directories.failed().contains(lock.file().getParent())) {  // else it was destroyed then
+            if (!directories.failed().contains(lock.file().getParent())) {  // else it is destroyed already
                 lock.destroy();
             }
         }

@@ -14,19 +14,19 @@ import org.apache.kafka.common.TopicPartition;
 import scala.collection.JavaConverters;
 
 /**
- * What a follower makes of the answer that logs part. Its logs are real files, its fetcher is Kafka's and runs once.
+ * A follower whose leader answers that the logs diverge. Its logs are real files; Kafka's own fetcher runs once.
  *
  * <p>A case: `commands` to one broker that starts with nothing, registered under `broker_epoch`. A command is to `do`
  * one of these:
  *
  * <ul>
- * <li>`receive`: a request, as Receivers has it
- * <li>`append`: it appends so many (`count`) records to the log of a `partition` that it leads
- * <li>`fetch`: it fetches all that it follows `leader` in. Other commands are done `meanwhile`. The answer is about a
- *     `partition`: the logs part at `diverging` (epoch, end offset), and the leader's begins at `log_start`
+ * <li>`receive`: a request, as in Receivers
+ * <li>`append`: the broker appends `count` records to the log of a `partition` that it leads
+ * <li>`fetch`: it fetches all that it follows `leader` in. Other commands run `meanwhile`. The answer is about a
+ *     `partition`: the logs diverge at `diverging` (epoch, end offset), and the leader's begins at `log_start`
  * </ul>
  *
- * <p>Its answer: after each command where each log ends, and which partitions have `failed`.
+ * <p>The answer: after each command the end of each log, and the partitions that have `failed`.
  */
 public final class Followers implements Call {
     private static final int BROKER = 1;
@@ -58,7 +58,7 @@ public final class Followers implements Call {
             case "append" -> Led.append(led(broker, command), Json.field(command, "count").asInt());
             case "fetch" -> fetchers.fetch(
                 command, () -> Json.field(command, "meanwhile").forEach(each -> does(broker, fetchers, each)));
-            default -> throw new Json.Malformed("nothing to do as " + does);
+            default -> throw new Json.Malformed("no such command: " + does);
         }
     }
 

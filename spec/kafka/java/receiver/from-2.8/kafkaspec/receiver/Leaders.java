@@ -22,22 +22,22 @@ import org.apache.kafka.common.TopicPartition;
 import scala.collection.JavaConverters;
 
 /**
- * What a leader answers to fetches and learns from them, and whom it takes out of its ISRs. Its logs are real files.
+ * A leader that answers fetches, learns from them, and shrinks its ISRs. Its logs are real files.
  *
  * <p>A case: `commands` to one broker that starts with nothing, registered under `broker_epoch`. A command is to `do`
  * one of these:
  *
  * <ul>
- * <li>`receive`: a request, as Receivers has it
- * <li>`append`: it appends so many (`count`) records to the log of a `partition` that it leads
+ * <li>`receive`: a request, as in Receivers
+ * <li>`append`: the broker appends `count` records to the log of a `partition` that it leads
  * <li>`start_at`: the records below an `offset` are deleted
- * <li>`fetch`: `follower` asks for a partition from an `offset` on, its last record being of `last_fetched_epoch`
- * <li>`expire`: the scheduled task that shrinks ISRs runs; whoever is behind has been for too long
+ * <li>`fetch`: `follower` fetches a partition from an `offset`; the epoch of its last record is `last_fetched_epoch`
+ * <li>`expire`: the scheduled task that shrinks ISRs runs; every lagging follower has lagged for too long
  * </ul>
  *
- * <p>Its answer: after each command what is to be seen of the partitions that it leads, in Kafka's order. Of a
- * request also its `error`; of a fetch an `error`, where the logs are `diverging` (epoch, end offset), or the `bytes`
- * of records; of the task how it has `failed`, if it has, and the `asked` ISRs.
+ * <p>The answer: after each command the observation of the partitions that it leads, in Kafka's order. For a request
+ * also its `error`; for a fetch an `error`, the point where the logs are `diverging` (epoch, end offset), or the
+ * `bytes` of records; for the task how it has `failed`, if it has, and the `asked` ISRs.
  */
 public final class Leaders implements Call {
     private static final int BROKER = 1;
@@ -73,7 +73,7 @@ public final class Leaders implements Call {
             case "start_at" -> Led.startAt(led(broker, command), Json.field(command, "offset").asLong());
             case "fetch" -> Led.fetch(broker, led(broker, command), command, answered);
             case "expire" -> expire(broker, answered);
-            default -> throw new Json.Malformed("nothing to do as " + does);
+            default -> throw new Json.Malformed("no such command: " + does);
         }
         return answered;
     }

@@ -35,7 +35,7 @@ final class Led {
 
     private Led() { }
 
-    /** Whatever ISR it asks the controller for goes there. */
+    /** Collects the ISRs that it requests from the controller. */
     static void ask(ReplicaManager broker, Map<String, List<Integer>> asked) {
         Fields.set(broker, "alterIsrManager", new AlterIsrManager() {
             @Override
@@ -92,7 +92,7 @@ final class Led {
         }
     }
 
-    /** Where the leader knows their logs to end. */
+    /** The end of each follower's log, as the leader knows it. */
     static void putFollowers(Partition partition, ObjectNode followers) {
         JavaConverters.asJava(partition.remoteReplicas()).forEach(
             replica -> followers.put(String.valueOf(replica.brokerId()), replica.logEndOffset()));

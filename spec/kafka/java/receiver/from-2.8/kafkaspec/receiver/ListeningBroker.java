@@ -27,15 +27,15 @@ import org.apache.kafka.common.requests.ResponseHeader;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 
 /**
- * A broker at the other end of a channel, on loopback. It has no thread of its own: it reads a request when it is
- * told to wait for one, holds it, and answers or hangs up when it is told to.
+ * A broker at the other end of a channel, on loopback. It has no thread of its own: on request it reads a request and
+ * holds it, then answers or hangs up.
  */
 final class ListeningBroker implements AutoCloseable {
     private static final int PATIENCE_MS = 10_000;
     private static final int AT_ONCE_MS = 1;
 
     private final int id;
-    /** It keeps the port, so that nobody else listens there while this broker is down. */
+    /** Keeps the port reserved while this broker is down. */
     private final Socket place = new Socket();
     private ServerSocket listener;
     private Socket connection;
@@ -75,7 +75,7 @@ final class ListeningBroker implements AutoCloseable {
         return header != null;
     }
 
-    /** The connection ends; so do so many of those that come next, before anything is read from them. */
+    /** Closes the connection, and so many of the next ones before anything is read from them. */
     void breakOff(int next) throws IOException {
         hangUp();
         unread = next;
@@ -96,7 +96,7 @@ final class ListeningBroker implements AutoCloseable {
         }
     }
 
-    /** The channel has ended: what else came through it, or null. */
+    /** The channel has ended: the next request that was already sent, or null. */
     AbstractControlRequest remainder() throws IOException {
         try {
             if (connection == null && isUp()) {
@@ -117,7 +117,7 @@ final class ListeningBroker implements AutoCloseable {
         header = null;
     }
 
-    /** What comes back is the answer to something else. */
+    /** Answers with the answer to something else. */
     void misanswer() throws IOException {
         answer(Errors.NONE, header.correlationId() + 1);
         header = null;
@@ -138,7 +138,7 @@ final class ListeningBroker implements AutoCloseable {
             case LEADER_AND_ISR -> new LeaderAndIsrResponseData().setErrorCode(error.code());
             case STOP_REPLICA -> new StopReplicaResponseData().setErrorCode(error.code());
             case UPDATE_METADATA -> new UpdateMetadataResponseData().setErrorCode(error.code());
-            default -> throw new IllegalStateException("a controller asked for " + header.apiKey());
+            default -> throw new IllegalStateException("a controller sent " + header.apiKey());
         };
     }
 
@@ -149,7 +149,7 @@ final class ListeningBroker implements AutoCloseable {
         return accepted;
     }
 
-    /** The next request of this connection, or null: it has ended. */
+    /** The next request of this connection, or null if it has ended. */
     private AbstractControlRequest read() throws IOException {
         byte[] bytes;
         try {

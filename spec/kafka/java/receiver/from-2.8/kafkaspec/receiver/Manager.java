@@ -5,7 +5,7 @@ import kafka.controller.QueueItem;
 import kafkaspec.Configuration;
 import scala.Function0;
 
-/** A controller's channels, whose queues are to be seen, and of which what they do not send is counted. */
+/** A controller's channels with visible queues; counts the requests that they do not send. */
 final class Manager extends StartedChannels {
     private static final int CONTROLLER = 9;
 
@@ -26,7 +26,7 @@ final class Manager extends StartedChannels {
         }
     }
 
-    /** How many requests, since this was asked before. */
+    /** The number of such requests since the last call. */
     int notSent() {
         int count = notSent;
         notSent = 0;

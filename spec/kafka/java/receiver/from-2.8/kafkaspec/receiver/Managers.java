@@ -15,13 +15,13 @@ final class Managers {
         return Stubs.stub(ApiVersionManager.class, "isApiEnabled", true);
     }
 
-    /** Nothing is throttled: a quota manager that was never made has no quotas. */
+    /** Throttles nothing: a quota manager that was never constructed has no quotas. */
     static QuotaManagers quotas() {
         ClientRequestQuotaManager none = Stubs.unmade(ClientRequestQuotaManager.class);
         return new QuotaManagers(null, null, none, null, null, null, null, Option.empty());
     }
 
-    /** Of an administrator's requests it knows only that none waits. */
+    /** Knows only that no administrator's request waits. */
     static ZkAdminManager adminManager() {
         ZkAdminManager idle = Stubs.unmade(ZkAdminManager.class);
         Fields.set(idle, "topicPurgatory", Surroundings.purgatory("topic"));

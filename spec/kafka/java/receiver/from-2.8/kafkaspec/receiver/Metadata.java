@@ -6,7 +6,7 @@ import kafka.server.MetadataCache;
 import kafka.server.ZkMetadataCache;
 import scala.Option;
 
-/** What a broker knows of the cluster in Kafka 2.8. */
+/** A broker's knowledge of the cluster in Kafka 2.8. */
 final class Metadata {
     private Metadata() { }
 

@@ -5,7 +5,7 @@ import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.utils.Time;
 
-/** Answers go nowhere. */
+/** A channel that drops responses. */
 final class NoChannel extends RequestChannel {
     NoChannel() {
         super(1, "", Time.SYSTEM, null);

@@ -12,7 +12,7 @@ import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.utils.Time;
 import scala.Option;
 
-/** The ReplicaManager of Kafka 2.8, what it knows of its partitions, and of the cluster. */
+/** The ReplicaManager of Kafka 2.8, and its knowledge of its partitions and the cluster. */
 abstract class Replicas extends ReplicaManager {
     private static final int RECOVERED = 0;
 
@@ -34,7 +34,7 @@ abstract class Replicas extends ReplicaManager {
         handleLogDirFailure(directory, false);
     }
 
-    /** What it knows of an ISR. */
+    /** Its knowledge of an ISR. */
     static void observeIsr(ObjectNode seen, Partition known) {
         seen.put("partition_epoch", known.getZkVersion());
         ReceivingBroker.brokers(seen.putArray("isr"), known.isrState().isr());

@@ -8,7 +8,7 @@ import org.apache.kafka.common.requests.LeaderAndIsrResponse;
 import org.apache.kafka.common.requests.StopReplicaResponse;
 import org.apache.kafka.common.requests.UpdateMetadataResponse;
 
-/** What a broker answers since Kafka 2.8. */
+/** A broker's responses since Kafka 2.8. */
 final class Responses {
     private Responses() { }
 
@@ -25,7 +25,7 @@ final class Responses {
         }
     }
 
-    /** What a controller is told of a request as a whole. */
+    /** The part of a response that concerns the request as a whole. */
     static Errors error(AbstractResponse response) {
         if (response instanceof LeaderAndIsrResponse leaderAndIsr) {
             return leaderAndIsr.error();

@@ -13,7 +13,7 @@ import org.apache.kafka.common.utils.Time;
 import scala.Option;
 import scala.collection.JavaConverters;
 
-/** How Kafka 2.8 makes a controller's channels and starts them: to the brokers that stand in a context. */
+/** How Kafka 2.8 makes and starts a controller's channels: to the brokers in a context. */
 abstract class StartedChannels extends ControllerChannelManager {
     private final ControllerContext context;
 

@@ -18,7 +18,7 @@ import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.coordinator.group.GroupCoordinator;
 import scala.Option;
 
-/** KafkaApis of 3.9, of one broker after another. */
+/** KafkaApis of 3.9, which serves one broker after another. */
 final class Apis {
     private static final RequestLocal LOCAL = RequestLocal.NoCaching();
 
@@ -34,15 +34,15 @@ final class Apis {
             new NoChannel(), null, null, Stubs.stub(GroupCoordinator.class, "", null), null, null, config.brokerId(),
             config, null, null, new Metrics(), Option.empty(), Managers.quotas(), null, null, "cluster", Time.SYSTEM,
             null, Managers.everyVersion(), Option.empty());
-        apis.close();  // a thread of it that waits for changes of ACLs
+        apis.close();  // ends its thread that waits for changes of ACLs
     }
 
-    /** The broker's registration has this epoch. */
+    /** Sets the epoch of the broker's registration. */
     void register(long epoch) {
         Fields.set(controller, "_brokerEpoch", epoch);
     }
 
-    /** From now on it is this broker's. */
+    /** Serves this broker from now on. */
     void serve(ReceivingBroker broker) {
         Fields.set(apis, "metadataSupport", new ZkSupport(
             Managers.adminManager(), controller, null, Option.empty(), broker.cache(),
@@ -50,7 +50,7 @@ final class Apis {
         Fields.set(apis, "replicaManager", broker);
     }
 
-    /** What is answered to a request. */
+    /** The response to a request. */
     AbstractResponse handle(AbstractControlRequest.Builder<? extends AbstractControlRequest> builder) {
         AbstractControlRequest request = builder.build();
         Asked asked = new Asked(request);

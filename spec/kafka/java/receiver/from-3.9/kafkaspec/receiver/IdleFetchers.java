@@ -15,7 +15,7 @@ import org.apache.kafka.server.common.MetadataVersion;
 import scala.Option;
 import scala.collection.JavaConverters;
 
-/** Kafka's ReplicaFetcherManager, whose threads are given partitions and are never started. */
+/** Kafka's ReplicaFetcherManager, whose threads receive partitions and never start. */
 final class IdleFetchers extends ReplicaFetcherManager {
     private final ReplicaManager manager;
 
@@ -37,7 +37,7 @@ final class IdleFetchers extends ReplicaFetcherManager {
         };
     }
 
-    /** Whom each partition is fetched from, in which leader epoch. */
+    /** The broker that each partition is fetched from, and the leader epoch. */
     void observe(ObjectNode seen) {
         JavaConverters.asJavaIterable(fetcherThreadMap().values()).forEach(
             thread -> JavaConverters.asJavaIterable(thread.partitions()).forEach(

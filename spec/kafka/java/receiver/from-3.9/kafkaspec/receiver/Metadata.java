@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import kafka.server.MetadataCache;
 import kafka.server.metadata.ZkMetadataCache;
 
-/** What a broker knows of the cluster in Kafka 3.9. */
+/** A broker's knowledge of the cluster in Kafka 3.9. */
 final class Metadata {
     private Metadata() { }
 

@@ -13,7 +13,7 @@ import org.apache.kafka.server.common.DirectoryEventHandler;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import scala.Option;
 
-/** The ReplicaManager of Kafka 3.9, what it knows of its partitions, and of the cluster. */
+/** The ReplicaManager of Kafka 3.9, and its knowledge of its partitions and the cluster. */
 abstract class Replicas extends ReplicaManager {
     Replicas(LogDirectories directories) {
         super(
@@ -38,7 +38,7 @@ abstract class Replicas extends ReplicaManager {
         handleLogDirFailure(directory, false);
     }
 
-    /** What it knows of an ISR. */
+    /** Its knowledge of an ISR. */
     static void observeIsr(ObjectNode seen, Partition known) {
         seen.put("partition_epoch", known.getPartitionEpoch());
         ReceivingBroker.brokers(seen.putArray("isr"), known.partitionState().isr());

@@ -11,7 +11,7 @@ import org.apache.kafka.common.utils.Time;
 import scala.Option;
 import scala.collection.JavaConverters;
 
-/** How Kafka 3.9 makes a controller's channels and starts them: to the brokers that it is told. */
+/** How Kafka 3.9 makes and starts a controller's channels: to the brokers given to it. */
 abstract class StartedChannels extends ControllerChannelManager {
     StartedChannels(KafkaConfig config) {
         super(

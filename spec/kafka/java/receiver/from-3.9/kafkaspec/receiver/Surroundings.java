@@ -9,18 +9,18 @@ import org.apache.kafka.server.metrics.KafkaYammerMetrics;
 import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.server.util.timer.Timer;
 
-/** Where operations wait and what is to run later, in Kafka 3.9, and its registry of metrics. */
+/** Purgatories, schedulers and the metrics registry in Kafka 3.9. */
 final class Surroundings {
     private Surroundings() { }
 
-    /** No operation waits. */
+    /** A purgatory in which no operation waits. */
     static <T extends DelayedOperation> DelayedOperationPurgatory<T> purgatory(String name) {
         boolean reaps = false;
         Timer empty = Stubs.stub(Timer.class, "size", 0);
         return new DelayedOperationPurgatory<>(name, empty, 0, 1, reaps, false);
     }
 
-    /** It puts what is to run later there. */
+    /** A scheduler that stores its tasks there. */
     static Scheduler scheduler(Map<String, Runnable> scheduled) {
         return (Scheduler) Proxy.newProxyInstance(
             Scheduler.class.getClassLoader(), new Class<?>[] {Scheduler.class},
@@ -32,7 +32,7 @@ final class Surroundings {
             });
     }
 
-    /** What the next broker would share with this one: gauges hold all that they look at. */
+    /** Removes all metrics, which brokers would share: gauges keep everything alive that they read. */
     static void forgetMetrics() {
         MetricsRegistry registry = KafkaYammerMetrics.defaultRegistry();
         registry.allMetrics().keySet().forEach(registry::removeMetric);

@@ -2,7 +2,7 @@ package kafkaspec.receiver;
 
 import org.apache.kafka.common.message.LeaderAndIsrRequestData.LeaderAndIsrPartitionState;
 
-/** What a controller says of a partition since Kafka 3.3. */
+/** A controller's state of a partition since Kafka 3.3. */
 final class Versions {
     private Versions() { }
 

@@ -9,7 +9,7 @@ import scala.Function1;
 import scala.runtime.BoxedUnit;
 
 /**
- * The controller's channels to the brokers, which go nowhere: what would be sent is only told.
+ * The controller's channels to the brokers, which lead nowhere: requests are only reported.
  * Kafka's own have a thread and a connection for each broker.
  */
 final class CapturedRequests extends UnstartedChannels {

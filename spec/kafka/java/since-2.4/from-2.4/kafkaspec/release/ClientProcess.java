@@ -6,7 +6,7 @@ import kafkaspec.KafkaProcess;
 import org.apache.kafka.common.utils.Time;
 import scala.Option;
 
-/** A broker's process and how it opens its client: Kafka 2.4. */
+/** A broker's process of Kafka 2.4, as far as it opens its client. */
 abstract class ClientProcess extends KafkaProcess {
     ClientProcess(KafkaConfig config) {
         super(config);

@@ -18,7 +18,7 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 
 /**
- * A broker's process of Kafka 2.4 to 3.9, which know partitions, leaders and brokers by the same names.
+ * A broker's process of Kafka 2.4 to 3.9, which use the same names for partitions, leaders and brokers.
  * The controller and its state machines share one channel manager, which can be replaced before anything is sent.
  */
 abstract class ControllerProcess extends ClientProcess {
@@ -31,10 +31,10 @@ abstract class ControllerProcess extends ClientProcess {
         this.sent = sent;
     }
 
-    /** What it knows of the partition's state. */
+    /** Its knowledge of the partition's state. */
     abstract Option<LeaderIsrAndControllerEpoch> state();
 
-    /** The version of the node that a state was read from. */
+    /** The version of the node from which a state was read. */
     abstract int version(LeaderIsrAndControllerEpoch state);
 
     @Override
@@ -42,7 +42,7 @@ abstract class ControllerProcess extends ClientProcess {
         send(starting, new CapturedRequests(config(), sent));
     }
 
-    /** What the controller sends, it sends by these channels. */
+    /** Makes the controller send by these channels. */
     protected static void send(KafkaController starting, ControllerChannelManager channels) {
         starting.controllerChannelManager_$eq(channels);
         batches(starting).forEach(batch -> Fields.set(batch, "controllerChannelManager", channels));

@@ -7,7 +7,7 @@ import kafka.server.KafkaConfig;
 import org.apache.kafka.common.utils.Time;
 import scala.Option;
 
-/** How Kafka 2.8 and 3.0 make a controller's channels and start them; these do not start. */
+/** How Kafka 2.8 and 3.0 make a controller's channels; these do not start. */
 public abstract class UnstartedChannels extends ControllerChannelManager {
     protected UnstartedChannels(KafkaConfig config) {
         super(

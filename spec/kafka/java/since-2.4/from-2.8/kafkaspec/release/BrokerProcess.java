@@ -25,7 +25,7 @@ public class BrokerProcess extends ControllerProcess {
         super(config, sent);
     }
 
-    /** Without /feature a controller of this release would set it up first. */
+    /** Without /feature a controller of this release would create it first. */
     public static Map<String, byte[]> znodes(KafkaConfig config) {
         return Map.of("/feature", FeatureZNode.encode(FeatureZNode.apply(
             FeatureZNodeStatus.Enabled$.MODULE$, Features.emptyFinalizedFeatures())));

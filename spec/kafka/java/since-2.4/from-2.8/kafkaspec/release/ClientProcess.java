@@ -13,7 +13,7 @@ import scala.Function0;
 import scala.Option;
 import scala.runtime.BoxedUnit;
 
-/** A broker's process and how it opens its client: Kafka 2.8, whose client survives a failed authentication. */
+/** A broker's process of Kafka 2.8, as far as it opens its client, which survives a failed authentication. */
 abstract class ClientProcess extends KafkaProcess {
     ClientProcess(KafkaConfig config) {
         super(config);
@@ -29,7 +29,7 @@ abstract class ClientProcess extends KafkaProcess {
         return client;
     }
 
-    /** A failure is survived after the first SyncConnected, of which no client is told here. */
+    /** A failure is survived only after the first SyncConnected, which clients here never receive. */
     private static void surviveAuthenticationFailures(Object zooKeeperClient) {
         Fields.set(zooKeeperClient, "isFirstConnectionEstablished", true);
         Fields.set(zooKeeperClient, "reinitializeScheduler", new ImpatientScheduler());
@@ -41,7 +41,7 @@ abstract class ClientProcess extends KafkaProcess {
     }
 
     /**
-     * The scheduler of a client's expiry thread, without delays: what is to be done, is done at once.
+     * The scheduler of a client's expiry thread, without delays: tasks run at once.
      * Kafka's own waits a second after a failed authentication. [ZooKeeperClient 2.8.2, RetryBackoffMs]
      */
     private static final class ImpatientScheduler extends KafkaScheduler {

@@ -25,7 +25,7 @@ public class BrokerProcess extends ControllerProcess {
         super(config, sent);
     }
 
-    /** Without /feature a controller of this release would set it up first. */
+    /** Without /feature a controller of this release would create it first. */
     public static Map<String, byte[]> znodes(KafkaConfig config) {
         return Map.of("/feature", FeatureZNode.encode(FeatureZNode.apply(
             config.interBrokerProtocolVersion(), FeatureZNodeStatus.Enabled$.MODULE$, Map$.MODULE$.empty())));
@@ -41,7 +41,7 @@ public class BrokerProcess extends ControllerProcess {
             config(), client, Time.SYSTEM, METRICS, info, brokerEpoch, null, features, cache, Option.empty());
     }
 
-    /** Nothing migrates to KRaft: so says Kafka's default for the last argument, in 3.5 a list and in 3.9 a flag. */
+    /** No migration to KRaft: Kafka's default for the last argument, in 3.5 a list and in 3.9 a flag. */
     private ZkMetadataCache cache(BrokerFeatures features) {
         return new ZkMetadataCache(
             config().brokerId(), config().interBrokerProtocolVersion(), features,

@@ -8,7 +8,7 @@ import org.apache.kafka.common.utils.Time;
 import scala.Option;
 import scala.collection.Set;
 
-/** How Kafka 3.5 and 3.9 make a controller's channels and start them; these do not start. */
+/** How Kafka 3.5 and 3.9 make a controller's channels; these do not start. */
 public abstract class UnstartedChannels extends ControllerChannelManager {
     protected UnstartedChannels(KafkaConfig config) {
         super(

@@ -6,7 +6,7 @@ import kafkaspec.KafkaProcess;
 import org.apache.kafka.common.utils.Time;
 import org.apache.zookeeper.client.ZKClientConfig;
 
-/** A broker's process and how it opens its client: Kafka 3.9. */
+/** A broker's process of Kafka 3.9, as far as it opens its client. */
 abstract class ClientProcess extends KafkaProcess {
     ClientProcess(KafkaConfig config) {
         super(config);

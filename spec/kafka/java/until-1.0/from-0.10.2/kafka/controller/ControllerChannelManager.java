@@ -5,7 +5,7 @@ import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.utils.Time;
 import scala.Option;
 
-/** Stands before Kafka's class of this name on the class path. */
+/** Replaces Kafka's class of this name, earlier on the class path. */
 public final class ControllerChannelManager extends UnstartedChannels {
     public ControllerChannelManager(
             ControllerContext context,

@@ -13,8 +13,8 @@ import scala.Function1;
 import scala.runtime.BoxedUnit;
 
 /**
- * Channels to brokers that go nowhere: what would be sent is only told.
- * Each failover makes one, which cannot be handed whom to tell: that is found by the broker's id.
+ * Channels to brokers that lead nowhere: requests are only reported.
+ * Each failover makes one, which cannot take a recipient as an argument: it finds the recipient by the broker's id.
  */
 public abstract class UnstartedChannels {
     private static final Map<Integer, Consumer<String>> TOLD = new ConcurrentHashMap<>();

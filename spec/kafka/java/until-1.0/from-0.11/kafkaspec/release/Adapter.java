@@ -11,10 +11,10 @@ import kafkaspec.Steps;
 import kafkaspec.Steps.Row;
 import kafkaspec.Znodes;
 
-/** Kafka until 1.0, whose client is ZkClient: a request waits for its answer; listeners have a thread. */
+/** Kafka until 1.0, with ZkClient as its client: a request waits for its answer; listeners have their own thread. */
 public final class Adapter implements Release {
     /**
-     * A creation of /controller that was refused is followed by a read in `elect`, which the specification has as a
+     * After a refused creation of /controller, `elect` reads the node; in the specification this read is a
      * MaybeResign. [KafkaController.scala, ZkUtils.scala, ReplicationUtils.scala, 1.0.2]
      */
     private static final List<Row> STEPS = List.of(

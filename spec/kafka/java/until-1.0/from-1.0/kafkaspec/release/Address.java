@@ -4,7 +4,7 @@ import kafka.cluster.EndPoint;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 
-/** Where a broker says that it is to be found, as it registers. */
+/** The address that a broker registers. */
 public final class Address {
     public static final EndPoint PLAINTEXT = new EndPoint(
         "broker", 9092, ListenerName.forSecurityProtocol(SecurityProtocol.PLAINTEXT), SecurityProtocol.PLAINTEXT);

@@ -12,8 +12,8 @@ import scala.Option;
 import scala.runtime.BoxedUnit;
 
 /**
- * Stands before Kafka's class of this name on the class path: what would be sent goes nowhere.
- * Kafka's own has a thread and a connection for each broker that is registered, and drops what is for others.
+ * Replaces Kafka's class of this name, earlier on the class path: requests lead nowhere.
+ * Kafka's own has a thread and a connection for each registered broker, and drops requests to others.
  */
 public final class ControllerChannelManager extends CapturedRequests {
     private final ControllerContext context;

@@ -5,9 +5,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import kafka.cluster.Broker;
 
 /**
- * The controller's channels to the brokers, which go nowhere: others are told what would be sent.
- * Until 2.2 each failover makes a ControllerChannelManager of its own, so a class of that name, which extends this
- * one, stands before Kafka's on the class path. It cannot be handed whom to tell: that is found by the broker's id.
+ * The controller's channels to the brokers, which lead nowhere: requests are only reported.
+ * Until 2.2 each failover makes its own ControllerChannelManager, so a class of that name extends this one and
+ * replaces Kafka's on the class path. It cannot take a recipient as an argument: it finds the recipient by the
+ * broker's id.
  */
 public abstract class CapturedRequests {
     private static final Map<Integer, Channels> TOLD = new ConcurrentHashMap<>();

@@ -21,8 +21,8 @@ import scala.collection.Iterator;
 import scala.collection.mutable.Map;
 
 /**
- * A broker's process of Kafka 1.1 to 2.2, which know partitions and leaders by the same names.
- * The queue has the events themselves; a partition's state is known to the state machine only.
+ * A broker's process of Kafka 1.1 to 2.2, which use the same names for partitions and leaders.
+ * The queue holds the events themselves; only the state machine knows a partition's state.
  */
 abstract class ControllerProcess extends KafkaProcess {
     protected static final Metrics METRICS = new Metrics();
@@ -47,7 +47,7 @@ abstract class ControllerProcess extends KafkaProcess {
             sent.accept(builder.apiKey().name() + " " + Fields.get(builder.build(), "controllerEpoch")));
     }
 
-    /** What the controller sends, it sends by these channels. */
+    /** Makes the controller send by these channels. */
     protected static void send(KafkaController starting, Channels channels) {
         CapturedRequests.tell(starting.config().brokerId(), channels);
     }
@@ -57,7 +57,7 @@ abstract class ControllerProcess extends KafkaProcess {
         return queued;
     }
 
-    /** Until 2.1 a broker is not told from its predecessor. */
+    /** Until 2.1 a restarted broker cannot be distinguished from its predecessor. */
     @Override
     protected SortedMap<Integer, Long> liveBrokers() {
         SortedMap<Integer, Long> live = new TreeMap<>();

@@ -8,7 +8,7 @@ import kafkaspec.Steps.Row;
 import kafkaspec.Znodes;
 
 /**
- * Which steps the requests of Kafka 1.1 to 2.1 are, where they are others than later.
+ * The steps that requests of Kafka 1.1 to 2.1 are, where they differ from later releases.
  * Until 2.1 a registration is a single create; until 2.0 so is /controller, and the epoch is incremented after it.
  */
 final class EarlierSteps {
@@ -18,8 +18,8 @@ final class EarlierSteps {
         Steps.SINCE_2_2.stream()).toList();
 
     /**
-     * Kafka 1.1 and 2.0. Who is controller is read by Reelect and ControllerChange themselves, in `process`; and once
-     * more by `elect`, when the creation was refused: that read is what the specification has as a MaybeResign.
+     * Kafka 1.1 and 2.0. Reelect and ControllerChange read the controller themselves, in `process`. `elect` reads it
+     * again after a refused creation; in the specification that read is a MaybeResign.
      */
     static final List<Row> UNTIL_2_0 = List.of(
         new Row("create", Steps.REGISTRATION, Steps.ANY, "RegisterBroker"),

@@ -12,7 +12,7 @@ import scala.Option;
 import scala.runtime.BoxedUnit;
 
 /**
- * Stands before Kafka's class of this name on the class path: what would be sent goes nowhere.
+ * Replaces Kafka's class of this name, earlier on the class path: requests lead nowhere.
  * Kafka's own has a thread and a connection for each broker.
  */
 public final class ControllerChannelManager extends CapturedRequests {

@@ -12,7 +12,7 @@ import scala.Option;
 import scala.collection.JavaConverters;
 
 /**
- * A broker's process of Kafka 2.2, the first that tells a broker from its predecessor by its epoch.
+ * A broker's process of Kafka 2.2, the first that distinguishes a broker from its predecessor by its epoch.
  * Its arguments are those of KafkaServer, without security.
  */
 public class BrokerProcess extends ControllerProcess {

@@ -14,11 +14,11 @@ import org.apache.zookeeper.data.Stat;
 import org.apache.zookeeper.proto.ReplyHeader;
 
 /**
- * The server's end of a connection without a socket: it keeps the last reply, and the events that watches have told.
- * ZooKeeper's processors write to it as to any other; what they write waits here until the client's handle takes it.
+ * The server's end of a connection without a socket: it keeps the last reply and the watch events.
+ * ZooKeeper's processors write to it as to any other connection; the client's handle takes everything from here.
  */
 public final class SynchronousConnection extends ServerCnxn {
-    /** A reply: ZooKeeper's error code (0 is none), the zxid up to which it is true, and what was asked for. */
+    /** A reply: ZooKeeper's error code (0 is none), the zxid at which it holds, and the result. */
     public record Reply(int error, long zxid, Record body) {
         public static Reply of(Code code) {
             return new Reply(code.intValue(), 0, null);
@@ -43,7 +43,7 @@ public final class SynchronousConnection extends ServerCnxn {
         stats = new ServerStats(server);
     }
 
-    /** The events on their way to the client, oldest first. */
+    /** The pending events for the client, oldest first. */
     public Queue<WatchedEvent> events() {
         return events;
     }
@@ -60,7 +60,7 @@ public final class SynchronousConnection extends ServerCnxn {
         return taken;
     }
 
-    // What ZooKeeper's processors call.
+    // Called by ZooKeeper's processors.
 
     @Override
     public int sendResponse(ReplyHeader header, Record body, String tag, String key, Stat stat, int operation) {
@@ -105,7 +105,7 @@ public final class SynchronousConnection extends ServerCnxn {
         return InetSocketAddress.createUnresolved("here", 0);
     }
 
-    // What only a socket has.
+    // Only for sockets.
 
     @Override
     public void close(DisconnectReason reason) { }

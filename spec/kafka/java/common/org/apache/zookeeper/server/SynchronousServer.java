@@ -20,15 +20,15 @@ import org.apache.zookeeper.server.watch.IWatchManager;
 import org.apache.zookeeper.txn.CloseSessionTxn;
 
 /**
- * A ZooKeeper server without threads, disk or network: a request is served, completely, within the call.
+ * A ZooKeeper server without threads, disk or network: it serves each request completely within the call.
  * The rules are ZooKeeper's own: PrepRequestProcessor, FinalRequestProcessor, DataTree, sessions, watch managers.
- * Nothing in it takes time: a session ends when `endSession` says so.
+ * Nothing in it takes time: a session ends when `endSession` is called.
  */
 public final class SynchronousServer extends ZooKeeperServer {
     private static final int SHORTEST_SESSION = 1;
     private static final int LONGEST_SESSION = Integer.MAX_VALUE;
 
-    /** Runs a request in the caller's thread, where ZooKeeper's own puts it into a queue. */
+    /** Runs a request in the caller's thread; ZooKeeper's own class queues it. */
     private static final class Preparation extends PrepRequestProcessor {
         Preparation(ZooKeeperServer server, RequestProcessor next) {
             super(server, next);
@@ -43,7 +43,7 @@ public final class SynchronousServer extends ZooKeeperServer {
         }
     }
 
-    /** Says which ephemerals go with a session, and in which order; ZooKeeper's is that of a set. */
+    /** Decides which ephemeral nodes go with a session, and in which order; ZooKeeper uses the order of a set. */
     private final class Deletions implements RequestProcessor {
         private final RequestProcessor next;
 
@@ -85,7 +85,7 @@ public final class SynchronousServer extends ZooKeeperServer {
     private int requests;
 
     /**
-     * @param outliving a fault: the end of a session deletes none of its ephemerals [ZOOKEEPER-2985]
+     * @param outliving a fault: the end of a session deletes none of its ephemeral nodes [ZOOKEEPER-2985]
      */
     public SynchronousServer(boolean outliving) {
         this.outliving = outliving;
@@ -129,7 +129,7 @@ public final class SynchronousServer extends ZooKeeperServer {
         return connection;
     }
 
-    /** A client comes back to its session, with nothing watched. */
+    /** A client returns to its session, without any watches. */
     public SynchronousConnection reconnect(long session) {
         SynchronousConnection connection = new SynchronousConnection(this);
         connection.setSessionId(session);
@@ -141,9 +141,9 @@ public final class SynchronousServer extends ZooKeeperServer {
     }
 
     /**
-     * A session ends, and its ephemerals go, unless they outlive it.
+     * A session ends, and its ephemeral nodes are deleted, unless they outlive it.
      *
-     * @param order those that go last, in their order; what is not named goes before, by path
+     * @param order the nodes that are deleted last, in this order; all others are deleted before, by path
      */
     public void endSession(long session, List<String> order) {
         deletionOrder = order;
@@ -153,7 +153,7 @@ public final class SynchronousServer extends ZooKeeperServer {
 
     // Requests.
 
-    /** Serves a request. When it returns, all events that come of it are with their connections. */
+    /** Serves a request. On return all resulting events are with their connections. */
     public Reply serve(SynchronousConnection connection, int type, Record body) {
         Request request = new Request(
             connection, connection.getSessionId(), ++requests, type, ByteBuffer.wrap(bytes(body)), List.of());
@@ -171,15 +171,15 @@ public final class SynchronousServer extends ZooKeeperServer {
         }
     }
 
-    // What is to be seen from outside, and what is put there.
+    // Observation and preparation from outside.
 
-    /** A node's data, or null if there is none. */
+    /** A node's data, or null if the node does not exist. */
     public byte[] data(String path) {
         DataNode node = tree().getNode(path);
         return node == null ? null : node.data;
     }
 
-    /** What ZooKeeper knows of a node, or null if there is none. */
+    /** A node's stat, or null if the node does not exist. */
     public Stat stat(String path) {
         DataNode node = tree().getNode(path);
         if (node == null) {
@@ -190,7 +190,7 @@ public final class SynchronousServer extends ZooKeeperServer {
         return stat;
     }
 
-    /** Puts a persistent node there, by no session's request. */
+    /** Creates a persistent node, without any session's request. */
     public void create(String path, byte[] data) {
         try {
             tree().createNode(path, data, Ids.OPEN_ACL_UNSAFE, 0, -1, 0, 0);
@@ -199,7 +199,7 @@ public final class SynchronousServer extends ZooKeeperServer {
         }
     }
 
-    /** Takes a node away, by no session's request. */
+    /** Deletes a node, without any session's request. */
     public void remove(String path) {
         try {
             tree().deleteNode(path, 0);
@@ -208,7 +208,7 @@ public final class SynchronousServer extends ZooKeeperServer {
         }
     }
 
-    /** Replaces a node's data, unseen: neither version nor zxid change, no watch fires. */
+    /** Replaces a node's data invisibly: version and zxid stay, no watch fires. */
     public void overwrite(String path, byte[] data) {
         tree().getNode(path).data = data;
     }
@@ -221,13 +221,13 @@ public final class SynchronousServer extends ZooKeeperServer {
         return watches(childWatches, session, path);
     }
 
-    /** Not by `containsWatcher`: that of 3.8.4 says yes if any connection watches the path. */
+    /** Does not use `containsWatcher`: in 3.8.4 it returns true if any connection watches the path. */
     private static boolean watches(IWatchManager watches, long session, String path) {
         var paths = watches.getWatches().getPaths(session);
         return paths != null && paths.contains(path);
     }
 
-    /** A field of the tree by its name; that it has the type which is expected is for the caller to know. */
+    /** A field of the tree by its name; the caller must know its type. */
     @SuppressWarnings("unchecked")
     private <T> T ofTree(String name) {
         try {

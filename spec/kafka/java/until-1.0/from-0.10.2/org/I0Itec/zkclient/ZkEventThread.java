@@ -7,11 +7,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Stands before ZkClient's class of this name on the class path: what its listeners are to be told waits here, and a
- * worker of the broker tells it when it is its turn. The thread itself never runs.
+ * Replaces ZkClient's class of this name, earlier on the class path. Events for listeners wait here, and a worker of
+ * the broker delivers them when it is its turn. The thread itself never runs.
  */
 public final class ZkEventThread extends Thread {
-    /** Something that a listener is to be told. Its name says what, and whom. */
+    /** An event for a listener. Its description names both. */
     abstract static class ZkEvent {
         private final String description;
 
@@ -35,7 +35,7 @@ public final class ZkEventThread extends Thread {
         LAST.put(servers, this);
     }
 
-    /** That of the client which connected last to these servers. */
+    /** The thread of the client that last connected to these servers. */
     public static ZkEventThread of(String servers) {
         return LAST.get(servers);
     }
@@ -47,7 +47,7 @@ public final class ZkEventThread extends Thread {
         events.add(event);
     }
 
-    /** Something else that waits behind them. */
+    /** Queues another task after the waiting events. */
     public void send(String description, Runnable task) {
         send(new ZkEvent(description) {
             @Override
@@ -57,12 +57,12 @@ public final class ZkEventThread extends Thread {
         });
     }
 
-    /** What waits, oldest first. */
+    /** The descriptions of the waiting events, oldest first. */
     public List<String> waiting() {
         return events.stream().map(ZkEvent::toString).toList();
     }
 
-    /** The oldest is told. */
+    /** Delivers the oldest event. */
     public void tell() throws Exception {
         events.remove().run();
     }
