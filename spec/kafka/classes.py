@@ -58,5 +58,5 @@ def _compile(what: str, sources: Sequence[Path], jars: Sequence[Path], with_java
         if run.returncode:
             said = run.stderr.strip().splitlines()
             wrong = next((line for line in said if ": error: " in line), said[0])  # warnings come before it
-            raise EnvironmentFailed(f"the Java of {what} does not compile: {wrong}", "nothing was kept")
+            raise EnvironmentFailed(f"the Java sources of {what} do not compile: {wrong}", "nothing was kept")
         unfinished.rename(classes)  # the directory appears complete or not at all

@@ -2,9 +2,9 @@
 
     commands = [{"do": "register", "brokers": [1, 2], "handle": 8}, {"do": "create_topic", ..., "handle": 8}, ...]
     with RealController("3.9.1") as kafka:
-        for sequence, told in kafka.of("Events", [commands]):
+        for sequence, answers in kafka.of("Events", [commands]):
             ours = ControllerBeside()
-            for command, seen in zip(sequence, told, strict=True):
+            for command, seen in zip(sequence, answers, strict=True):
                 assert ours.disagreements(command, seen) == []
 
 A command is JSON, `{"do": ...}` with its arguments: something that others do in ZooKeeper (`ScriptedCluster`), or a request to

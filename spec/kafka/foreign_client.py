@@ -1,8 +1,8 @@
 """The controller's life beside a client that is not a broker, which writes to the nodes of brokers and controllers.
 
 The client creates, sets and deletes /controller, /controller_epoch and the registrations of brokers, between any two
-The client creates, sets and deletes /controller, /controller_epoch and the registrations of brokers, between any
-two steps of theirs, as often as the system's bounds allow. Its nodes are persistent, so they have no owner. It writes
+of their steps, as often as the system's bounds allow. Its nodes are persistent, so they have no owner. It writes what
+Kafka would have written, for any broker and any epoch, or meaningless bytes (`None`).
 
 The system exists for the comparison with Kafka's classes. Beside such a client, which may set the epoch back, the
 properties of the system `controller` do not hold.
@@ -55,7 +55,7 @@ class ControllerWithForeignClient(ControllerLife):
         """All requests on brokers' agendas: the client's writes cause them."""
         return requests_of(self.design, self.events)
 
-    # How large it is.
+    # Sizes and bounds.
 
     def sizes(self) -> Mapping[Any, Size]:
         """The version of /controller_epoch no longer follows from the epoch."""

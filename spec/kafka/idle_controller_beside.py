@@ -1,9 +1,9 @@
 """Our whole controller of 0.10, 0.11 or 1.0 beside Kafka's own, compared whenever neither has anything left to do.
 
     with RealController("1.0.2") as kafka:
-        for sequence, told in kafka.of("Events", [commands]):
+        for sequence, answers in kafka.of("Events", [commands]):
             ours = IdleControllerBeside("1.0.2")
-            for command, seen in zip(sequence, told, strict=True):
+            for command, seen in zip(sequence, answers, strict=True):
                 assert ours.disagreements(command, seen) == []
 
 Commands are those of `spec.kafka.controller_beside`, but `handle`, `meanwhile` and `lost` have no meaning: after a

@@ -200,7 +200,9 @@ def _write_lock(release: str, artifacts: Sequence[Artifact]) -> None:
         _ivy(artifacts, fetched, whole=artifacts[:1])
         found = {Artifact(*jar.stem.split("~")): _digest(jar) for jar in fetched.glob("*.jar")}
     kafka, *beside = artifacts
-    head = [f"# {kafka} with all that it needs, and alone {', '.join(map(str, beside))}; each with its SHA-256."]
+    head = [
+        f"# {kafka} with its dependencies, and without theirs {', '.join(map(str, beside))}; each with its SHA-256."
+    ]
     lines = [f"{artifact} {digest}" for artifact, digest in sorted(found.items())]
     (LOCKS / f"{release}.txt").write_text("\n".join([*head, *lines, ""]), encoding="utf-8")
 

@@ -47,7 +47,7 @@ class Java:
         """
         compiler = self.home / "bin" / "javac"
         if not compiler.exists():
-            raise UsageError(f"the Java in {self.home} has no compiler: install a JDK, or let JAVA_HOME name one")
+            raise UsageError(f"the Java in {self.home} has no compiler: install a JDK, or set JAVA_HOME to one")
         return str(compiler)
 
 
@@ -69,9 +69,9 @@ def java() -> Java:
         raise UsageError(f"{whence} has no bin/java")
     version = _version_of(home)
     if version is None:
-        raise UsageError(f"{whence} does not say what version it is")
+        raise UsageError(f"{whence} does not report its version")
     if int(version.split(".")[0]) < OLDEST:
-        raise UsageError(f"{whence} is Java {version}; Kafka's classes are run by Java {OLDEST} or later")
+        raise UsageError(f"{whence} is Java {version}; Kafka's classes need Java {OLDEST} or later")
     return Java(home, version)
 
 

@@ -166,4 +166,4 @@ class JavaProcess:
         return self._failed(f"has ended with {code}" + "".join(f" ({each})" for each in last))
 
     def _failed(self, how: str) -> EnvironmentFailed:
-        return EnvironmentFailed(f"the Java of Kafka {self.release} {how}", "nothing was kept")
+        return EnvironmentFailed(f"the JVM of Kafka {self.release} {how}", "nothing was kept")

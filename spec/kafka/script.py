@@ -197,14 +197,14 @@ def script_of(name: str, release: str, ask: Callable[..., Result] = check) -> Sc
     """
     anomaly = anomaly_named(name)
     if name not in REPLAYED:
-        raise UsageError(f"{name} has no mapping to frames; {', '.join(REPLAYED)} have")
+        raise UsageError(f"{name} cannot be replayed; choose from {', '.join(REPLAYED)}")
     its = REPLAYED[name]
     lines = {line_of(each): each for each in releases() if Release(each) >= ON_BROKERS}
     line = release_named(release, ControllerLife.releases)
     if line not in lines:
         raise UsageError(f"Kafka {release} cannot run here; choose from {', '.join(lines.values())}")
     if Release(line) < its.since:
-        raise UsageError(f"{name} has a mapping to frames since Kafka {its.since}")
+        raise UsageError(f"{name} can be replayed since Kafka {its.since}")
     constants = anomaly.constants if its.constants is None else its.constants
     broken = its.property or anomaly.property
 

@@ -2,9 +2,9 @@
 
     commands = [{"do": "brokers_up", "brokers": [[1, 101]]}, ...]
     with RealController("3.9.1") as kafka:
-        for sequence, told in kafka.of("StateMachines", [commands]):
+        for sequence, answers in kafka.of("StateMachines", [commands]):
             ours = StateMachinesBeside()
-            for command, seen in zip(sequence, told, strict=True):
+            for command, seen in zip(sequence, answers, strict=True):
                 assert ours.disagreements(command, seen) == []
 
 A command is JSON, `{"do": ...}` with its arguments. Each is a method of `StateMachinesBeside` here and of

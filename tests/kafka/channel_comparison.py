@@ -1,4 +1,4 @@
-"""Channels of ours and of Kafka's through which the same requests go, and what is to be seen of both."""
+"""Our channels and Kafka's carry the same requests; their observations are compared."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from statemachines.messages.errors import Errors
 from tests.kafka.receiver_comparison import RELEASE, KafkaReceivers, request_written
 
 AT_ONCE: Final = 25
-"""How many sequences Kafka goes through at once: a thread that sends again waits for 100 ms before it does."""
+"""How many sequences Kafka runs at once: a thread that sends again pauses for 100 ms first."""
 
 Seen: TypeAlias = dict[str, Any]
-"""What is to be seen of the channels after a command."""
+"""The observation of the channels after a command."""
 
 
 class Startup(NamedTuple):
-    """The controller takes over, and has channels to these brokers."""
+    """The controller takes over, with channels to these brokers."""
 
     brokers: tuple[BrokerId, ...]
 
@@ -43,33 +43,33 @@ class Shutdown(NamedTuple):
 
 
 class AddBroker(NamedTuple):
-    """A broker is to have a channel."""
+    """Open a channel to a broker."""
 
     broker: BrokerId
 
 
 class RemoveBroker(NamedTuple):
-    """Its channel ends."""
+    """Close its channel."""
 
     broker: BrokerId
 
 
 class Send(NamedTuple):
-    """A request is put into its queue; requests are told apart by their `controllerEpoch`."""
+    """Queue a request; requests are distinguished by their `controllerEpoch`."""
 
     broker: BrokerId
     request: ControlRequest
 
 
 class Answer(NamedTuple):
-    """The broker answers what it has got."""
+    """The broker answers the request that it holds."""
 
     broker: BrokerId
     error: Errors
 
 
 class Break(NamedTuple):
-    """It has handled the request, and the connection breaks before it has answered."""
+    """The broker handles the request, and the connection breaks before it has answered."""
 
     broker: BrokerId
     unread: int = 0
@@ -77,7 +77,7 @@ class Break(NamedTuple):
 
 
 class Misanswer(NamedTuple):
-    """What it answers is no answer to this request: by that, too, the connection breaks."""
+    """The broker's answer belongs to another request, which also breaks the connection."""
 
     broker: BrokerId
 
@@ -98,7 +98,7 @@ Command: TypeAlias = Startup | Shutdown | AddBroker | RemoveBroker | Send | Answ
 
 
 def _written(command: Command) -> Any:
-    """A command as `Conversation.java` takes it."""
+    """A command in the form that `Conversation.java` takes."""
     match command:
         case Startup(brokers):
             return {"do": "startup", "brokers": brokers}
@@ -121,7 +121,7 @@ def _written(command: Command) -> Any:
 def all_asked(
     kafka: KafkaReceivers, sequences: Iterable[Sequence[Command]]
 ) -> Iterator[tuple[Sequence[Command], Sequence[Seen]]]:
-    """Sequences, each with what Kafka makes of it."""
+    """Sequences, each with Kafka's observations."""
     for many, seen in kafka.of("Channels", _batches(sequences), _written_all, a_line=1):
         yield from zip(many, seen, strict=True)
 
@@ -142,16 +142,16 @@ def compare(
     kind: type[ControllerChannelManager] = ControllerChannelManager,
     release: str = RELEASE,
 ) -> None:
-    """Our channels do what Kafka's have done; AssertionError says after which command it is otherwise."""
+    """Run our channels beside Kafka's observations; AssertionError names the first command where they differ."""
     channels = Channels(kind, release)
-    for number, (command, kafkas) in enumerate(zip(sequence, seen, strict=False)):  # if Kafka is stuck, it has ended
+    for number, (command, kafkas) in enumerate(zip(sequence, seen, strict=False)):  # a stuck Kafka ends early
         ours = channels.carry_out(command)
         differences = [f"{key}: Kafka {kafkas[key]}, here {ours[key]}" for key in ours if kafkas[key] != ours[key]]
         assert not differences, "\n".join(["after", *map(str, sequence[: number + 1]), *differences])
 
 
 def is_contradicted(sequence: Sequence[Command], seen: Sequence[Seen], kind: type[ControllerChannelManager]) -> bool:
-    """Whether Kafka's channels have done something else than those of this kind."""
+    """Whether Kafka's channels behave differently from those of this kind."""
     try:
         compare(sequence, seen, kind)
     except AssertionError:
@@ -160,10 +160,10 @@ def is_contradicted(sequence: Sequence[Command], seen: Sequence[Seen], kind: typ
 
 
 class Channels:
-    """Those of a controller of ours, and the brokers at their other ends.
+    """The channels of our controller, and the brokers at their other ends.
 
     Args:
-        kind: the channels, or a mutant of them.
+        kind: the class of channels, or a mutant of it.
         release: of Kafka.
     """
 
@@ -173,12 +173,12 @@ class Channels:
         self._manager = kind(ControllerContext(), design=design, log=self._not_sent.append)
         self._stopped: set[BrokerId] = set()
         self._holding: set[BrokerId] = set()
-        """The brokers that have read what their thread is sending now."""
+        """The brokers that have read the request that their thread is sending."""
         self._received: dict[str, list[int]] = {}
         self._answered: list[list[Any]] = []
 
     def carry_out(self, command: Command) -> Seen:
-        """Do it, and let each thread send what it can; what is to be seen then."""
+        """Carry out a command, let each thread send what it can, and observe."""
         for noted in (self._not_sent, self._received, self._answered):
             noted.clear()
         refused = False
@@ -227,7 +227,7 @@ class Channels:
                 self._stopped.remove(broker)
 
     def _exchange(self, broker: BrokerId, delivery: Delivery, error: Errors = Errors.NONE) -> None:
-        """What the thread is sending is sent once."""
+        """Send the thread's current request once."""
 
         def handle(request: ControlRequest) -> ControlResponse:
             if delivery is Delivery.Answered:
@@ -238,7 +238,7 @@ class Channels:
         self._holding.discard(broker)
 
     def _settle(self) -> None:
-        """Each thread that has something to send has it read, or finds that nothing listens."""
+        """Let each thread with something to send deliver it, or find that nothing listens."""
         for broker, thread in tuple(self._manager.state.request_send_threads.items()):
             if broker in self._holding or not (thread.request or self._manager.queue_size(broker)):
                 continue

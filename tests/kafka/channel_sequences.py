@@ -1,7 +1,7 @@
 """Sequences of commands to a controller's channels, drawn choice by choice.
 
-Three brokers, mostly with channels, and requests of each kind, numbered one after another. What cannot be is not
-drawn: a broker that holds nothing answers nothing.
+Three brokers, mostly with channels, and requests of each kind, numbered one after another. Impossible commands are
+not drawn: a broker that holds nothing answers nothing.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ REQUESTS: Final[Sequence[Callable[[int], ControlRequest]]] = (
     lambda number: StopReplicaRequest(9, number, 101, False, ()),
     lambda number: UpdateMetadataRequest(9, number, 101, (), ()),
 )
-"""Each by its number."""
+"""The kinds of requests, by number."""
 ERRORS: Final = (Errors.NONE, Errors.NONE, Errors.STALE_CONTROLLER_EPOCH, Errors.STALE_BROKER_EPOCH)
 
 Pick = Callable[[int], int]
-"""A number below this one, drawn."""
+"""Draws a number below its argument."""
 
 
 class Drawing:
     """Draws commands, one after another.
 
     Args:
-        pick: how numbers are drawn; what is drawn small is simple.
+        pick: draws numbers; small numbers mean simple commands.
     """
 
     def __init__(self, pick: Pick) -> None:
         self._pick = pick
         self._sent = 0
         self._outstanding: Counter[BrokerId] = Counter()
-        """Of each broker that has a channel, how many requests it has not answered."""
+        """For each broker with a channel, the number of its unanswered requests."""
         self._stopped: set[BrokerId] = set()
 
     def sequence(self, length: int) -> list[Command]:
-        """So many commands. The controller takes over first, and at last resigns: then all that was sent is read."""
+        """So many commands. The controller takes over first and resigns last, so that all sent requests are read."""
         commands = [self._startup()]
         while len(commands) < length - 1:
             commands.append(self._command())
@@ -70,7 +70,7 @@ class Drawing:
         return of[self._pick(len(of))]
 
     def _command(self) -> Command:
-        """Where there is no channel, the controller takes over again, or a broker comes."""
+        """Without any channel, the controller takes over again, or a broker is added."""
         if not self._outstanding:
             return self._startup() if self._pick(2) else self._add()
         holding = [each for each, count in self._outstanding.items() if count and each not in self._stopped]
@@ -104,13 +104,13 @@ class Drawing:
         return AddBroker(broker)
 
     def _remove(self) -> Command:
-        """One that has no channel, too."""
+        """Even a broker without a channel."""
         broker = self._one(BROKERS)
         self._outstanding.pop(broker, None)
         return RemoveBroker(broker)
 
     def _send(self) -> Command:
-        """To one that has no channel, too."""
+        """Even to a broker without a channel."""
         broker = self._one(BROKERS)
         self._sent += 1
         if broker in self._outstanding:

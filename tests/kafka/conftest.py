@@ -1,4 +1,4 @@
-"""One Java for all tests that only talk to it; where it or Kafka's jars cannot be had, they are skipped."""
+"""One JVM for all tests that only exchange data with it; without Java or Kafka's jars they are skipped."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from tests.kafka.receiver_comparison import KafkaReceivers
 
 RELEASE = "3.9.1"
 WITH_FUNCTIONS = [each for each in releases() if Release(each) >= Release("0.11.0.0")]
-"""The releases whose functions are called; of 0.10 only state machines are run."""
+"""The releases whose functions are called; of 0.10 only the state machines run."""
 
 T = TypeVar("T")
 
 RealControllers: TypeAlias = Callable[[str], PathRunner]
-"""What there is of each release."""
+"""Returns the control plane of a release."""
 Receivers: TypeAlias = Callable[[str], KafkaReceivers]
-"""Receiving brokers of each release."""
+"""Returns the receiving brokers of a release."""
 
 
 @contextmanager
 def of_release(kind: Callable[[str], AbstractContextManager[T]], release: str) -> Iterator[T]:
-    """Java of a release; the test is skipped where it cannot be had."""
+    """Java of a release; the test is skipped if it is unavailable."""
     with ExitStack() as stack:
         try:
             java = stack.enter_context(kind(release))
@@ -44,7 +44,7 @@ def of_release(kind: Callable[[str], AbstractContextManager[T]], release: str) -
 
 @contextmanager
 def of_each_release(kind: Callable[[str], AbstractContextManager[T]]) -> Iterator[Callable[[str], T]]:
-    """The same of any release, each as soon as it is asked for."""
+    """The same for any release, each started on first use."""
     with ExitStack() as stack:
         yield cache(lambda release: stack.enter_context(of_release(kind, release)))
 
@@ -56,7 +56,7 @@ def running(release: str) -> AbstractContextManager[Harness]:
 
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[Harness]:
-    """Those of the newest release."""
+    """KafkaControllers of the newest release."""
     with running(RELEASE) as harness:
         yield harness
 
@@ -68,7 +68,7 @@ def calling(release: str) -> AbstractContextManager[PureCalls]:
 
 @pytest.fixture(scope="session")
 def pure() -> Iterator[PureCalls]:
-    """Those of the newest release."""
+    """Functions of the newest release."""
     with calling(RELEASE) as calls:
         yield calls
 
@@ -82,7 +82,7 @@ def real_controllers() -> Iterator[RealControllers]:
 
 @pytest.fixture(scope="session")
 def real_controller(real_controllers: RealControllers) -> PathRunner:
-    """Those of the newest release."""
+    """A controller of the newest release."""
     return real_controllers(RELEASE)
 
 
@@ -95,13 +95,13 @@ def receivers() -> Iterator[Receivers]:
 
 @pytest.fixture(scope="session")
 def receiver(receivers: Receivers) -> KafkaReceivers:
-    """Those of the newest release."""
+    """Receiving brokers of the newest release."""
     return receivers(RELEASE)
 
 
 @pytest.fixture
 def first_seed(request: pytest.FixtureRequest) -> int:
-    """The seed of what is generated: the one that is wanted, else always or never the same, as the profile says."""
+    """The seed of generated data: the requested one, otherwise random or constant, as the profile says."""
     wanted = request.config.getoption("--hypothesis-seed")
     if wanted is not None and str(wanted).isdecimal():
         return int(wanted)

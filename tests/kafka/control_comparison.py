@@ -1,4 +1,4 @@
-"""Both sides of a sequence compared, and what many sequences came to."""
+"""Compare both sides of a sequence, and tally many sequences."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from statemachines.zookeeper.tree import Code
 from tests.kafka.conftest import RELEASE
 
 Seen = Mapping[str, Any]
-"""What is to be seen of Kafka after a command."""
+"""The observation of Kafka after a command."""
 Row = tuple[TableState, TableState]
-"""A state, and one that is to follow."""
+"""A state, and a target state."""
 
 UNCLEANLY: Final = "a leader was elected uncleanly"
 OUTCOMES: Final = {
     UNCLEANLY,
-    "another wrote in between",
+    "another client wrote in between",
     "the connection was lost",
     "the controller moved",
     *(cause.name for cause in StateChangeFailure if cause is not StateChangeFailure.RequestsNotSent),
     *(code.name for code in (Code.NODEEXISTS, Code.NONODE, Code.SESSIONEXPIRED)),
 }
-"""What happens in enough sequences: that it is met shows that they go everywhere."""
+"""Events that enough sequences produce: proof that they reach everywhere."""
 
 
 EVERY_PAIR: Final[set[Row]] = {pair for states in (PartitionState, ReplicaState) for pair in product(states, states)}
-"""A row of one of the tables, or one that is refused."""
+"""All pairs of states: rows of the tables, and pairs that are refused."""
 
 
 def rows(*tables: Table[Any]) -> set[Row]:
-    """The transitions that these tables have."""
+    """The transitions in these tables."""
     return {(row.source, row.dest) for table in tables for row in table.in_force}
 
 
@@ -51,7 +51,7 @@ def compare(
     kinds: StateMachineClasses | None = None,
     tally: Tally | None = None,
 ) -> StateMachinesBeside:
-    """Our side does what Kafka has done; AssertionError says where it comes to something else."""
+    """Run our side beside Kafka's observations; AssertionError names the differences after the first such command."""
     ours = StateMachinesBeside(release, kinds)
     for number, (command, now) in enumerate(zip(sequence, seen, strict=True)):
         before = {} if tally is None else states(ours)
@@ -67,19 +67,19 @@ def _told(sequence: Sequence[ControlCommand], disagreements: Sequence[Disagreeme
 
 
 class Tally:
-    """What sequences came to on which both sides agree."""
+    """The results of sequences on which both sides agree."""
 
     def __init__(self) -> None:
         self.taken: Counter[Row] = Counter()
-        """Transitions that were asked for and made, and how often."""
+        """Transitions that were requested and made, and how often."""
         self.refused: Counter[Row] = Counter()
-        """Those that were asked for and refused, with the state unchanged."""
+        """Transitions that were requested and refused, with the state unchanged."""
         self.happened: Counter[str] = Counter()
 
     def add(
         self, command: ControlCommand, before: Mapping[Any, TableState], ours: StateMachinesBeside, seen: Seen
     ) -> None:
-        """A command was carried out."""
+        """Count a command that was carried out."""
         causes = {failed.subject: failed.cause for failed in ours.log}
         self.happened.update(cause.name for cause in causes.values())
         self.happened.update(_happened(command, ours, seen))
@@ -94,7 +94,7 @@ class Tally:
 
 
 def missing(tallies: Mapping[str, Tally]) -> list[str]:
-    """What no sequence of a release came to: rows that were not taken, other pairs that were not refused."""
+    """What a release's sequences did not produce: rows not taken, other pairs not refused, events."""
     return [
         f"{release}: {source} -> {target} is not {what}"
         for release, tally in tallies.items()
@@ -107,7 +107,7 @@ def missing(tallies: Mapping[str, Tally]) -> list[str]:
 
 
 def report(tallies: Mapping[str, Tally]) -> str:
-    """How often each row of both tables was taken, release by release, and what is missing."""
+    """How often each row of both tables was taken, by release, and everything that is missing."""
     lines = [("", "", "", *tallies)]
     for table in (PARTITION, REPLICA):
         lines += ((table.name, str(row.source), str(row.dest), *_cells(table, row, tallies)) for row in table.rows)
@@ -136,7 +136,7 @@ def _first(target: TableState) -> TableState:
 
 
 def _asked(command: ControlCommand) -> Iterator[tuple[Any, TableState]]:
-    """Whose state a command is to change, and to which."""
+    """The partitions or replicas whose state a command should change, with the target."""
     for name in command.get("partitions", ()) if command["do"] == "change_partitions" else ():
         yield parsed(name), PartitionState[command["target"]]
     for name, broker in command.get("replicas", ()) if command["do"] == "change_replicas" else ():
@@ -144,10 +144,10 @@ def _asked(command: ControlCommand) -> Iterator[tuple[Any, TableState]]:
 
 
 def _happened(command: ControlCommand, ours: StateMachinesBeside, seen: Seen) -> Iterator[str]:
-    """What is to be told of a command, beside what failed."""
+    """The notable events of a command, besides failures."""
     batches = seen["asked"]
     if any(again and set(again) <= set(written) for written, again in pairwise(batches[1:])):
-        yield "another wrote in between"
+        yield "another client wrote in between"
     if seen.get("moved"):
         yield "the controller moved"
     if any(number < len(batches) for number, _, _ in command.get("lost", ())):

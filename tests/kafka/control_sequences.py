@@ -1,8 +1,8 @@
 """Sequences of commands to a controller's state machines, drawn choice by choice.
 
-Four brokers, four partitions of three topics, or twelve. What no controller is asked is not drawn: partitions that it
-has not been told of, and the end of a replica whose topic is not to be deleted (Kafka would look for the preferred
-one of no replicas, and throw).
+Four brokers, four partitions of three topics, or twelve. Commands that no controller receives are not drawn: for
+partitions that it does not know, and the end of a replica whose topic is not queued for deletion (Kafka would look
+for the preferred replica among none, and throw).
 """
 
 from __future__ import annotations
@@ -35,27 +35,26 @@ from tests.kafka.conftest import RELEASE
 BROKERS: Final = (1, 2, 3, 4)
 PARTITIONS: Final = ("a-0", "a-1", "b-0", "c-0")
 MANY_PARTITIONS: Final = tuple(f"{topic}-{number}" for topic in "abc" for number in range(4))
-"""More than Scala's small maps have, which keep their order."""
+"""More than fit into Scala's small maps, which keep insertion order."""
 TOPICS: Final = ("a", "b", "c")
 STRATEGIES: Final = ("reassign", "offline", "preferred", "controlled-shutdown")
 PARTITION_TARGETS: Final = (OnlinePartition, OnlinePartition, OnlinePartition, NewPartition, *PARTITION.states)
 REPLICA_TARGETS: Final = (OnlineReplica, OnlineReplica, OfflineReplica, OfflineReplica, NewReplica, *REPLICA.states)
 
 Pick = Callable[[int], int]
-"""A number below this one, drawn."""
+"""Draws a number below its argument."""
 
 
 class Drawing:
-    """Draws commands, one after another, from what there is.
+    """Draws commands, one after another, from what exists at the time.
 
     Args:
-        pick: how numbers are drawn; what is drawn small is simple.
-        release: until 2.3 there were fewer strategies, and brokers were not added or removed; until 2.5 a batch kept
-            each StopReplica that was put into it, where ours keeps the last, so none is put there twice. Until 2.3 a
-            topic that is gone still had partitions, if their states were known. Until 1.1 nothing is known of a
-            deletion that has begun, all topics are triggered at once, and a topic that is gone while states of it are
-            known makes a change fail. Until 1.0 each request is a batch, and another session follows one that ends;
-            until 0.11 no log directory fails alone.
+        pick: draws numbers; small numbers mean simple commands.
+        release: until 2.3 there are fewer strategies, brokers are not added or removed one by one, and a deleted
+            topic still has partitions if their states are known. Until 2.5 a batch keeps every StopReplica put into
+            it, where ours keeps the last, so none is put there twice. Until 1.1 a begun deletion is not recorded, all
+            topics are triggered at once, and a deleted topic whose states are known makes a change fail. Until 1.0
+            each request is a batch, and a new session follows an ended one; until 0.11 no log directory fails alone.
     """
 
     def __init__(self, pick: Pick, release: str = RELEASE) -> None:
@@ -73,7 +72,7 @@ class Drawing:
         self._broker_epoch = 100
 
     def sequence(self, length: int) -> list[ControlCommand]:
-        """So many commands, behind those by which, mostly, a cluster comes up."""
+        """So many commands, after those that usually start a cluster."""
         commands = list(self._cluster()) if self._pick(8) < 7 else []
         for _ in range(length):
             goes_on = self._to_come and self._pick(3)
@@ -86,7 +85,7 @@ class Drawing:
         return of[self._pick(len(of))]
 
     def _some(self, of: Sequence[Any], at_least: int = 0) -> list[Any]:
-        """Some of these, in some order."""
+        """Some of these, in any order."""
         remaining, count = list(of), max(at_least, self._pick(len(of) + 1))
         return [remaining.pop(self._pick(len(remaining))) for _ in range(count)]
 
@@ -123,7 +122,7 @@ class Drawing:
         )
         return draw()
 
-    # What the controller comes to know.
+    # What the controller learns.
 
     def _up(self, brokers: Sequence[int]) -> ControlCommand:
         self._broker_epoch += 10
@@ -177,7 +176,7 @@ class Drawing:
         return {"do": "queue_deletion", "topics": [topic]}
 
     def _whole_deletion(self, topic: str) -> Iterator[ControlCommand]:
-        """What a controller asks of its state machines to delete a topic."""
+        """The requests to the state machines that delete a topic."""
         partitions = [partition for partition in self._known if partition[0] == topic]
         replicas = [[partition, broker] for partition in partitions for broker in self._brokers]
         yield self._partitions_to(partitions, OfflinePartition.name)
@@ -185,7 +184,7 @@ class Drawing:
         for state in (OfflineReplica, ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica):
             yield self._replicas_to(replicas, state.name)
 
-    # What others do.
+    # Other clients.
 
     def _elsewhere(self) -> ControlCommand:
         match self._pick(16):
@@ -202,7 +201,7 @@ class Drawing:
         return {"do": "expire"} if expires else {"do": "newer_controller"}
 
     def _meanwhile(self) -> dict[str, Any]:
-        """What happens while a change is carried out: mostly nothing."""
+        """What happens during a change: usually nothing."""
         happens: dict[str, Any] = {}
         if self._pick(3) == 2:
             happens["meanwhile"] = [self._row() for _ in range(1 + self._pick(2))]
@@ -218,7 +217,7 @@ class Drawing:
             return [self._pick(12), self._one((0, 0, AGAIN)), self._elsewhere()]
         return [self._pick(6), self._pick(3) and self._pick(4), self._elsewhere()]
 
-    # What its state machines do.
+    # The state machines.
 
     def _fail_over(self) -> ControlCommand:
         return {"do": "fail_over"}

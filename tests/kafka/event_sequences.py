@@ -1,7 +1,7 @@
-"""Sequences of what a whole controller meets, drawn choice by choice.
+"""Sequences of events for a whole controller, drawn choice by choice.
 
-Four brokers beside the controller's own, three topics of up to two partitions. Their names are such that Kafka's hash
-sets and maps have them in order: of partitions that move it goes through one after the other.
+Four brokers besides the controller's own, three topics of up to two partitions. Their names are chosen so that
+Kafka's hash sets and maps iterate them in order: Kafka handles moving partitions one after the other.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ from tests.kafka.conftest import RELEASE
 
 
 class Names(NamedTuple):
-    """What there is in a cluster."""
+    """The brokers, topics and partition numbers of a cluster."""
 
     brokers: tuple[int, ...]
     topics: tuple[str, ...]
     numbers: tuple[str, ...]
-    """The partitions that each topic may have."""
+    """The partition numbers that each topic may have."""
 
     @property
     def partitions(self) -> tuple[str, ...]:
-        """All of them."""
+        """All possible partitions."""
         return tuple(f"{topic}-{number}" for topic in self.topics for number in self.numbers)
 
 
 NAMES: Final = Names((1, 2, 3, 4), ("a", "e", "i"), ("0", "15"))
 OLD_NAMES: Final = Names(OLD_BROKERS, ("c", "d", "h"), ("15", "21"))
-"""The same before 2.5, which is the first that is built with Scala 2.13: a set of these is in order, and a map of
-partitions the other way round, one of brokers in order."""
+"""Names for releases before 2.5, the first built with Scala 2.13: a set of these iterates in order, a map of
+partitions in reverse, a map of brokers in order."""
 ALL_EVENTS: Final = 12
-"""More than there are to be processed after a command."""
+"""More events than any command leads to."""
 STORAGE_ERROR: Final = 56
 """KAFKA_STORAGE_ERROR."""
 
 Pick = Callable[[int], int]
-"""A number below this one, drawn."""
+"""Draws a number below its argument."""
 
 
 class EventDrawing:
     """Draws commands, one after another.
 
     Args:
-        pick: how numbers are drawn; what is drawn small is simple.
-        release: whose controller it is for.
+        pick: draws numbers; small numbers mean simple commands.
+        release: of the controller.
     """
 
     def __init__(self, pick: Pick, release: str = RELEASE) -> None:
@@ -60,11 +60,11 @@ class EventDrawing:
         self._to_come: list[ControlCommand] = []
 
     def _since(self, line: str) -> bool:
-        """Whether the release is of this line, or newer."""
+        """Whether the release is of this line or newer."""
         return self._release >= Release(f"{line}.0")
 
     def sequence(self, length: int) -> list[ControlCommand]:
-        """So many commands; at first a cluster comes up."""
+        """So many commands, after those that start a cluster."""
         commands = [self._handled(command) for command in self._cluster()]
         while len(commands) < length:
             goes_on = self._to_come and self._pick(4)
@@ -78,7 +78,7 @@ class EventDrawing:
         return of[self._pick(len(of))]
 
     def _some(self, of: Sequence[Any], at_least: int = 0) -> list[Any]:
-        """Some of these, in some order."""
+        """Some of these, in any order."""
         remaining, count = list(of), max(at_least, self._pick(len(of) + 1))
         return [remaining.pop(self._pick(len(remaining))) for _ in range(count)]
 
@@ -95,7 +95,7 @@ class EventDrawing:
             yield self._create_topic(topic)
 
     def _handled(self, command: ControlCommand) -> ControlCommand:
-        """The same, with the events that are processed then, and what happens meanwhile."""
+        """The command, with the events to process then, and what happens meanwhile."""
         handle = self._one((ALL_EVENTS, ALL_EVENTS, ALL_EVENTS, ALL_EVENTS, 1, 0))
         rest: dict[str, Any] = {"handle": handle}
         if handle and self._pick(5) == 4:
@@ -219,12 +219,12 @@ class EventDrawing:
         return {"do": "ask_deletion", "topic": self._one(self._topics)}
 
     def _whole_deletion(self) -> ControlCommand:
-        """A topic is to be deleted, and every broker answers."""
+        """A topic is queued for deletion, and every broker answers."""
         self._to_come = [{"do": "answer", "broker": broker, "errors": {}} for broker in self._brokers]
         return self._ask_deletion()
 
     def _whole_reassignment(self) -> ControlCommand:
-        """A partition is to move, and all brokers come to be in sync."""
+        """A partition is reassigned, and all brokers join its ISR."""
         partition = self._one(self._partitions)
         in_sync: ControlCommand = {"do": "leader_writes", "partition": partition, "isr": list(self._brokers)}
         if self._since("2.7"):
@@ -239,7 +239,7 @@ class EventDrawing:
 
     @property
     def _to_reassign(self) -> str:
-        """By a request, where there is one."""
+        """By a request, if the release has one."""
         return "reassign" if self._since("2.4") else "reassign_by_node"
 
     def _reassign(self) -> ControlCommand:
@@ -269,7 +269,7 @@ class EventDrawing:
         return {"do": self._one(("vacate", "vacate", "vacate", "depose", "newer_controller"))}
 
     def _by_hand(self) -> ControlCommand:
-        """An operator writes what controllers write."""
+        """An operator writes controllers' nodes by hand."""
         match self._pick(3):
             case 0:
                 return {"do": "write_controller", "broker": self._one((CONTROLLER, OTHER_CONTROLLER, None))}
@@ -279,11 +279,11 @@ class EventDrawing:
 
 
 class SettledDrawing(EventDrawing):
-    """Draws commands to a controller of 0.10, 0.11 or 1.0, each with all that follows from it.
+    """Draws commands to a controller of 0.10, 0.11 or 1.0, each with all its consequences.
 
-    What can be asked is that of 1.1; until 0.11 no log directory fails alone. Not drawn since 0.11: other controllers
-    and what an operator writes, for of a topic whose nodes are gone while it is to be deleted no controller can take
-    over, see `test_no_controller_can_take_over`.
+    The possible commands are those of 1.1; until 0.11 no log directory fails alone. Since 0.11, other controllers and
+    an operator's writes are not drawn: if a topic's nodes are gone while it is queued for deletion, no controller can
+    take over, see `test_no_controller_can_take_over`.
     """
 
     def __init__(self, pick: Pick, release: str) -> None:

@@ -26,30 +26,30 @@ from statemachines.zookeeper.tree import ZkPath
 
 RELEASE: Final = "3.9.1"
 SESSION: Final = 4_000
-"""Milliseconds after which a broker that was killed is gone."""
+"""Milliseconds after which a killed broker's session ends."""
 SOON: Final = 60.0
-"""Seconds within which a cluster does what it is asked for, with other work beside it."""
+"""Seconds in which a cluster must do what it is asked, even on a busy machine."""
 
 
 async def until(seen: Callable[[], Awaitable[object]]) -> None:
-    """Wait until it is so."""
+    """Wait until the condition holds."""
     end = time.monotonic() + SOON
     while not await seen():
-        assert time.monotonic() < end, "that has not come"
+        assert time.monotonic() < end, "the condition did not hold in time"
         await asyncio.sleep(0.2)
 
 
 class Cluster:
-    """A ZooKeeper server, brokers, an operator of the one and an administrator of the others."""
+    """A ZooKeeper server with an operator, and brokers with an administrator."""
 
     operator: ZooKeeperOperator
     administrator: AdministratorProcess
     clients: Processes
-    """Of the administrator."""
+    """The release of the administrator."""
     zookeeper: Address
-    """Of the ZooKeeper server."""
+    """The address of the ZooKeeper server."""
     proxy: Proxy
-    """Between the controller and ZooKeeper."""
+    """The proxy between the controller and ZooKeeper."""
 
     def __init__(self, processes: Processes) -> None:
         self.processes = processes
@@ -57,34 +57,34 @@ class Cluster:
         self.log: list[LogLine] = []
 
     async def node(self, path: ZkPath) -> Any:
-        """What stands in a znode; None: there is none."""
+        """The content of a znode; None if it does not exist."""
         node = await self.operator.get(path)
         return None if node is None else decode(path, node.data.encode())
 
     async def address(self, broker: BrokerId) -> str:
-        """Where a broker listens, as it is registered; empty while it is not."""
+        """A broker's registered address; empty if it is not registered."""
         info: BrokerInfo | None = await self.node(f"/brokers/ids/{broker}")
         return "" if info is None else f"{info.endpoints[0].host}:{info.endpoints[0].port}"
 
     async def registered(self, *brokers: BrokerId) -> None:
-        """Wait for these brokers."""
+        """Wait until these brokers are registered."""
         for broker in brokers:
             await until(partial(self.address, broker))
 
     async def kill(self, broker: BrokerId) -> None:
-        """As kill -9 does."""
+        """Kill a broker, as kill -9 does."""
         await self.brokers[broker].stop()
 
     async def shut_down(self, broker: BrokerId) -> None:
-        """As its script does: it asks its controller first; wait until it has ended."""
+        """Stop a broker as its script does: it asks its controller first; wait until it has ended."""
         await self.brokers[broker].terminate()
 
     async def described(self, broker: BrokerId) -> str:
-        """What Kafka's own tool says of all topics, told by this broker."""
+        """The output of Kafka's own tool about all topics, from this broker."""
         return await self.clients.describe_topics(await self.address(broker))
 
     async def starts_again(self, broker: BrokerId) -> None:
-        """With the logs that it had; wait for it."""
+        """Restart a broker with its old logs, and wait for it."""
         await self.processes.start_again(self.brokers[broker])
         await self.registered(broker)
 
@@ -94,12 +94,12 @@ class Cluster:
         return None if state is None else (state.leader_and_isr.leader, sorted(state.leader_and_isr.isr))
 
     async def leader_epoch(self, topic: str) -> int:
-        """Of partition 0, which has been led."""
+        """The leader epoch of partition 0, which must have had a leader."""
         state: TopicPartitionState = await self.node(topic_partition_state_path(TopicPartition(topic, 0)))
         return state.leader_and_isr.leader_epoch
 
     async def reaches(self, topic: str, leader: BrokerId, isr: list[BrokerId]) -> None:
-        """Wait for this state."""
+        """Wait for this leader and ISR."""
 
         async def there() -> bool:
             return await self.state(topic) == (leader, isr)
@@ -107,7 +107,7 @@ class Cluster:
         await until(there)
 
     async def assigned(self, topic: str, replicas: list[BrokerId]) -> None:
-        """Wait until these are the replicas of partition 0, which the topic's node says behind the partition's."""
+        """Wait until partition 0 has these replicas, by the topic's node, which is written after the partition's."""
 
         async def they_are() -> bool:
             topic_node: TopicIdReplicaAssignment = await self.node(topic_path(topic))
@@ -116,24 +116,24 @@ class Cluster:
         await until(they_are)
 
     async def epoch(self) -> int:
-        """In /controller_epoch."""
+        """The epoch in /controller_epoch."""
         epoch: int = await self.node("/controller_epoch")
         return epoch
 
     async def said(self, text: str) -> int:
-        """How many lines that brokers have logged have this in them."""
+        """How many lines of the brokers' logs contain this text."""
         return sum(text in line.text for line in self.log)
 
     async def gone(self, broker: BrokerId) -> bool:
-        """Whether a broker is not registered any more."""
+        """Whether a broker is no longer registered."""
         return not await self.address(broker)
 
     async def deleted(self, broker: BrokerId) -> bool:
-        """Whether a broker has no log of t-0 any more, or only one that is to be deleted."""
+        """Whether a broker has no log of t-0 any longer, or only one marked for deletion."""
         return not (self.brokers[broker].data / "t-0").exists()
 
     async def lacks(self, path: str) -> bool:
-        """Whether there is no such znode."""
+        """Whether a znode does not exist."""
         return await self.operator.get(path) is None
 
 
@@ -146,15 +146,15 @@ async def cluster_of(
     everywhere: Mapping[str, Any] = MappingProxyType({}),
     **settings: object,
 ) -> AsyncIterator[Cluster]:
-    """A cluster of these brokers; the test is skipped where it cannot be had.
+    """A cluster of these brokers; the test is skipped if it is unavailable.
 
     Args:
-        controller: which is not killed.
-        others: which may be.
+        controller: a broker that is not killed.
+        others: brokers that may be killed.
         release: of the brokers.
-        holds: whether a request of the controller to ZooKeeper is held.
+        holds: whether to hold a request of the controller to ZooKeeper.
         everywhere: settings of all brokers.
-        settings: of the others.
+        settings: settings of the others.
     """
     async with AsyncExitStack() as stack:
         try:

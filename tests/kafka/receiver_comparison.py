@@ -1,4 +1,4 @@
-"""A broker of ours and one of Kafka's that get the same requests; what is to be seen of both after each."""
+"""Our broker and Kafka's receive the same requests; their observations are compared after each."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ BROKER_EPOCH = 100
 
 RELEASE: Final = "3.9.1"
 OLDER: Final = ("2.8.2", "2.6.3", "2.4.1", "2.2.2", "2.0.1", "1.1.1", "1.0.2")
-"""The releases whose receiving broker is run: the newest, and others."""
+"""The releases whose receiving broker runs, besides the newest."""
 REASSIGNMENTS_KEPT: Final = Release("2.5.0")
-"""Since when a broker remembers which replicas are added and removed."""
+"""The first release whose brokers remember which replicas are added and removed."""
 REPLICAS_IN_ORDER: Final = Release("2.4.0")
-"""Since when it remembers replicas in their order, and of a partition that it has not been made to lead or follow."""
+"""The first that remembers replicas in order, also those of a partition that it never led or followed."""
 LEADER_LOOKED_UP: Final = Release("2.0.0")
-"""Since when it makes no difference whether a leader is in its ISR, which every controller sees to."""
+"""The first that ignores whether a leader is in its ISR; every controller ensures that it is."""
 EPOCHS_FETCHED: Final = Release("2.1.0")
-"""Since when a fetcher knows leader epochs."""
+"""The first whose fetchers know leader epochs."""
 
 Seen: TypeAlias = dict[str, Any]
-"""What is to be seen of a broker after a command."""
+"""The observation of a broker after a command."""
 
 
 class KafkaReceivers(PureCalls):
     """Receiving brokers of a release of Kafka, and channels to brokers, from `__enter__` to `__exit__`.
 
     Args:
-        release: one of those that are run.
+        release: one that can run.
     """
 
     def __init__(self, release: str) -> None:
@@ -59,18 +59,18 @@ class KafkaReceivers(PureCalls):
 
 
 class Receive(NamedTuple):
-    """It gets a request."""
+    """It receives a request."""
 
     request: ControlRequest
     topic_ids: Mapping[str, int] = {}
-    """A number for each topic that has an id, which only Kafka is told."""
+    """A number for each topic that has an id; only Kafka receives these."""
     failing: tuple[str, ...] = ()
-    """Partitions whose logs can neither be made nor deleted."""
+    """Partitions whose logs can be neither created nor deleted."""
     unread: tuple[str, ...] = ()
     """Topics whose configuration cannot be read."""
 
     def failures(self) -> Mapping[TopicPartition, LogFailure]:
-        """What goes wrong where; a directory is made before the configuration is read."""
+        """The failures by partition; a directory is created before the configuration is read."""
         named = (TopicPartition(told.topicName, told.partitionIndex) for told in self.request.partitionStates)
         return {
             each: LogFailure.Storage if str(each) in self.failing else LogFailure.ConfigNotRead
@@ -90,20 +90,20 @@ class Restart(NamedTuple):
 
 
 class Register(NamedTuple):
-    """It has registered anew."""
+    """It registers again."""
 
     epoch: BrokerEpoch
 
 
 class ShutDown(NamedTuple):
-    """Its process is on its way out."""
+    """Its process is shutting down."""
 
 
 Command: TypeAlias = Receive | FailDirectory | Restart | Register | ShutDown
 
 
 def as_of(release: str, sequence: Iterable[Command]) -> list[Command]:
-    """The commands, with requests that say what a controller of this release could."""
+    """The commands, with requests limited to what a controller of this release could send."""
     return [_as_of(release, command) for command in sequence]
 
 
@@ -132,7 +132,7 @@ def _leader_in_sync(told: LeaderAndIsrPartitionState) -> LeaderAndIsrPartitionSt
 
 
 def _written_all(sequence: Sequence[Command]) -> Any:
-    """A sequence as `Receivers.java` takes it."""
+    """A sequence in the form that `Receivers.java` takes."""
     return {"broker_epoch": BROKER_EPOCH, "commands": list(map(_written, sequence))}
 
 
@@ -157,7 +157,7 @@ def _written(command: Command) -> Any:
 
 
 def request_written(request: ControlRequest) -> Mapping[str, Any]:
-    """A request as `ControlRequests.java` takes it."""
+    """A request in the form that `ControlRequests.java` takes."""
     return {"request": type(request).__name__, "told": _fields(request)}
 
 
@@ -171,26 +171,26 @@ def _fields(record: Any) -> Any:
 def all_asked(
     kafka: KafkaReceivers, sequences: Iterable[Sequence[Command]]
 ) -> Iterator[tuple[Sequence[Command], Sequence[Seen]]]:
-    """Sequences, each with what Kafka makes of it."""
+    """Sequences, each with Kafka's observations."""
     return kafka.of("Receivers", sequences, _written_all, a_line=10)
 
 
 def asked(kafka: KafkaReceivers, *sequence: Command) -> tuple[Sequence[Command], Sequence[Seen]]:
-    """A sequence, and what Kafka makes of it."""
+    """A sequence, and Kafka's observations."""
     return next(all_asked(kafka, [sequence]))
 
 
 def compare(
     sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds | None = None, release: str = RELEASE
 ) -> None:
-    """Our broker does what Kafka's has done; AssertionError says after which command it is otherwise."""
+    """Run our broker beside Kafka's observations; AssertionError names the first command where they differ."""
     for number, (kafkas, ours) in enumerate(zip(seen, ours_of(sequence, seen, kinds, release), strict=True)):
         differences = [f"{key}: Kafka {kafkas[key]}, here {ours[key]}" for key in ours if kafkas[key] != ours[key]]
         assert not differences, "\n".join(["after", *map(str, sequence[: number + 1]), *differences])
 
 
 def is_contradicted(sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds, release: str = RELEASE) -> bool:
-    """Whether Kafka's broker has done something else than one of ours that is made of these."""
+    """Whether Kafka's broker behaves differently from one of ours made of these classes."""
     try:
         compare(sequence, seen, kinds, release)
     except AssertionError:
@@ -199,7 +199,7 @@ def is_contradicted(sequence: Sequence[Command], seen: Sequence[Seen], kinds: Ki
 
 
 def with_other(rule: str) -> Kinds:
-    """What a broker is made of that has this rule as its release has not."""
+    """The classes of a broker with this rule reversed from its release."""
 
     class TurnedRound(ReplicaManager):
         def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -213,7 +213,7 @@ def with_other(rule: str) -> Kinds:
 def ours_of(
     sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds | None = None, release: str = RELEASE
 ) -> Iterator[Seen]:
-    """What is to be seen of our broker. In which directory a log is, Kafka says."""
+    """The observations of our broker. Kafka's determine the directory of each log."""
     broker = Receiver(kinds or Kinds(), release)
     where: Mapping[str, int] = {}
     for command, kafkas in zip(sequence, seen, strict=True):
@@ -224,7 +224,7 @@ def ours_of(
 
 
 class Receiver:
-    """Broker 1 of ours, of a release of Kafka, which has not heard of anything."""
+    """Our broker 1, of a release of Kafka, which has received nothing yet."""
 
     def __init__(self, kinds: Kinds, release: str) -> None:
         self.release = Release(release)
@@ -241,7 +241,7 @@ class Receiver:
         self.apis = kinds.apis(self.manager, lambda: self.broker_epoch, self._changes.append)
 
     def carry_out(self, command: Command, where: Mapping[str, int]) -> Seen:
-        """Do it; the answer to a request."""
+        """Carry out a command; the response, if it is a request."""
         match command:
             case Receive(request):
                 self._changes.clear()
@@ -261,7 +261,7 @@ class Receiver:
         return {}
 
     def seen(self, where: Mapping[str, int]) -> Seen:
-        """All that there is to be seen, with the logs where Kafka has them."""
+        """The whole observation, with logs in Kafka's directories."""
         state = self.manager.state
         metadata = self.cache.state
         return {
@@ -277,12 +277,12 @@ class Receiver:
         }
 
     def _changed(self) -> Seen:
-        """Which partitions it has begun to lead, or to follow."""
+        """The partitions that it has begun to lead or to follow."""
         _, leaders, followers = self._changes[-1] if self._changes else (None, (), ())
         return {"leaders": sorted(map(str, leaders)), "followers": sorted(map(str, followers))}
 
     def _hosted(self, hosted: HostedPartition) -> Seen | None:
-        """A partition, as far as its release shows it; None: its directory has failed."""
+        """A partition, as far as its release shows it; None if its directory has failed."""
         if not hosted.online:
             return None
         assert isinstance(hosted.state, CommittedPartitionState)  # no ISR is changed here
@@ -304,7 +304,7 @@ class Receiver:
         }
 
     def _fetching(self, fetching: Fetching) -> list[int]:
-        """Whom a replica is fetched from, and in which leader epoch, as far as its release shows it."""
+        """The broker that a replica is fetched from, and the leader epoch, as far as its release shows them."""
         return list(fetching) if self.release >= EPOCHS_FETCHED else [fetching.leader]
 
 
@@ -317,7 +317,7 @@ def _answered(response: ControlResponse) -> Seen:
 
 
 def _put_in_order(kafkas: Seen, release: Release) -> None:
-    """What Scala's sets and maps leave open."""
+    """Sort what Scala's sets and maps leave unordered."""
     for names in (kafkas["leaders"], kafkas["followers"], kafkas["metadata"]["alive_brokers"]):
         names.sort()
     for hosted in filter(None, kafkas["all_partitions"].values()):
@@ -328,5 +328,5 @@ def _put_in_order(kafkas: Seen, release: Release) -> None:
 
 
 def _in_order(states: Iterable[Seen]) -> list[Seen]:
-    """What is known of partitions, in their order."""
+    """The known partitions, in order."""
     return sorted(states, key=lambda state: (state["topicName"], state["partitionIndex"]))

@@ -1,9 +1,8 @@
 """Sequences of commands to a broker that keeps replicas, drawn choice by choice.
 
-Broker 1 of four, four partitions of three topics. The epochs of controllers and of leaders go up, mostly; some
-requests are late. Topics have ids; in some sequences none has, and then every configuration is read. A partition that
-fails is alone in its request: what is done of others when that is cut short depends, in Kafka, on the order of a hash
-map.
+Broker 1 of four, four partitions of three topics. The epochs of controllers and leaders usually increase; some
+requests are late. Topics have ids; in some sequences none has, and then every configuration can be read. A partition
+that fails is alone in its request: in Kafka a hash map's order decides which others are done before the failure.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from tests.kafka.receiver_comparison import (
 )
 
 TELLS_RECOVERY: Final = Release("3.2.0")
-"""Since when LeaderAndIsr says that a leader recovers, in its versions that have ids of topics."""
+"""The first release whose LeaderAndIsr marks a recovering leader, in its versions with topic ids."""
 BROKERS: Final = (1, 2, 3, 4)
 PARTITIONS: Final = (
     TopicPartition("a", 0),
@@ -51,18 +50,18 @@ PARTITIONS: Final = (
 )
 LEADERS: Final = (BROKER, BROKER, 2, 2, 3, 4, -1)
 LATE_OR_NOT: Final = (0, 0, 0, 0, 0, 1, 1, -1)
-"""How far an epoch is from that of the request before."""
+"""The difference of an epoch from that of the previous request."""
 
 Pick = Callable[[int], int]
-"""A number below this one, drawn."""
+"""Draws a number below its argument."""
 
 
 class Drawing:
     """Draws commands, one after another.
 
     Args:
-        pick: how numbers are drawn; what is drawn small is simple.
-        release: whose requests they are.
+        pick: draws numbers; small numbers mean simple commands.
+        release: of the requests.
     """
 
     def __init__(self, pick: Pick, release: str = RELEASE) -> None:
@@ -75,7 +74,7 @@ class Drawing:
         self._half_read: list[TopicPartition] = []
 
     def sequence(self, length: int) -> list[Command]:
-        """So many commands; mostly the broker hears first who is alive."""
+        """So many commands; usually the broker first learns which brokers are alive."""
         commands = [self._metadata(BROKERS)] if self._pick(8) < 7 else []
         while len(commands) < length:
             commands.append(self._command())
@@ -87,12 +86,12 @@ class Drawing:
         return of[self._pick(len(of))]
 
     def _some(self, of: Sequence[Any], at_least: int = 0) -> tuple[Any, ...]:
-        """Some of these, in some order."""
+        """Some of these, in any order."""
         remaining, count = list(of), max(at_least, self._pick(len(of) + 1))
         return tuple(remaining.pop(self._pick(len(remaining))) for _ in range(count))
 
     def _partitions(self, at_least: int = 0) -> tuple[TopicPartition, ...]:
-        """Some of them."""
+        """Some of the partitions."""
         return self._some(PARTITIONS, at_least)
 
     def _rarely(self) -> bool:
@@ -116,11 +115,11 @@ class Drawing:
         return draw()
 
     def _fail_directory(self) -> Command:
-        """Not the last one: then the broker halts."""
+        """Not the last one, since the broker would halt."""
         return FailDirectory(self._pick(2))
 
     def _restart(self) -> Command:
-        """Not where a directory may lie that has no log yet."""
+        """Not while there may be a directory without a log."""
         return self._leader_and_isr() if self._half_read else Restart()
 
     def _register(self) -> Command:
@@ -194,7 +193,7 @@ class Drawing:
         return self._request(UpdateMetadataRequest, tuple(states), tuple(alive))
 
     def _failures(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Partitions whose logs fail, and topics that cannot be read: mostly none."""
+        """Partitions whose logs fail, and topics that cannot be read: usually none."""
         match self._pick(12):
             case 11:
                 return tuple(map(str, self._partitions())), ()
@@ -203,7 +202,7 @@ class Drawing:
         return (), ()
 
     def _request(self, kind: Callable[..., Any], *content: Any, **failures: Any) -> Command:
-        """A request of the controller, or of an older one; to this registration of the broker, or to another."""
+        """A request of the controller or an older one, to this registration of the broker or another."""
         epoch = self._controller_epoch + self._one(LATE_OR_NOT)
         self._controller_epoch = max(epoch, self._controller_epoch)
         broker_epoch = self._broker_epoch + self._one(LATE_OR_NOT)

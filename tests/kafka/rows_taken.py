@@ -1,10 +1,10 @@
-"""How often each row of both tables is taken beside Kafka, release by release, and what never is.
+"""Report how often each row of both tables is taken beside Kafka, by release, and which rows never are.
 
-`python -m tests.kafka.rows_taken` has the state machines of each release that is run, and ours beside them, go
-through every pair of states and through generated sequences: 500, or as many as `--sequences` says, from `--seed`. It
-prints a line for each row, with how often it was taken, by both; how many other pairs were refused with the state
-unchanged; and which row was not taken, which pair not refused. Exit code 1: there is one. Where both disagree it ends
-with what was done until then, and what is not the same.
+`python -m tests.kafka.rows_taken` runs Kafka's state machines of each release beside ours, on every pair of states
+and on generated sequences: 500, or as many as `--sequences` says, from `--seed`. It prints a line for each row, with
+how often both took it; how many other pairs were refused with the state unchanged; and which row was not taken, which
+pair not refused. It exits with 1 if there is one. If the two sides disagree, it stops with the commands so far and
+the differences.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from tests.kafka.test_state_machines_beside import drawn, pairs
 
 
 def tally_of(release: str, seed: int, sequences: int) -> Tally:
-    """What both sides come to on every pair of states, and on so many generated sequences.
+    """The tally of both sides on every pair of states, and on so many generated sequences.
 
     Raises:
-        AssertionError: they do not agree.
-        UsageError: there is no Java, no compiler, or a jar cannot be had.
+        AssertionError: they disagree.
+        UsageError: no Java, no compiler, or a jar cannot be downloaded.
     """
     tally = Tally()
     with RealController(release) as kafka:
@@ -35,9 +35,9 @@ def tally_of(release: str, seed: int, sequences: int) -> Tally:
 def main() -> int:
     """Print the report."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--release", action="append", choices=RELEASES, help="may be repeated; else all")
-    asked.add_argument("--sequences", type=int, default=500, metavar="N", help="how many, of each release")
-    asked.add_argument("--seed", type=int, default=0, metavar="N", help="of the sequences")
+    asked.add_argument("--release", action="append", choices=RELEASES, help="a release, by default all; repeatable")
+    asked.add_argument("--sequences", type=int, default=500, metavar="N", help="how many sequences per release")
+    asked.add_argument("--seed", type=int, default=0, metavar="N", help="the seed of the sequences")
     given = asked.parse_args()
     tallies = {
         release: tally_of(release, given.seed, given.sequences) for release in given.release or reversed(RELEASES)

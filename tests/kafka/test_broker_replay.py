@@ -1,4 +1,4 @@
-"""`kafkaspec replay`: real brokers do what the specification says, or it is said where not; and nothing is left."""
+"""`kafkaspec replay`: real brokers do what the specification says, or the report says where not; nothing is left."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from statemachines.releases import Release
 COMMAND = str(Path(sys.executable).with_name("kafkaspec"))
 NEWEST, WITHOUT_K1 = "3.9.1", "1.0.2"
 SINCE_1_1 = [each for each in releases() if Release(WITHOUT_K1) < Release(each) < Release(NEWEST)]
-"""The other releases that have it."""
+"""The other releases that have the anomaly."""
 SOON = 60.0
-"""Seconds, for what is to end at once."""
+"""Seconds in which a process must end."""
 
 
 @pytest.fixture(scope="module")
 def processes() -> None:
-    """Java with its compiler, and the jars; else there is a reason to skip."""
+    """Java with its compiler, and the jars; without them the tests are skipped."""
     try:
         assert java().compiler
         for release in (NEWEST, WITHOUT_K1):
@@ -49,7 +49,7 @@ def processes() -> None:
 
 
 def asked(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command, in this environment."""
+    """Run the command in this environment."""
     return subprocess.run(
         [COMMAND, "replay", *arguments], env={**os.environ, **environment}, capture_output=True, text=True
     )
@@ -57,7 +57,7 @@ def asked(*arguments: str, **environment: str) -> subprocess.CompletedProcess[st
 
 @pytest.mark.usefixtures("processes")
 def test_k1_is_reproduced_on_brokers(tmp_path: Path) -> None:
-    """On 3.9.1: step by step beside the broker's log, and then there is no controller."""
+    """On 3.9.1: step by step with the broker's log, and at the end there is no controller."""
     run = asked("K1", "--on", NEWEST, "--afterwards", "1", TMPDIR=str(tmp_path))
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.startswith("K1 on Kafka 3.9.1 (ZooKeeper 3.8.4, Java ")
@@ -89,7 +89,7 @@ def test_k1_is_reproduced_on_brokers(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("processes")
 def test_k1_is_absent_when_fixed(tmp_path: Path) -> None:
-    """On 1.0.2, whose listener puts a Reelect: the same interference, and there is a controller."""
+    """On 1.0.2, whose listener puts a Reelect: after the same interference there is a controller."""
     run = asked("K1", "--on", "1.0", "--afterwards", "1", "--json", TMPDIR=str(tmp_path))
     assert run.returncode == 0, run.stdout + run.stderr
     told = json.loads(run.stdout)
@@ -110,7 +110,7 @@ def test_k1_is_absent_when_fixed(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("release", ["2.1.1", NEWEST])
 def test_k1_with_two_brokers(release: str, tmp_path: Path) -> None:
-    """One loses the race to one whose session ends; it says itself what it expects, and it does not come."""
+    """One loses the race to another whose session ends; its log announces another election, which never comes."""
     run = asked("K1a", "--on", release, "--afterwards", "1", TMPDIR=str(tmp_path))
     assert run.returncode == 0, run.stdout + run.stderr
     assert "ZooKeeper answers BADVERSION" in run.stdout
@@ -123,7 +123,7 @@ def test_k1_with_two_brokers(release: str, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("release", SINCE_1_1)
 def test_k1_on_other_releases(release: str) -> None:
-    """It happens since 1.1, whose handler of a creation puts a ControllerChange where a Reelect was."""
+    """It happens since 1.1, where the handler of a creation puts a ControllerChange instead of a Reelect."""
     script = script_of("K1", release)
     assert script.happens
     outcome = replay(script, afterwards=1)
@@ -161,14 +161,14 @@ OTHERS = {
     ),
     "one failing request, since 2.1": ("K1b", "2.1.1", False, {"/controller": "broker 0"}),
 }
-"""What else is replayed, on a release that has it and on one that has not, with what is seen at its end."""
+"""Other anomalies, on a release that has each and on one that does not, with the final observations."""
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(("name", "release", "happens", "seen"), OTHERS.values(), ids=OTHERS)
 def test_other_anomalies(name: str, release: str, happens: bool, seen: dict[str, str], tmp_path: Path) -> None:
-    """Requests that fail, replies that are lost, a partition whose leader is dead."""
+    """Failing requests, lost replies, a partition whose leader is dead."""
     run = asked(name, "--on", release, "--afterwards", "1", TMPDIR=str(tmp_path))
     assert run.returncode == 0, run.stdout + run.stderr
     how = "happens" if happens else "does not happen"
@@ -178,7 +178,7 @@ def test_other_anomalies(name: str, release: str, happens: bool, seen: dict[str,
 
 
 def of_another_kafka(script: Script) -> Script:
-    """The same, by the specification of a Kafka that never was: it elects if there is no controller."""
+    """The same, by the specification of a Kafka that never existed: it elects if there is no controller."""
     subject = type(script.specification).of_release(
         "3.9", **{**script.anomaly.constants, "elect_if_none": True, "elections": 5}
     )
@@ -190,7 +190,7 @@ def of_another_kafka(script: Script) -> Script:
 @pytest.mark.long
 @pytest.mark.usefixtures("processes")
 def test_kafka_goes_another_way() -> None:
-    """It is said where: what the specification expects, and what did not come."""
+    """The report says where: what the specification expects, and what did not come."""
     script = of_another_kafka(script_of("K1", NEWEST))
     outcome = replay(script, afterwards=0, patience=15)
     assert (outcome.as_specified, outcome.exit_code) == (False, 12)
@@ -199,7 +199,7 @@ def test_kafka_goes_another_way() -> None:
 
 
 class Mute(ControllerLife):
-    """Brokers do not ask who is controller."""
+    """Brokers do not read who is controller."""
 
     def can_ask(self, s: ClusterAtWork, broker: int, do: ControllerStep) -> bool:
         return do is not ControllerStep.MaybeResign and super().can_ask(s, broker, do)
@@ -208,7 +208,7 @@ class Mute(ControllerLife):
 @pytest.mark.long
 @pytest.mark.usefixtures("processes")
 def test_kafka_asks_for_more() -> None:
-    """What is asked after the last step is told, too, if the specification says that nothing is."""
+    """The report includes a request after the last step, if the specification expects none."""
     script = script_of("K1", NEWEST)
     mute = Mute(**script.specification.valuation)
     outcome = replay(replace(script, specification=mute, steps=script.steps[:-1]), afterwards=SOON)
@@ -221,7 +221,7 @@ def test_kafka_asks_for_more() -> None:
 @pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_all_processes(tmp_path: Path, by: signal.Signals) -> None:
-    """One line, 130, and nothing is left."""
+    """One line, exit code 130, and no process is left."""
     with running(tmp_path) as (command, ends):
         command.send_signal(by)
         _, said = command.communicate(timeout=SOON)
@@ -234,7 +234,7 @@ def test_an_interrupt_ends_all_processes(tmp_path: Path, by: signal.Signals) -> 
 @pytest.mark.long
 @pytest.mark.usefixtures("processes")
 def test_a_kill_ends_all_processes(tmp_path: Path) -> None:
-    """Nobody tells the processes, and still none is left, nor what they wrote."""
+    """Nobody stops the processes, and still none is left, nor their files."""
     with running(tmp_path) as (command, ends):
         command.kill()
         assert all(has_ended(end) for end in ends)
@@ -245,7 +245,7 @@ def test_a_kill_ends_all_processes(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(("victim", "name"), [(0, "ZooKeeper"), (1, "broker 0")])
 def test_a_process_that_is_killed(tmp_path: Path, victim: int, name: str) -> None:
-    """One line, 74, and the other one ends as well."""
+    """One line, exit code 74, and the other process ends as well."""
     with running(tmp_path) as (command, ends):
         signal.pidfd_send_signal(ends[victim], signal.SIGKILL)
         _, said = command.communicate(timeout=SOON)
@@ -257,7 +257,7 @@ def test_a_process_that_is_killed(tmp_path: Path, victim: int, name: str) -> Non
 
 @contextmanager
 def running(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
-    """The command in the midst of a replay, with the file descriptors of its processes: ZooKeeper and a broker."""
+    """The command during a replay, with the file descriptors of its processes: ZooKeeper and a broker."""
     with subprocess.Popen(
         [COMMAND, "replay", "K1", "--on", NEWEST, "--afterwards", "600"],
         env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
@@ -286,7 +286,7 @@ def has_ended(process: int) -> bool:
 
 
 def rows(told: str) -> dict[str, tuple[str, str]]:
-    """The table at the end: what, by the specification, and seen."""
+    """The final table: the value, as specified, and as observed."""
     cells = [re.split(r" {2,}", line.strip()) for line in told.splitlines() if re.match(r"  [/bt]", line)]
     return {what: (specified, seen) for what, specified, seen in cells}
 
@@ -294,10 +294,10 @@ def rows(told: str) -> dict[str, tuple[str, str]]:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["B1", "--on", NEWEST], "Error: B1 has no mapping to frames; B4, B20, B24, B43, K1, K1a, K1b have"),
-        (["K1a", "--on", "2.0"], "Error: K1a has a mapping to frames since Kafka 2.1"),
+        (["B1", "--on", NEWEST], "Error: B1 cannot be replayed; choose from B4, B20, B24, B43, K1, K1a, K1b"),
+        (["K1a", "--on", "2.0"], "Error: K1a can be replayed since Kafka 2.1"),
         (["B99", "--on", NEWEST], "Error: no anomaly is called B99; there are "),
-        (["K1", "--on", "0.11"], "Error: K1 has a mapping to frames since Kafka 1.0"),
+        (["K1", "--on", "0.11"], "Error: K1 can be replayed since Kafka 1.0"),
         (["K1", "--on", "0.10.2"], "Error: Kafka 0.10.2 cannot run here; choose from 0.11.0.3, 1.0.2, "),
         (["K1", "--on", "4.0"], "Error: no release is called 4.0; there are "),
         (["K1"], "Error: K1 is an anomaly: say --on which release"),
@@ -306,7 +306,7 @@ def rows(told: str) -> dict[str, tuple[str, str]]:
     ids=["no mapping", "no steps", "no anomaly", "too old", "no jars", "no release", "no option", "negative"],
 )
 def test_unavailable_requests_are_refused(arguments: list[str], said: str) -> None:
-    """One line, and 2."""
+    """One line, and exit code 2."""
     run = asked(*arguments)
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr.startswith(said)
@@ -314,7 +314,7 @@ def test_unavailable_requests_are_refused(arguments: list[str], said: str) -> No
 
 
 def test_a_missing_java_is_reported(tmp_path: Path) -> None:
-    """One line, and an object where one was asked for."""
+    """One line, and a JSON object if one was requested."""
     run = asked("K1", "--on", NEWEST, "--json", JAVA_HOME=str(tmp_path))
     assert run.returncode == 2
     assert run.stderr == f"Error: JAVA_HOME, {tmp_path}, has no bin/java\n"
@@ -322,7 +322,7 @@ def test_a_missing_java_is_reported(tmp_path: Path) -> None:
 
 
 def test_the_script_of_a_counterexample() -> None:
-    """Where it happens, the brokers do nothing but its steps."""
+    """If the anomaly happens, the brokers do exactly its steps."""
     script = script_of("K1", "3.9")
     assert (script.release, script.happens, len(script.steps), script.prelude) == (NEWEST, True, 14, ())
     assert [step.action for step in script.interference] == ["start", "operator_deletes_controller"]
@@ -335,12 +335,12 @@ def test_a_release_is_known_by_its_line() -> None:
 
 @pytest.mark.usefixtures("processes")
 def test_which_release_of_zookeeper() -> None:
-    """The one whose jar is beside the release of Kafka."""
+    """The one whose jar comes with the release of Kafka."""
     assert [Processes(release).zookeeper_version for release in (NEWEST, WITHOUT_K1)] == ["3.8.4", "3.8.4"]
 
 
 def test_requests_without_a_step() -> None:
-    """They are not the specification's."""
+    """The specification does not have them."""
     assert actions_of(RequestFrame(1, "getData", "/feature", watch=True)) == ()
     assert actions_of(RequestFrame(1, "create", "/brokers/ids")) == ()
     assert actions_of(RequestFrame(1, "getData", "/brokers/ids/0")) == ()

@@ -1,10 +1,9 @@
 """A controller's channels beside Kafka's own: generated sequences of commands, and each rule.
 
-Kafka's is ControllerChannelManager with its RequestSendThreads and their network clients, of 3.9.1 and of 2.8.2; the
-brokers at the other ends are sockets of this machine, which read, answer and break off as the sequence says. After
-each command these are equal: what waits in each queue; what each broker has read since the command before, again or
-for the first time; which requests were answered, with which error; what was dropped for lack of a channel; what was
-refused.
+Kafka's side is ControllerChannelManager with its RequestSendThreads and their network clients, of 3.9.1 and of 2.8.2.
+The brokers at the other ends are sockets of this machine, which read, answer and break off as the sequence says.
+After each command these are equal: the requests that wait in each queue; those that each broker has read since the
+previous command, repeated or new; those answered, with the error; those dropped for lack of a channel; and refusals.
 """
 
 from __future__ import annotations
@@ -41,15 +40,15 @@ from tests.kafka.receiver_comparison import RELEASE, KafkaReceivers
 from tests.statemachines.controller.test_channel_manager import MUTANTS, Kind
 
 OLDER = "2.8.2"
-"""The other release whose channels are run."""
+"""The older release whose channels run."""
 LENGTH = 25
 LONG = int(os.environ.get("CHANNEL_SEQUENCES", 2_000))
-"""How many sequences the long test has."""
+"""The number of sequences in the long test."""
 OUTCOMES = {"read", "read again", "answered NONE", "refused", "not_sent", "waits", "nothing waits"}
-"""What many sequences come to: that it is met shows that they go everywhere."""
+"""Events that many sequences produce: proof that they reach everywhere."""
 
 Told: TypeAlias = Sequence[tuple[Sequence[Command], Sequence[Seen]]]
-"""Sequences, each with what Kafka makes of it."""
+"""Sequences, each with Kafka's observations."""
 
 
 def drawn(seed: int, count: int) -> Iterable[list[Command]]:
@@ -75,13 +74,13 @@ def test_channels_equal_kafkas_in_an_older_release(receivers: Receivers, first_s
 @pytest.mark.long
 @pytest.mark.parametrize("release", [RELEASE, OLDER])
 def test_channels_equal_kafkas_in_many_sequences(receivers: Receivers, release: str, first_seed: int) -> None:
-    """They meet whatever can happen."""
+    """They produce every possible event."""
     print(f"seed {first_seed}")
     assert agreed(receivers(release), first_seed, LONG) >= OUTCOMES
 
 
 def agreed(kafka: KafkaReceivers, seed: int, count: int) -> set[str]:
-    """So many sequences, on which both sides agree: what they came to."""
+    """The events of so many sequences, on which both sides agree."""
     happened: set[str] = set()
     for sequence, seen in all_asked(kafka, drawn(seed, count)):
         compare(sequence, seen, release=kafka.release)
@@ -90,7 +89,7 @@ def agreed(kafka: KafkaReceivers, seed: int, count: int) -> set[str]:
 
 
 def what_happened(seen: Sequence[Seen]) -> Iterator[str]:
-    """What is to be told of what is seen of Kafka."""
+    """The notable events in observations of Kafka."""
     read: set[int] = set()
     for now in seen:
         for number in (number for numbers in now["received"].values() for number in numbers):
@@ -105,7 +104,7 @@ def what_happened(seen: Sequence[Seen]) -> Iterator[str]:
 
 
 def send(broker: int, *numbers: int) -> list[Command]:
-    """Requests that can be told apart."""
+    """Requests with these numbers."""
     return [Send(broker, UpdateMetadataRequest(9, number, 101, (), ())) for number in numbers]
 
 
@@ -120,28 +119,31 @@ RULES: dict[str, tuple[list[int], Sequence[Command]]] = {
     "a broker that is down for a while": ([1, 1, 2], [Startup((1,)), *send(1, 1, 2), Stop(1), Start(1), ANSWER]),
     "one that is not up yet": ([1, 2], [Startup((1,)), Stop(1), *send(1, 1, 2), Start(1), ANSWER]),
     "another broker does not wait": ([2], [Startup((1, 2)), Stop(2), *send(2, 1), *send(1, 2), ANSWER, Start(2)]),
-    "what waited is gone": ([1, 3], [Startup((1,)), *send(1, 1, 2), RemoveBroker(1), AddBroker(1), *send(1, 3)]),
-    "and so it is of one that is down": (
+    "waiting requests are dropped": (
+        [1, 3],
+        [Startup((1,)), *send(1, 1, 2), RemoveBroker(1), AddBroker(1), *send(1, 3)],
+    ),
+    "also those to a broker that is down": (
         [3],
         [Startup((1,)), Stop(1), *send(1, 1), RemoveBroker(1), Start(1), AddBroker(1), *send(1, 3)],
     ),
-    "a channel that is there is kept": ([1, 2], [Startup((1,)), *send(1, 1, 2), AddBroker(1), ANSWER]),
+    "an existing channel is kept": ([1, 2], [Startup((1,)), *send(1, 1, 2), AddBroker(1), ANSWER]),
     "no channel": ([], [Startup(()), *send(1, 1), AddBroker(1)]),
     "no channel to remove": ([], [Startup(()), RemoveBroker(1)]),
     "the controller resigns": ([1, 3], [Startup((1,)), *send(1, 1, 2), Shutdown(), Startup((1,)), *send(1, 3)]),
     "it resigns while a broker is down": ([], [Startup((1,)), Stop(1), *send(1, 1), Shutdown(), Start(1)]),
 }
-"""What broker 1 reads of Kafka's channel, and of ours."""
+"""The numbers of the requests that broker 1 reads, from Kafka's channel and from ours, and the commands."""
 
 
 @pytest.fixture(scope="module")
 def ruled(receiver: KafkaReceivers) -> Told:
-    """The case of each rule."""
+    """The case of each rule, with Kafka's observations."""
     return list(all_asked(receiver, (sequence for _, sequence in RULES.values())))
 
 
 def test_channel_rules_equal_kafkas(ruled: Told) -> None:
-    """Kafka's broker reads so, and both come to the same."""
+    """Kafka's broker reads these requests, and both sides agree."""
     for (name, (reads, _)), (sequence, seen) in zip(RULES.items(), ruled, strict=True):
         compare(sequence, seen)
         assert (name, [number for now in seen for number in now["received"].get("1", ())]) == (name, reads)
@@ -149,5 +151,5 @@ def test_channel_rules_equal_kafkas(ruled: Told) -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind, _ in MUTANTS], ids=lambda kind: kind.__name__)
 def test_kafka_refutes_each_mutant(ruled: Told, kind: Kind) -> None:
-    """Of those that the scenarios of the core catch."""
+    """The mutants are those that the scenarios of the core catch."""
     assert any(is_contradicted(sequence, seen, kind) for sequence, seen in ruled)

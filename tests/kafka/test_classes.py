@@ -1,4 +1,4 @@
-"""Java sources are compiled once, and come into the cache whole or not at all."""
+"""Java sources are compiled once, and reach the cache complete or not at all."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def with_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Java:
 
 
 def kept(tmp_path: Path) -> list[str]:
-    """What is in the cache, but for its lock."""
+    """The content of the cache, except for its lock."""
     place = tmp_path / "cache" / "kafkaspec" / "kafka" / "9.9"
     return sorted(each.relative_to(place).name for each in place.rglob("*") if each.name != ".lock")
 
 
 def test_classes_are_compiled_once(tmp_path: Path, with_java: Java) -> None:
-    """The second time from the cache; anew when a source is another one."""
+    """The second time the classes come from the cache; a changed source is compiled again."""
     source = tmp_path / "A.java"
     source.write_text("class A { }")
     first = compiled("small", [source], "9.9", [], with_java)
@@ -41,12 +41,12 @@ def test_classes_are_compiled_once(tmp_path: Path, with_java: Java) -> None:
 
 
 def test_a_compile_error_is_reported(tmp_path: Path, with_java: Java) -> None:
-    """One line with the first mistake, and nothing of it is kept: mended, it compiles."""
+    """One line with the first error, and nothing stays in the cache: the corrected source compiles."""
     good, bad = tmp_path / "A.java", tmp_path / "B.java"
-    good.write_text("import sun.misc.Unsafe; class A { Unsafe it; }")  # of which javac warns first
+    good.write_text("import sun.misc.Unsafe; class A { Unsafe it; }")  # javac warns of this first
     bad.write_text("class B { Nothing it; }")
     with pytest.raises(
-        EnvironmentFailed, match=r"^the Java of small does not compile: .*B\.java:1: error: .*; nothing"
+        EnvironmentFailed, match=r"^the Java sources of small do not compile: .*B\.java:1: error: .*; nothing"
     ):
         compiled("small", [good, bad], "9.9", [], with_java)
     assert kept(tmp_path) == []

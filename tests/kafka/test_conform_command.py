@@ -1,4 +1,4 @@
-"""`kafkaspec conform`: what comes out where, and with which exit code."""
+"""`kafkaspec conform`: its output streams and exit codes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CONFORM = [COMMAND, "conform", "controller"]
 
 
 def asked(*options: str, system: str = "controller", **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command, in this environment."""
+    """Run the command in this environment."""
     variables: Mapping[str, str] = {**os.environ, **environment}
     return subprocess.run([COMMAND, "conform", system, *options], env=variables, capture_output=True, text=True)
 
 
 @pytest.mark.usefixtures("kafka")
 def test_conforming_exits_0() -> None:
-    """One object, and 0."""
+    """One JSON object, and exit code 0."""
     run = asked("--max-states", "100", "--json", "--set", "brokers=1")
     assert run.returncode == 0, run.stderr
     told = json.loads(run.stdout)
@@ -40,7 +40,7 @@ def test_conforming_exits_0() -> None:
 
 @pytest.mark.usefixtures("kafka")
 def test_a_deviation_is_printed() -> None:
-    """What was seen, what was specified, the way there, and 12."""
+    """The observed and the specified value, the path, and exit code 12."""
     run = asked("--max-states", "60", "--set", "brokers=1", "--set", "epoch_update=cas_checked", "--release", "3.9.1")
     assert run.returncode == 12, run.stderr
     assert run.stdout.startswith("Differs: controller beside Kafka 3.9.1 (ZooKeeper 3.8.4, Java ")
@@ -70,7 +70,7 @@ def test_unavailable_requests_are_refused(options: list[str], system: str, said:
 
 
 def test_a_missing_java_is_reported(tmp_path: Path) -> None:
-    """One line, and an object where one was asked for."""
+    """One line, and a JSON object if one was requested."""
     run = asked("--json", JAVA_HOME=str(tmp_path))
     assert run.returncode == 2
     assert run.stderr == f"Error: JAVA_HOME, {tmp_path}, has no bin/java\n"
@@ -79,10 +79,10 @@ def test_a_missing_java_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_an_interrupt_exits_130(kafka: Harness) -> None:
-    """130, one line, and no Java is left."""
+    """Exit code 130, one line, and no JVM is left."""
     with subprocess.Popen(CONFORM, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
         assert command.stderr is not None
-        first = command.stderr.readline()  # of progress, so Java runs
+        first = command.stderr.readline()  # a progress line, so Java runs
         command.send_signal(signal.SIGINT)
         rest, _ = command.stderr.read(), command.wait()
     assert command.returncode == 130, first + rest

@@ -1,4 +1,4 @@
-"""Real KafkaControllers do what the specification says; and where it says something else, they contradict it."""
+"""Real KafkaControllers do what the specification says, and contradict specifications with mistakes."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from tests.kafka.conftest import running
 from tests.spec.systems.faults import LifeOnServers
 
 SMALL, WRONG = 1_500, 500
-"""States of two brokers with most kinds of steps; and those of one in which every mistake below shows."""
+"""A number of states with most kinds of steps, for two brokers; and one where each mistake below shows, for one."""
 
 
 def compared(
     kafka: Harness, system: type[ControllerLife] = ControllerLife, states: int = SMALL, **constants: Any
 ) -> Conformance:
-    """A specification beside Kafka, under these constants."""
+    """Compare a specification with Kafka, under these constants."""
     return conform(system(**{**DRIVEN, **constants}), kafka, max_states=states)
 
 
 def test_controllers_conform(kafka: Harness) -> None:
-    """Every kind of step, as far as the first states go; and what is known to diverge diverges."""
+    """Every kind of step, within the first states; known divergences diverge."""
     result = compared(kafka)
     assert result.conforms, result
     assert result.exit_code == 0
@@ -75,7 +75,7 @@ def test_a_switch_turned_the_wrong_way(kafka: Harness, switch: dict[str, Any]) -
 
 
 class Unarmed(ZooKeeperWithoutZxids):
-    """To look at /controller arms no watch."""
+    """Reads of /controller set no watch."""
 
     def _arm(self, table: WatchTable, path: str, session: Any) -> None:
         if path != "/controller":
@@ -83,14 +83,14 @@ class Unarmed(ZooKeeperWithoutZxids):
 
 
 class HeardLate(OnePartitionController):
-    """Events come after the reply to the request that was under way."""
+    """Events arrive after the reply to the request in progress."""
 
     def hear(self, me: ControllerProcess, listens: bool) -> ControllerProcess:
         return me if me.agenda else super().hear(me, listens)
 
 
 class HandlersLate(OnePartitionController):
-    """Handlers of a controller are registered when the brokers have been read."""
+    """A controller registers its handlers only after it has read the brokers."""
 
     def register_controller(self, me: ControllerProcess) -> Answer:
         answer = OnePartitionController.register_controller(self, me)
@@ -98,7 +98,7 @@ class HandlersLate(OnePartitionController):
 
 
 class Forgiving(ZooKeeperWithoutZxids):
-    """Reads of /controller are answered in a session that has ended."""
+    """Reads of /controller succeed in an ended session."""
 
     def get(self, session: Any, path: str, watch: bool = False) -> tuple[Any, Stat]:
         return super().get(session, path, watch) if session in self.state.sessions else super().get(None, path)
@@ -111,19 +111,19 @@ class Unwatched(LifeOnServers):
 
 
 class Sessionless(LifeOnServers):
-    """Requests that need no session."""
+    """Requests succeed without a session."""
 
     servers = Forgiving
 
 
 class Late(ControllerLife):
-    """Events that overtake nothing."""
+    """Events overtake nothing."""
 
     one_partition_controller = HeardLate
 
 
 class LateHandlers(ControllerLife):
-    """Events that are not for it yet."""
+    """Events arrive that are not yet for the controller."""
 
     one_partition_controller = HandlersLate
 
@@ -144,7 +144,7 @@ def test_a_wrong_specification_is_refuted(kafka: Harness, mutant: type[Controlle
 
 
 def test_a_divergence_that_has_vanished(kafka: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where Kafka is said to do something else, and does not, that is a difference, with the path."""
+    """If Kafka does not diverge where the list says so, that is a difference, with the path."""
     mended = Divergence(
         "D0", "no such thing", "nowhere", lambda step: step.action == "watch_controller", "no reason", 4
     )
@@ -162,7 +162,7 @@ DEPOSED: dict[str, Any] = {
     "failed_elections": False,
     "registrations": 1,
 }
-"""An operator who has another broker elected, and nothing else."""
+"""Only an operator who causes another broker's election."""
 NAMED_AGAIN: dict[str, Any] = {
     "elections": 1,
     "state_writes": 1,
@@ -174,7 +174,7 @@ NAMED_AGAIN: dict[str, Any] = {
 
 @pytest.mark.long
 def test_the_shortest_way_to_each_divergence_is_as_long_as_it_says() -> None:
-    """But for D11, which takes two brokers and many states; D24 takes a client that is no broker."""
+    """Except D11, which needs two brokers and many states; D24 needs a client other than a broker."""
     lengths: dict[str, int] = {}
     for system, release, states, constants in (
         (ControllerLife, "2.1", 1_500, {}),
@@ -199,7 +199,7 @@ def test_the_shortest_way_to_each_divergence_is_as_long_as_it_says() -> None:
 
 
 def test_a_wrong_comparison_is_detected(kafka: Harness) -> None:
-    """What is told of a state is compared: an epoch that is one too high is seen."""
+    """The whole observation is compared: an epoch that is one too high is noticed."""
 
     class OneTooHigh(ControllerMapping):
         def observation(self, s: ClusterAtWork) -> Observation:
@@ -223,7 +223,7 @@ def shortest(model: Model, name: str) -> Path:
 
 
 def test_k1_is_reproduced(kafka: Harness) -> None:
-    """No broker is controller, and none will ask: the shortest trace, on the real KafkaController."""
+    """No broker is controller, and none will ask again: the shortest trace, on the real KafkaController."""
     row = anomaly_named("K1")
     model = Model(row.specification("off"))
     path = shortest(model, row.property)
@@ -239,12 +239,12 @@ def test_k1_is_reproduced(kafka: Harness) -> None:
 
 
 OUTLIVING: dict[str, Any] = {"brokers": 1, "ephemeral_outlives_session": True, "sessions_per_broker": 2}
-"""What a session owned may go later than it ends. [ZOOKEEPER-2985]"""
+"""A session's nodes may disappear later than the session ends. [ZOOKEEPER-2985]"""
 
 
 @pytest.mark.long
 def test_ephemerals_that_outlive_their_session(kafka: Harness) -> None:
-    """A broker finds what an older session of its own left, and deletes it; or it is gone by then."""
+    """A broker finds a node of its own older session and deletes it, or the node is gone by then."""
     result = compared(
         kafka, states=300, **OUTLIVING, disconnections=False, request_failures=False, lost_replies=False
     )
@@ -254,7 +254,7 @@ def test_ephemerals_that_outlive_their_session(kafka: Harness) -> None:
 
 
 def outliving(name: str, **switches: Any) -> tuple[PathFollower, Path]:
-    """The shortest trace of an anomaly of these servers, with one broker, and who follows it."""
+    """The shortest trace of an anomaly of these servers with one broker, and the object that follows it."""
     row = anomaly_named(name)
     constants = {**row.constants, **OUTLIVING, **switches, row.switch: row.off}
     model = Model(ControllerLife(**constants))
@@ -264,7 +264,7 @@ def outliving(name: str, **switches: Any) -> tuple[PathFollower, Path]:
 
 
 def test_b22_is_reproduced(kafka: Harness) -> None:
-    """A broker finds /controller naming itself, left by an older session, and runs no failover."""
+    """A broker finds /controller naming itself, from an older session, and runs no failover."""
     following, path = outliving("B22")
     assert following.follow(kafka, path) is None
     end = kafka.run(following.task_along(path)).seen[-1]
@@ -275,14 +275,14 @@ def test_b22_is_reproduced(kafka: Harness) -> None:
 
 
 def test_b23_does_not_happen(kafka: Harness) -> None:
-    """Since 2.2 a broker deletes the registration that an older session of its own left."""
+    """Since 2.2 a broker deletes the registration of its own older session."""
     following, path = outliving("B23")
     deviation = following.follow(kafka, path)
     assert str(deviation) == "brokers.0.doing is DeleteRegistration; the specification says Idle"
 
 
 def test_b23a_is_reproduced(kafka: Harness) -> None:
-    """But if that is gone by the time it looks, it fails to register all the same."""
+    """But if the old registration is gone by the time it looks, its registration still fails."""
     following, path = outliving("B23a")
     assert following.follow(kafka, path) is None
     end = kafka.run(following.task_along(path)).seen[-1]
@@ -293,7 +293,7 @@ def test_b23a_is_reproduced(kafka: Harness) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("release", ["1.1.1", "2.1.1"])
 def test_b23_is_reproduced(release: str) -> None:
-    """Before, it fails to register, and is not registered from then on."""
+    """In earlier releases its registration fails, and it stays unregistered."""
     following, path = outliving("B23", **ControllerLife.releases[line_of(release)])
     with running(release) as kafka:
         assert following.follow(kafka, path) is None
@@ -310,31 +310,31 @@ REQUESTS: dict[str, Any] = {
     "elections": 1,
     "registrations": 1,
 }
-"""What controllers send, and little else."""
+"""Controllers' requests, and little else."""
 
 
 def test_what_controllers_send(kafka: Harness) -> None:
-    """The epochs under which they send, until it arrives; and that they tell of a new broker at once."""
+    """The controller epochs in flight are as specified, and controllers inform brokers of a new broker at once."""
     result = compared(kafka, states=2_500, **REQUESTS)
     assert result.conforms, result
     assert not result.known
 
 
 class Silent(OnePartitionController):
-    """What it has elected it tells no broker."""
+    """It informs no broker of the leader that it has elected."""
 
     def update_leader_and_isr(self, me: ControllerProcess) -> Answer:
         return OnePartitionController.update_leader_and_isr(self, me)._replace(sends_requests=False)
 
 
 class SilentControllers(ControllerLife):
-    """Controllers that keep for themselves whom they elected."""
+    """Controllers that inform no broker of the leaders that they have elected."""
 
     one_partition_controller = Silent
 
 
 def test_a_missing_request_is_detected(kafka: Harness) -> None:
-    """Kafka contradicts it, if what was sent before has arrived."""
+    """Kafka contradicts it, if the earlier requests have arrived."""
     result = compared(kafka, SilentControllers, 200, **{**REQUESTS, "brokers": 1})
     assert result.exit_code == 12
     assert "requests is [1]; the specification says []" in str(result)
@@ -346,12 +346,12 @@ ISR_CHANGES: dict[str, Any] = {
     "elections": 1,
     "isr_changes": True,
 }
-"""What leaders tell the controller, and not much else."""
+"""Leaders' notifications to the controller, and little else."""
 
 
 @pytest.mark.long
 def test_isr_changes(kafka: Harness) -> None:
-    """A controller reads what a leader tells it of; what it deletes is told, too (D12), and others drop it (D13)."""
+    """A controller reads notifications; their deletion is notified too (D12), and other brokers drop them (D13)."""
     result = compared(kafka, states=500, **ISR_CHANGES)
     assert result.conforms, result
     assert result.known.keys() >= {"D12", "D13", "D14"}
@@ -368,7 +368,7 @@ def test_everything_that_can_fail(kafka: Harness) -> None:
 
 @pytest.mark.long
 def test_one_broker_alone(kafka: Harness) -> None:
-    """The whole graph, every edge; what cannot be driven are the failures that D2 speaks of."""
+    """The whole graph, every edge; only the failures of D2 cannot be provoked."""
     result = conform(ControllerLife(**{**DRIVEN, "brokers": 1}), kafka, max_states=10**6, every_edge=True)
     assert result.conforms, result
     assert (result.states, result.edges, set(result.known)) == (11_711, 41_503, {"D2"})
@@ -376,7 +376,7 @@ def test_one_broker_alone(kafka: Harness) -> None:
 
 @pytest.mark.long
 def test_tours_along_every_edge(kafka: Harness) -> None:
-    """They are told as paths to each class are, in fewer steps."""
+    """They give the same results as a path to each class, in fewer steps."""
     few = ControllerLife(
         **{**DRIVEN, "brokers": 1, "elections": 1, "state_writes": 1, "registrations": 1, "operator_deletes": False}
     )
@@ -389,7 +389,7 @@ def test_tours_along_every_edge(kafka: Harness) -> None:
 
 @pytest.mark.long
 def test_one_broker_that_comes_again(kafka: Harness) -> None:
-    """In a new session while its old one lives."""
+    """It returns in a new session while its old one lives."""
     result = compared(
         kafka, states=6_000, brokers=1, sessions_per_broker=2, elections=1, state_writes=1, registrations=3
     )
@@ -398,26 +398,26 @@ def test_one_broker_that_comes_again(kafka: Harness) -> None:
 
 
 class Bouncing(ControllerLife):
-    """What comes of a broker that went and came again, which lies too deep to be met breadth-first."""
+    """The consequences of a broker that restarts, which lie too deep for breadth-first paths."""
 
     def turn_ends(self, before: ClusterAtWork, after: ClusterAtWork, broker: int) -> bool:
-        """A controller that has brokers in turns has had the last of them, and goes on."""
+        """A controller that handles brokers one by one has finished the last of them, and goes on."""
         me = after.controllers[broker]
         return me.active and bool(before.controllers[broker].brokers_read) and not me.brokers_read
 
     @sometimes(of="update_leader_and_isr")
     def elected_in_between(self, before: ClusterAtWork, after: ClusterAtWork, broker: int) -> bool:
-        """The broker is there again when a leader has been elected without it."""
+        """The broker is registered again after a leader has been elected without it."""
         return self.turn_ends(before, after, broker) and after.times_state_written > before.times_state_written
 
     @sometimes(of="update_leader_and_isr")
     def moved_in_between(self, before: ClusterAtWork, after: ClusterAtWork, broker: int) -> bool:
-        """A controller that learns between the two elections that it is none has gone on without that broker."""
+        """A controller that learns between the two elections that it is deposed has gone on without that broker."""
         return self.turn_ends(before, after, broker) and after.times_state_written == before.times_state_written
 
     @sometimes(of="read_partition_state")
     def looked_twice(self, before: ClusterAtWork, after: ClusterAtWork, broker: int) -> bool:
-        """A newer controller wrote the state, which is read without that broker, and with it."""
+        """A newer controller wrote the state, which is read once without that broker and once with it."""
         return self.turn_ends(before, after, broker)
 
 
@@ -431,7 +431,7 @@ class Bouncing(ControllerLife):
     ],
 )
 def test_a_bounced_broker_leaves_first(kafka: Harness, end: str, length: int, happens: dict[str, Any]) -> None:
-    """An election runs without it before it is there again: the shortest path to each way in which that ends."""
+    """An election runs without it before it counts as live again: the shortest path to each possible end."""
     rarely = dict.fromkeys(("operator_deletes", "request_failures", "lost_replies", "disconnections"), False)
     model = Model(Bouncing(**{**DRIVEN, **rarely, **happens}))
     path = shortest(model, end)
@@ -442,7 +442,7 @@ def test_a_bounced_broker_leaves_first(kafka: Harness, end: str, length: int, ha
 @pytest.mark.long
 @pytest.mark.parametrize(("release", "known"), [("2.0.1", set()), ("2.1.1", {"D23"}), ("2.2.2", set())])
 def test_a_controller_deposed_in_its_failover(release: str, known: set[str]) -> None:
-    """In 2.1 alone it learns of that by a deletion that comes before the last one of its failover (D23)."""
+    """In 2.1 alone it learns of it from a deletion before the last one of its failover (D23)."""
     with running(release) as kafka:
         result = compared(kafka, **{**ControllerLife.releases[line_of(release)], **DEPOSED})
         assert result.conforms, result
@@ -486,7 +486,7 @@ def test_two_threads_of_a_broker(release: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("release", ["1.1.1", "2.0.1", "2.1.1", "2.2.2", "2.8.2", "3.0.2", "3.5.2"])
 def test_other_releases(release: str) -> None:
-    """Each as its own row of switches says."""
+    """Each by its own row of switches."""
     switches = ControllerLife.releases[release]
     with running(release) as kafka:
         result = compared(kafka, states=5_000, **switches)

@@ -1,9 +1,8 @@
-"""What is said to be compared with Kafka's classes is: turned round, Kafka contradicts it.
+"""Each rule that claims to be compared with Kafka's classes is contradicted by Kafka when reversed.
 
-A rule that no sequence comes to could be either way, and both sides would agree all the same. So each of them is
-turned round, release by release, until some sequence goes another way than Kafka has gone. The sequences are the same
-each time, for some rules show in one of a hundred only. Those of a receiving broker are turned round in
-`test_receiving_broker`.
+If no sequence reaches a rule, the rule could be wrong and both sides would still agree. So each rule is reversed,
+release by release, until some sequence differs from Kafka. The sequences are the same each time, since some rules
+show in only one of a hundred. `test_receiver` reverses the rules of a receiving broker.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ from tests.kafka.test_idle_controller_beside import (
 from tests.kafka.test_state_machines_beside import TRIGGERED_AGAIN
 
 LENGTH, SEQUENCES, SEED = 20, 100, 7
-"""How long sequences are, how many there are of each release, and what they follow from."""
+"""The length of sequences, their number for each release, and their seed."""
 
 
 class Side(NamedTuple):
-    """How one kind of classes is run."""
+    """How to run one kind of classes."""
 
     module: ModuleType
-    """Where the design of a release is looked up."""
+    """The module that looks up the design of a release."""
     releases: Sequence[str]
     plane: Callable[[str], Any]
     drawing: Callable[[Callable[[int], int], str], Any]
@@ -78,7 +77,7 @@ REBALANCED: list[ControlCommand] = [
     {"do": "leader_writes", "partition": "c-21", "isr": [4, 2]},
     {"do": "rebalance"},
 ]
-"""Two partitions go back to one broker at once: that comes about in none of hundreds of sequences."""
+"""Two partitions return to one broker at once, which happens in none of hundreds of generated sequences."""
 DROPPED: list[ControlCommand] = [
     {"do": "wait", "handle": ALL_EVENTS},
     {"do": "shut_down", "broker": 2, "epoch": "now", "handle": 0},
@@ -95,16 +94,16 @@ CASES: Mapping[Compared, list[list[ControlCommand]]] = {
     Compared.SettledController: [ADDED, AS_ASKED, TO_BE_DELETED, LEADERLESS, LEFT_BEHIND, ELECTED_THOUGH_DELETED],
 }
 Told = Sequence[tuple[Sequence[ControlCommand], Sequence[Any]]]
-"""Sequences, with what Kafka has made of each."""
+"""Sequences, each with Kafka's observations."""
 
 
 def turned_round(rule: str) -> Callable[[str], ControlDesign]:
-    """The designs of all releases, each without this rule or with it, as the release has not got it."""
+    """The designs of all releases, each with this rule reversed."""
 
     def design_of(release: str) -> ControlDesign:
         design = control_design_of(release)
         changed: dict[str, Any] = {rule: another(getattr(design, rule))}
-        if rule == "metadata_first":  # which is the order of a list
+        if rule == "metadata_first":  # this rule is the order of a list
             changed["failover"] = ()
         return design._replace(**changed)
 
@@ -117,12 +116,12 @@ def another(value: Any) -> Any:
 
 
 def contradicted(side: Side, release: str, told: Told) -> bool:
-    """Whether Kafka goes another way in any of these sequences."""
+    """Whether Kafka differs in any of these sequences."""
     return any(goes_another_way(side.plane(release), *each) for each in told)
 
 
 def goes_another_way(ours: Any, sequence: Iterable[ControlCommand], seen: Iterable[Any]) -> bool:
-    """Whether ours does something else, or fails."""
+    """Whether our side does something else, or fails."""
     try:
         return any(ours.disagreements(command, now) for command, now in zip(sequence, seen, strict=True))
     except Exception:
@@ -134,7 +133,7 @@ def goes_another_way(ours: Any, sequence: Iterable[ControlCommand], seen: Iterab
 def test_each_rule_that_is_compared_is_contradicted_when_turned_round(
     classes: Compared, real_controllers: RealControllers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By some release that is run; as it is, by none."""
+    """By at least one release when reversed; by none as it is."""
     side = SIDES[classes]
     left = {rule for rule, change in changes_of(ControlDesign).items() if classes in change.provenance.compared}
     for release in side.releases:

@@ -1,10 +1,10 @@
-"""A whole controller beside Kafka's own: generated sequences of what happens to it, and cases of interest.
+"""A whole controller beside Kafka's own: generated sequences of events, and single cases.
 
-After each command these are equal: which events were processed and which wait, who is controller, the context, every
-node of ZooKeeper with its version, the requests to each broker in their order, what stayed in the three batches of
-requests, what was answered to brokers and administrators, what ZooKeeper was asked, batch by batch, and what the
-controller shows: its gauges, how many changes of brokers it has timed, how many unclean elections it has marked.
-Sequences follow from a seed, which is printed.
+After each command these are equal: the processed and the waiting events, who is controller, the context, every node
+of ZooKeeper with its version, the requests to each broker in order, the content left in the three batches of
+requests, the answers to brokers and administrators, the requests to ZooKeeper, batch by batch, and the controller's
+metrics: its gauges, how many changes of brokers it has timed, how many unclean elections it has marked. Sequences
+follow from a seed, which is printed.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from tests.statemachines.test_life_mutants import EndsAtOnce
 
 LENGTH = 20
 CHOICES = 512
-"""How many choices a sequence takes at most, or nearly so."""
+"""The approximate maximum of choices in a sequence."""
 LONG = int(os.environ.get("EVENT_SEQUENCES", 2_000))
-"""How many sequences the long test has."""
+"""The number of sequences in the long test."""
 OLDER = RELEASES[:-1]
 EVERY = {*EVENTS.values(), "TopicUncleanLeaderElectionEnable"}
 BY_REQUEST = {"ApiPartitionReassignment", "AlterPartitionReceived"}
@@ -53,7 +53,7 @@ NOT_MET: Mapping[str, set[str]] = {
 LARGE = {"partitions": 10_000, "brokers": 20}
 """A large cluster."""
 Seen = Mapping[str, Any]
-"""What is to be seen of Kafka after a command."""
+"""The observation of Kafka after a command."""
 
 
 def drawn(seed: int, count: int, release: str = RELEASE) -> Iterable[list[ControlCommand]]:
@@ -62,13 +62,13 @@ def drawn(seed: int, count: int, release: str = RELEASE) -> Iterable[list[Contro
 
 
 def chosen(choices: bytes) -> list[ControlCommand]:
-    """The sequence of these choices, which Hypothesis can make simpler; where there are none left, the simplest."""
+    """The sequence of these choices, which Hypothesis can simplify; after the last choice, the simplest ones."""
     remaining = iter(choices)
     return EventDrawing(lambda below: next(remaining, 0) % below).sequence(LENGTH)
 
 
 def asked(kafka: RealController, *sequence: ControlCommand) -> tuple[Sequence[ControlCommand], Sequence[Seen]]:
-    """A sequence, and what Kafka makes of it."""
+    """A sequence, and Kafka's observations."""
     [(_, seen)] = kafka.of("Events", [sequence])
     return sequence, seen
 
@@ -80,7 +80,7 @@ def compare(
     processor: type[ControllerEventProcessor] = ControllerEventProcessor,
     controller: type[KafkaController] = KafkaController,
 ) -> ControllerBeside:
-    """Our side does what Kafka has done; AssertionError says where it comes to something else."""
+    """Run our side beside Kafka's observations; AssertionError names the differences after the first such command."""
     ours = ControllerBeside(release, processor, controller)
     for number, (command, now) in enumerate(zip(sequence, seen, strict=True)):
         disagreements = ours.disagreements(command, now)
@@ -93,7 +93,7 @@ def compare(
 
 
 def test_the_controller_equals_kafkas(real_controller: RealController, first_seed: int) -> None:
-    """Two hundred of 20 commands; one that fails is made simpler."""
+    """Two hundred of 20 commands; a failing one is simplified."""
     print(f"seed {first_seed}")
 
     @seeded(first_seed)
@@ -107,7 +107,7 @@ def test_the_controller_equals_kafkas(real_controller: RealController, first_see
 
 @pytest.mark.long
 def test_the_controller_equals_kafkas_in_many_sequences(real_controller: RealController, first_seed: int) -> None:
-    """Every event is met."""
+    """Every event occurs."""
     print(f"seed {first_seed}")
     assert EVERY - agreed(real_controller, first_seed, LONG, RELEASE) == NOT_MET[RELEASE]
 
@@ -127,14 +127,14 @@ def test_the_controller_equals_kafkas_in_older_releases(
 def test_the_controller_equals_kafkas_in_many_sequences_of_older_releases(
     real_controllers: RealControllers, release: str, first_seed: int
 ) -> None:
-    """A quarter as many as of the newest; again every event is met that there is."""
+    """A quarter as many as of the newest; again every event of the release occurs."""
     print(f"seed {first_seed}")
     kafka = real_controllers(release)
     assert EVERY - agreed(kafka, first_seed, LONG // 4, release) == NOT_MET[release]
 
 
 def agreed(kafka: RealController, seed: int, count: int, release: str) -> set[str]:
-    """So many sequences, on which both sides agree: the events that were met."""
+    """The events of so many sequences, on which both sides agree."""
     met: set[str] = set()
     for sequence, seen in kafka.of("Events", drawn(seed, count, release)):
         compare(sequence, seen, release)
@@ -142,11 +142,11 @@ def agreed(kafka: RealController, seed: int, count: int, release: str) -> set[st
     return met
 
 
-# Cases of interest.
+# Single cases.
 
 
 def and_all(command: ControlCommand) -> ControlCommand:
-    """A command, and all events that come of it."""
+    """A command, with all events that follow from it."""
     return {**command, "handle": ALL_EVENTS}
 
 
@@ -167,17 +167,17 @@ FAILS: list[ControlCommand] = [
     and_all({"do": "reassign", "targets": {"a-0": [1]}}),
     and_all({"do": "ask_deletion", "topic": "a"}),
 ]
-"""The reassignment fails behind U2, since a-0 never had a leader."""
+"""The reassignment fails after U2, since a-0 never had a leader."""
 
 
 def topics(seen: Sequence[Seen]) -> set[str]:
-    """The topics that there are in the end."""
+    """The topics that exist at the end."""
     znodes = next(now["znodes"] for now in reversed(seen) if "znodes" in now)
     return {topic for topic in "aei" if f"/brokers/topics/{topic}" in znodes}
 
 
 def test_a_replica_without_state_blocks_deletions(real_controller: RealController) -> None:
-    """What resumes deletions fails with it: another topic, of which nothing is amiss, is not deleted either."""
+    """The resumption of deletions fails with it: another topic, with nothing wrong, is not deleted either."""
     for before, left in (([], {"a"}), (FAILS, {"a", "e"})):
         sequence, seen = asked(real_controller, *COMES_UP, *before, *DELETES)
         compare(sequence, seen)
@@ -185,9 +185,9 @@ def test_a_replica_without_state_blocks_deletions(real_controller: RealControlle
 
 
 def test_a_replica_without_state_fails_every_failover(real_controller: RealController) -> None:
-    """Its topic's node has the reassignment: each controller goes on with it, and fails, as there is no leader.
+    """Its topic's node has the reassignment: each controller resumes it, and fails, as there is no leader.
 
-    There never will be, because the topic is to be deleted, though its broker comes back.
+    There never will be one, because the topic is queued for deletion, even though its broker returns.
     """
     come = {"do": "register", "brokers": [2], "handle": 40}
     sequence, seen = asked(real_controller, *COMES_UP, *FAILS, {"do": "vacate", "handle": 40}, come)
@@ -197,7 +197,7 @@ def test_a_replica_without_state_fails_every_failover(real_controller: RealContr
 
 
 def test_a_request_leaves_a_watch_for_the_node(real_controller: RealController) -> None:
-    """A reassignment by request ends one by the node; the next node is an event by the watch, and one as it went."""
+    """A reassignment by request ends one by the node; the next node causes two events."""
     sequence, seen = asked(
         real_controller,
         *COMES_UP,
@@ -211,14 +211,14 @@ def test_a_request_leaves_a_watch_for_the_node(real_controller: RealController) 
 
 
 def test_a_controller_that_has_resigned_hears_of_the_node_that_it_asks_for(real_controllers: RealControllers) -> None:
-    """Another one counts the epoch up meanwhile, so /controller is not deleted, and the next look at it is believed.
+    """Another one increments the epoch meanwhile, so /controller is not deleted, and the next read of it is believed.
 
-    What waits in the queue is processed then with an empty context, and asks for the node; its creation is an event.
+    The waiting events are then processed with an empty context, and request the node; its creation is an event.
     """
     sequence, seen = asked(
         real_controllers("2.2.2"),
         and_all({"do": "create_topic", "topic": "a", "partitions": {"0": [2]}}),
-        and_all({"do": "elect_by_node", "partitions": ["a-0"]}),  # which fails, and so does every failover
+        and_all({"do": "elect_by_node", "partitions": ["a-0"]}),  # it fails, and so does every failover
         and_all({"do": "vacate"}),
         {**and_all({"do": "rebalance"}), "meanwhile": [[10, 0, {"do": "newer_controller"}]]},
         {"do": "reassign_by_node", "targets": {"a-0": [1]}, "handle": 0},
@@ -239,14 +239,14 @@ MOVED_AND_GONE: list[ControlCommand] = [
     and_all({"do": "answer", "broker": 10, "errors": {}}),
     {"do": "register", "brokers": [2], "handle": 1},
 ]
-"""A topic is deleted as it moves, and the broker to which it moves comes again."""
+"""A topic is deleted as it moves, and the broker to which it moves restarts."""
 
 
 @pytest.mark.parametrize(("release", "reads"), [("1.1.1", False), ("2.2.2", True)])
 def test_a_partition_that_is_assigned_no_more_is_moved_on_since_2_0(
     real_controllers: RealControllers, release: str, reads: bool
 ) -> None:
-    """It is still being reassigned: its topic's node is to be written, of which there is none."""
+    """It is still being reassigned: its topic's node, which does not exist, must be written."""
     sequence, seen = asked(real_controllers(release), *MOVED_AND_GONE)
     compare(sequence, seen, release)
     assert (["/brokers/topics/c"] in seen[-1]["asked"]) is reads
@@ -259,14 +259,14 @@ WITHOUT_CHANNELS: list[ControlCommand] = [
     {**and_all({"do": "fail_log_dir", "broker": 2}), "meanwhile": [[7, 0, {"do": "newer_controller"}]]},
     and_all({"do": "bounce", "brokers": [2]}),
 ]
-"""Another one counts the epoch up in a failover, which breaks off; /controller is believed, and a broker bounces."""
+"""Another one increments the epoch in a failover, which aborts; /controller is believed, and a broker restarts."""
 
 
 @pytest.mark.parametrize(("release", "knows"), [("2.2.2", False), ("2.4.1", True)])
 def test_a_controller_whose_failover_broke_off_has_no_channels(
     real_controllers: RealControllers, release: str, knows: bool
 ) -> None:
-    """Until 2.2 none, so that it does not get to know the brokers; since then those of before."""
+    """Until 2.2 none, so it does not learn of the brokers; since then it has the earlier ones."""
     ours = compare(*asked(real_controllers(release), *WITHOUT_CHANNELS), release)
     assert ours.is_active
     assert (2 in ours.context.state.live_broker_epochs) is knows
@@ -284,7 +284,7 @@ BOUNCED: list[ControlCommand] = [
 def test_until_2_1_a_leader_that_is_back_before_the_controller_looks_is_told_nothing(
     real_controllers: RealControllers, release: str, told: bool
 ) -> None:
-    """B5: it leads by ZooKeeper, and does not know."""
+    """B5: ZooKeeper names it as the leader, but it does not know."""
     ours = compare(*asked(real_controllers(release), *BOUNCED), release)
     assert any(isinstance(request, LeaderAndIsrRequest) for request in ours.sent.get(1, ())) is told
 
@@ -304,7 +304,7 @@ NEVER_SEEN: list[ControlCommand] = [
 def test_until_1_1_a_topic_stays_that_is_to_be_deleted_before_a_controller_has_seen_it(
     real_controllers: RealControllers, release: str, left: set[str]
 ) -> None:
-    """K9: who takes over has no states of its partitions."""
+    """K9: a new controller has no states of its partitions."""
     sequence, seen = asked(real_controllers(release), *NEVER_SEEN)
     compare(sequence, seen, release)
     assert topics(seen) == left
@@ -325,14 +325,14 @@ GOES_AND_COMES: list[ControlCommand] = [
     and_all({"do": "ask_deletion", "topic": "e"}),
     *(and_all({"do": "answer", "broker": broker, "errors": {}}) for broker in (1, 2)),
 ]
-"""Topic e is deleted, though broker 1 dies behind its answer; it is created again, and is to be deleted again."""
+"""Topic e is deleted, though broker 1 dies after its answer; it is created again, and queued for deletion again."""
 
 
 @pytest.mark.parametrize(("dies", "left"), [(False, set()), (True, {"e"})])
 def test_a_topic_waits_that_had_to_wait_in_an_earlier_life(
     real_controller: RealController, dies: bool, left: set[str]
 ) -> None:
-    """K8: a broker that is down makes the topic ineligible, which goes all the same; the next one is so, too."""
+    """K8: a broker that is down makes the topic ineligible, but it is deleted; the next one is ineligible, too."""
     unless = [command for command in GOES_AND_COMES if dies or command not in (DIES, RETURNS)]
     sequence, seen = asked(real_controller, *unless)
     ours = compare(sequence, seen)
@@ -342,14 +342,14 @@ def test_a_topic_waits_that_had_to_wait_in_an_earlier_life(
 
 @pytest.mark.parametrize("release", OLDER)
 def test_older_releases_behave_alike(real_controllers: RealControllers, release: str) -> None:
-    """K8. Which replica stays in the ISR of a topic that goes is another one in 2.4, so nothing else is compared."""
+    """K8. In 2.4 another replica stays in the ISR of a topic that is deleted, so only the topics are compared."""
     kafka = real_controllers(release)
     [(_, seen)] = kafka.of("Events", [GOES_AND_COMES])
     assert topics(seen) == {"e"}
 
 
 def test_a_partition_of_a_topic_that_is_gone_is_taken_for_one_that_moves(real_controller: RealController) -> None:
-    """Its topic was deleted as it moved, for which no deletion waits, and came again."""
+    """Its topic was deleted as it moved, since deletion does not wait for that, and was created again."""
     on_one = and_all({"do": "create_topic", "topic": "e", "partitions": {"0": [1]}})
     sequence, seen = asked(
         real_controller,
@@ -365,11 +365,11 @@ def test_a_partition_of_a_topic_that_is_gone_is_taken_for_one_that_moves(real_co
     assert not ours.context.partition_full_replica_assignment(TopicPartition("e", 0)).is_being_reassigned
 
 
-# What it shows.
+# Metrics.
 
 
 def gauge(ours: ControllerBeside, name: str) -> int:
-    """A gauge of ours, which was compared with Kafka's."""
+    """Our gauge, after the comparison with Kafka's."""
     return ours.shown[f"kafka.controller:type=KafkaController,name={name}"]
 
 
@@ -377,7 +377,7 @@ def gauge(ours: ControllerBeside, name: str) -> int:
 def test_a_topic_that_is_queued_again_makes_the_imbalance_negative(
     real_controllers: RealControllers, release: str, shown: int
 ) -> None:
-    """From 2.7.0 to 3.2.0: topic e waits for broker 1, and is taken off with each change of /admin/delete_topics.
+    """From 2.7.0 to 3.2.0: topic e waits for broker 1, and is subtracted at each change of /admin/delete_topics.
 
     Topic a does not exist: its node is created, and deleted again.
     """
@@ -407,7 +407,7 @@ def test_topics_with_equally_many_replicas_to_delete_count_once(
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_an_unclean_election_is_marked(real_controllers: RealControllers, release: str) -> None:
-    """Broker 2 has left the ISR when broker 1 dies; a topic may permit that it leads."""
+    """Broker 2 has left the ISR when broker 1 dies; a topic's configuration may allow it to lead."""
     sequence = [
         and_all({"do": "register", "brokers": [1, 2]}),
         ON_BOTH,
@@ -424,10 +424,11 @@ def test_an_unclean_election_is_marked(real_controllers: RealControllers, releas
 
 @pytest.mark.long
 def test_ten_thousand_partitions(real_controller: RealController) -> None:
-    """On twenty brokers, of which one dies: the same is written and sent, as much as the benchmark says.
+    """On twenty brokers, one of which dies: writes and requests are the same, in the numbers that the benchmark
+    states.
 
-    Not so the topic that goes in the end: its replicas go offline broker by broker, and of twenty these come in
-    another order out of a hash map. The benchmark's brokers obey, so it is another cluster once one has shut down.
+    Not compared is the final deletion of a topic: its replicas go offline broker by broker, and a hash map orders
+    twenty of these differently. The benchmark's brokers obey, so its cluster differs once one has shut down.
     """
     commands, places = controller_events.day_of_kafka(**LARGE)
     _, seen = asked(real_controller, *commands)
@@ -447,7 +448,7 @@ def test_ten_thousand_partitions(real_controller: RealController) -> None:
 def test_the_benchmark_beside_kafka(
     real_controller: RealController, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each event by which the controller learns what happened has Kafka's seconds in its last column."""
+    """Each event by which the controller learns of something has Kafka's seconds in its last column."""
     size = ["--partitions", "240", "--brokers", "6"]
     monkeypatch.setattr("sys.argv", ["controller_events", *size, "--kafka", real_controller.release])
     controller_events.main()
@@ -462,7 +463,7 @@ def test_the_benchmark_beside_kafka(
 
 
 def less(told: Any) -> Any:
-    """What was told, but for one thing; None if that cannot be."""
+    """An observation with one element removed; None if that is impossible."""
     match told:
         case dict() if told:
             return dict(list(told.items())[:-1])
@@ -472,7 +473,7 @@ def less(told: Any) -> Any:
 
 
 def test_an_altered_observation_is_detected(real_controller: RealController) -> None:
-    """Whatever is compared: that one thing less is told by Kafka is noticed."""
+    """Removing one element of any of Kafka's observations is noticed."""
     sequence, seen = asked(
         real_controller,
         *COMES_UP,
@@ -502,7 +503,7 @@ def test_an_altered_observation_is_detected(real_controller: RealController) -> 
 def test_the_place_of_a_stop_is_compared(
     real_controllers: RealControllers, release: str, broker: int, topic: str
 ) -> None:
-    """A StopReplica that goes before all that the event had sent until then is noticed."""
+    """A StopReplica that is sent before all earlier requests of the event is noticed."""
     sequence = [
         and_all({"do": "wait"}),
         and_all({"do": "register", "brokers": [broker]}),
@@ -525,7 +526,7 @@ def test_the_place_of_a_stop_is_compared(
 def test_each_mutant_is_refuted(recorded: list[Any], mutant: type[ControllerEventProcessor]) -> None:
     """By Kafka, in one of some generated sequences.
 
-    Not the one that rebalances whatever little is astray: of few partitions that is never as little as a tenth.
+    Except the one that rebalances at any imbalance: with few partitions it is never as small as a tenth.
     """
     with pytest.raises(AssertionError):
         compare_all(recorded, mutant)
@@ -536,7 +537,7 @@ def compare_all(
     processor: type[ControllerEventProcessor] = ControllerEventProcessor,
     controller: type[KafkaController] = KafkaController,
 ) -> None:
-    """Sequences, one after the other."""
+    """Compare sequences, one after the other."""
     for sequence, seen in recorded:
         compare(sequence, seen, processor=processor, controller=controller)
 
@@ -546,9 +547,9 @@ def compare_all(
     "mutant", [mutant for mutant, _ in OF_ITS_LIFE if mutant is not EndsAtOnce], ids=lambda mutant: mutant.__name__
 )
 def test_each_election_mutant_is_refuted(recorded: list[Any], mutant: type[KafkaController]) -> None:
-    """By Kafka, in one of the same sequences: controllers are elected there, replaced, and elected again.
+    """By Kafka, in one of the same sequences, in which controllers are elected, replaced, and elected again.
 
-    Not the one that stops in the midst of an event: no command comes there.
+    Except the one that stops during an event: no command arrives at that time.
     """
     with pytest.raises(AssertionError):
         compare_all(recorded, controller=mutant)
@@ -556,5 +557,5 @@ def test_each_election_mutant_is_refuted(recorded: list[Any], mutant: type[Kafka
 
 @pytest.fixture(scope="module")
 def recorded(real_controller: RealController) -> list[Any]:
-    """Generated sequences, with what Kafka makes of them."""
+    """Generated sequences, with Kafka's observations."""
     return list(real_controller.of("Events", drawn(0, 400)))

@@ -1,4 +1,4 @@
-"""The strategies beside `kafka.controller.Election`: every election among a few brokers, and some among more."""
+"""The strategies beside `kafka.controller.Election`: every election among few brokers, and some among more."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ OTHERS = [each for each in releases() if Release("1.1.0") <= Release(each) and e
 """The other releases with jars that have these strategies."""
 
 UNTOLD: Mapping[str, Strategy] = {**STRATEGIES, "controlled-shutdown": leader_for_controlled_shutdown_1_1}
-"""Those from 1.1 to 2.0."""
+"""The releases from 1.1 to 2.0."""
 
 
 def strategies_of(release: str) -> Mapping[str, Strategy]:
-    """Those of a release since 1.1."""
+    """The strategies of a release since 1.1."""
     return UNTOLD if Release(release) < Release("2.1.0") else STRATEGIES
 
 
 class Question(NamedTuple):
-    """An election of a strategy."""
+    """An election by a strategy."""
 
     strategy: str
     case: Case
     failed: frozenset[int] = frozenset()
-    """Brokers that are up, but whose log directory for the partition has failed: they are not live in the case."""
+    """Running brokers whose log directory for the partition has failed; in the case they are not live."""
 
     def asked(self) -> dict[str, Any]:
-        """As Kafka is asked."""
+        """The case as Kafka takes it."""
         replicas, isr, live, shutting_down, unclean = self.case
         return {
             "strategy": self.strategy,
@@ -60,7 +60,7 @@ class Question(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """An election that Kafka decides in another way."""
+    """An election that Kafka decides differently."""
 
     question: Question
     kafka: Mapping[str, Any] | None
@@ -68,7 +68,7 @@ class Difference(NamedTuple):
 
 
 def told(result: ElectionResult, kafka: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """A result as Kafka tells it; whether it is unclean, only where Kafka says so."""
+    """A result in Kafka's form; it includes whether it is unclean only if Kafka says so."""
     if result == NO_ELIGIBLE_LEADER:
         return None
     marked = kafka is not None and kafka["unclean"] is not None
@@ -91,7 +91,7 @@ def differences(
     altered: Callable[[Case, ElectionResult], ElectionResult] = right,
     strategies: Mapping[str, Strategy] = STRATEGIES,
 ) -> Iterator[Difference]:
-    """The elections of these in which a release and our strategies differ, or our strategies with a mistake."""
+    """The elections where a release differs from our strategies, or from a mutant of them."""
     questions = list(questions)
     answers = pure.of("Elections", (question.asked() for question in questions))
     for question, (_, kafka) in zip(questions, answers, strict=True):
@@ -101,7 +101,7 @@ def differences(
 
 
 def among(brokers: int, strategies: Iterable[str] = STRATEGIES) -> Iterator[Question]:
-    """Every election among so many brokers, whatever their numbers."""
+    """Every election among so many brokers, in any order."""
     for replicas in orderings(tuple(range(brokers))):
         for case in cases_of(replicas, brokers):
             for strategy in strategies:
@@ -109,7 +109,7 @@ def among(brokers: int, strategies: Iterable[str] = STRATEGIES) -> Iterator[Ques
 
 
 def with_failed_directories(brokers: int) -> Iterator[Question]:
-    """Every election among so many brokers, any of which may have a failed log directory."""
+    """Every election among so many brokers, with every choice of failed log directories."""
     ids = range(brokers)
     orders = list(orderings(tuple(ids)))
     clusters = list(product(["dead", "live", "shutting down", "failed", "failed, shutting down"], repeat=brokers))
@@ -121,19 +121,19 @@ def with_failed_directories(brokers: int) -> Iterator[Question]:
 
 
 def test_every_election_among_three_brokers(pure: PureCalls) -> None:
-    """Kafka decides it so."""
+    """Kafka decides each in the same way."""
     questions = list(among(3))
     assert len(questions) == 16 * 16 * 3**3 * 2 * 4
     assert list(differences(pure, questions)) == []
 
 
 def test_failed_log_directories(pure: PureCalls) -> None:
-    """Among two brokers: they are not live for the partition, and may be shutting down all the same."""
+    """Among two brokers: these are not live for the partition, but may be shutting down."""
     assert list(differences(pure, with_failed_directories(2))) == []
 
 
 def test_shutting_down_is_said_of_brokers(pure: PureCalls) -> None:
-    """A strategy that leaves those with failed directories in the ISR is contradicted."""
+    """A strategy that keeps those with failed directories in the ISR is contradicted."""
 
     def keeping(case: Case, result: ElectionResult) -> ElectionResult:
         return case._replace(shutting_down=case.shutting_down & case.live).elect(leader_for_controlled_shutdown)
@@ -167,13 +167,13 @@ def larger(draw: st.DrawFn) -> Question:
 @settings(max_examples=20, deadline=None)
 @given(st.lists(larger(), min_size=1, max_size=100))
 def test_elections_among_more_brokers(pure: PureCalls, questions: list[Question]) -> None:
-    """Kafka decides them so."""
+    """Kafka decides each in the same way."""
     assert list(differences(pure, questions)) == []
 
 
 @pytest.mark.long
 def test_every_election_among_four_brokers(pure: PureCalls) -> None:
-    """Kafka decides it so."""
+    """Kafka decides each in the same way."""
     number = 0
     for replicas in orderings(tuple(range(4))):
         questions = [Question(strategy, case) for case in cases_of(replicas, 4) for strategy in STRATEGIES]
@@ -191,7 +191,7 @@ def test_every_failed_log_directory(pure: PureCalls) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("release", OTHERS)
 def test_every_election_in_other_releases(release: str) -> None:
-    """Among three brokers they decide it so; since 3.2 Kafka says as well whether it is unclean."""
+    """Among three brokers each decides in the same way; since 3.2 Kafka also reports whether it is unclean."""
     strategies = strategies_of(release)
     with calling(release) as others:
         assert list(differences(others, among(3), strategies=strategies)) == []
@@ -201,7 +201,7 @@ def test_every_election_in_other_releases(release: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("release", [each for each in OTHERS if strategies_of(each) is UNTOLD])
 def test_brokers_that_shut_down_are_not_told(release: str) -> None:
-    """By 1.1 and 2.0, and that is all in which these differ from later ones."""
+    """1.1 and 2.0 do not inform them; there is no other difference from later releases."""
     with calling(release) as others:
         found = list(differences(others, among(3)))
     assert found

@@ -1,4 +1,4 @@
-"""What `docs/findings.md` says of what a controller does all day, on real brokers with a real ZooKeeper."""
+"""The claims of `docs/findings.md` about a controller's daily work, on real brokers with a real ZooKeeper."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from statemachines.zookeeper.serving import ServedZooKeeper
 from tests.kafka.real_cluster import RELEASE, Cluster, cluster_of, until
 
 LEADERS_WRITE_ISRS: Final = "2.4.1"
-"""A release in which they do, and a reassignment can be cancelled."""
+"""A release with these findings where a reassignment can be cancelled."""
 SEEN: Final = {
     "K2": ("2.4.1", "2.8.2", RELEASE),
     "K3": (LEADERS_WRITE_ISRS,),
     "K4": ("2.4.1", "2.8.2", RELEASE),
     "K10": ("2.8.2", RELEASE),
 }
-"""On which releases these rows of the atlas are done here."""
+"""The releases on which rows of the atlas are reproduced here."""
 LAG: Final = 1_000
-"""Milliseconds after which a leader takes a follower that lags behind out of the ISR."""
+"""Milliseconds after which a leader removes a lagging follower from the ISR."""
 ACTIVE: Final = "kafka.controller:type=KafkaController,name=ActiveControllerCount"
 
 
 async def controller_moved_during_change(cluster: Cluster) -> None:
-    """Topic t, of ten records, moves from broker 1 to 2 and 3. 3 is dead; 1 dies with five of them."""
+    """Topic t, with ten records, moves from broker 1 to 2 and 3. 3 is dead; 1 dies when five are copied."""
     ask = cluster.administrator.ask
     assert await ask("create t 1") == "done"
     assert await ask("produce t 5") == "5"
-    await cluster.kill(3)  # and is still registered
+    await cluster.kill(3)  # but is still registered
     assert await ask("reassign t 2,3") == "done"
     await cluster.reaches("t", 1, [1, 2])
     await cluster.kill(1)
@@ -58,7 +58,7 @@ async def controller_moved_during_change(cluster: Cluster) -> None:
 def test_a_second_reassignment_deletes_what_alone_is_in_sync(
     release: str, request_: str, assigned: list[BrokerId]
 ) -> None:
-    """Of the only replica with all acknowledged records the log is deleted, and nothing that is left may lead."""
+    """The log of the only replica with all acknowledged records is deleted, and no remaining replica may lead."""
 
     async def lost() -> None:
         async with cluster_of(0, 1, 2, 3, release=release) as cluster:
@@ -68,7 +68,7 @@ def test_a_second_reassignment_deletes_what_alone_is_in_sync(
             await cluster.assigned("t", assigned)
             await until(partial(cluster.deleted, 2))
             await cluster.starts_again(1)
-            # The ISR has a member that runs, though it is no replica: not even an unclean election finds a leader.
+            # A member of the ISR runs, but is no replica: not even an unclean election finds a leader.
             assert await cluster.administrator.ask("elect t") == "EligibleLeadersNotAvailableException"
             assert await cluster.state("t") == (-1, [2])
 
@@ -77,7 +77,7 @@ def test_a_second_reassignment_deletes_what_alone_is_in_sync(
 
 @pytest.mark.long
 def test_moving_it_there_again_deletes_the_rest() -> None:
-    """Cancelled, and begun again: who has no log is in the ISR still, leads, and the other log is deleted as well."""
+    """After a cancelled and repeated reassignment, a replica without a log is in the ISR and leads; both logs go."""
 
     async def lost() -> None:
         async with cluster_of(0, 1, 2, 3) as cluster:
@@ -98,7 +98,7 @@ def test_moving_it_there_again_deletes_the_rest() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("release", SEEN["K4"])
 def test_a_second_reassignment_takes_the_leader_away(release: str) -> None:
-    """What is in sync, assigned and runs does not lead, until an administrator permits an unclean election."""
+    """A replica in sync, assigned and running does not lead, until an administrator allows an unclean election."""
 
     async def leaderless() -> None:
         async with cluster_of(0, 1, 2, 3, release=release) as cluster:
@@ -116,14 +116,14 @@ def test_a_second_reassignment_takes_the_leader_away(release: str) -> None:
             assert await ask("elect t") == "done"
             await cluster.reaches("t", 0, [0])
             await cluster.assigned("t", [0])
-            assert await ask("end t") == "10", "all that were acknowledged"
+            assert await ask("end t") == "10", "all acknowledged records"
 
     asyncio.run(leaderless())
 
 
 @pytest.mark.long
 def test_a_leader_that_shrinks_its_isr_meanwhile_loses_the_partition() -> None:
-    """Between the look at the ISR and the election: no leader is found, and the log of the last is deleted."""
+    """Between the read of the ISR and the election: no leader is found, and the last log is deleted."""
 
     async def lost() -> None:
         holding = False
@@ -146,7 +146,7 @@ def test_a_leader_that_shrinks_its_isr_meanwhile_loses_the_partition() -> None:
             assert await reassigned == "done"
             assert await cluster.state("t") == (1, [1, 2])
             await cluster.kill(2)
-            assert await ask("produce t 5") == "10", "acknowledged by all that are in sync"
+            assert await ask("produce t 5") == "10", "acknowledged by the whole ISR"
             assert await cluster.state("t") == (1, [1])
             await held.release()
             await cluster.reaches("t", -1, [1])
@@ -163,7 +163,7 @@ def test_a_leader_that_shrinks_its_isr_meanwhile_loses_the_partition() -> None:
 @pytest.mark.parametrize("release", SEEN["K10"])
 @pytest.mark.parametrize("lost", [True, False], ids=["the answer is lost", "it comes late"])
 def test_a_leader_whose_isr_is_written_unheard_changes_it_no_more(release: str, lost: bool) -> None:
-    """Its follower is dead, and nothing is acknowledged; nor is it taken back into the ISR when it returns."""
+    """Its follower is dead, so nothing is acknowledged; a restarted follower does not rejoin the ISR."""
 
     async def stuck() -> None:
         holding = True
@@ -178,7 +178,7 @@ def test_a_leader_whose_isr_is_written_unheard_changes_it_no_more(release: str, 
             await cluster.reaches("t", 1, [1, 2])
             assert await ask("produce t 5") == "5"
             await cluster.kill(2)
-            produced = asyncio.create_task(ask("produce t 5"))  # which a dead follower does not have
+            produced = asyncio.create_task(ask("produce t 5"))  # a dead follower does not receive these
             held = await cluster.proxy.next_held()
             holding = False
             await (held.lose() if lost else held.release())
@@ -189,7 +189,7 @@ def test_a_leader_whose_isr_is_written_unheard_changes_it_no_more(release: str, 
             if not lost:
                 await cluster.reaches("t", 1, [1, 2])
                 return
-            assert await ask("produce t 5") == "11", "one that was not acknowledged, and five that were"
+            assert await ask("produce t 5") == "11", "one unacknowledged record, and five acknowledged"
             await asyncio.sleep(5 * LAG / 1_000)
             assert await cluster.state("t") == (1, [1])
             assert await cluster.leader_epoch("t") == 0
@@ -199,7 +199,7 @@ def test_a_leader_whose_isr_is_written_unheard_changes_it_no_more(release: str, 
 
 @pytest.mark.long
 def test_an_election_of_a_partition_that_never_had_a_leader_keeps_controllers_failing() -> None:
-    """Each fails as its failover ends. Leaders are elected; nothing is deleted or moved, and no ISR grows."""
+    """Each fails at the end of its failover. Leaders are elected; nothing is deleted or moved, and no ISR grows."""
 
     async def fails() -> None:
         async with cluster_of(0, 1, 2) as cluster:
@@ -209,7 +209,7 @@ def test_an_election_of_a_partition_that_never_had_a_leader_keeps_controllers_fa
             await cluster.reaches("led", 1, [0, 1])
             await cluster.kill(2)
             await until(partial(cluster.gone, 2))
-            await ask("create never 2")  # which waits in vain for a leader
+            await ask("create never 2")  # it never gets a leader
             await operator.create(
                 PREFERRED_REPLICA_ELECTION, '{"version":1,"partitions":[{"topic":"never","partition":0}]}'
             )
@@ -229,7 +229,7 @@ def test_an_election_of_a_partition_that_never_had_a_leader_keeps_controllers_fa
             await cluster.reaches("led", 0, [0])
             await cluster.starts_again(1)
             await asyncio.sleep(10)
-            assert await cluster.state("led") == (0, [0]), "1 is not taken back into the ISR"
+            assert await cluster.state("led") == (0, [0]), "1 does not rejoin the ISR"
             assert await operator.get("/brokers/topics/goes") is not None
             assert await operator.get(PREFERRED_REPLICA_ELECTION) is not None
 
@@ -246,7 +246,7 @@ def test_an_election_of_a_partition_that_never_had_a_leader_keeps_controllers_fa
 @pytest.mark.long
 @pytest.mark.parametrize(("release", "takes_over"), [("0.11.0.3", False), ("1.0.2", False), ("1.1.1", True)])
 def test_what_is_left_of_a_deletion_keeps_brokers_from_taking_over(release: str, takes_over: bool) -> None:
-    """A node of a topic that is gone already; ZooKeeper is the one in memory."""
+    """A node of a topic that is already deleted; ZooKeeper is our own, in memory."""
     leftover = delete_topics_topic_path("t")
 
     async def elected() -> None:

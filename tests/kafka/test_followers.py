@@ -1,4 +1,4 @@
-"""What a follower makes of the answer that logs part, beside ReplicaFetcherThread over real logs."""
+"""A follower that learns where its log diverges, beside ReplicaFetcherThread over real logs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALIVE: Command = {
 
 
 def fetch(epoch: int, end_offset: int, log_start: int = 0, meanwhile: Sequence[Command] = ()) -> Command:
-    """Broker 1 fetches from broker 2, and hears that the logs of partition 0 part there."""
+    """Broker 1 fetches from broker 2, which answers that the logs of partition 0 diverge there."""
     return {
         "do": "fetch",
         "leader": LEADER,
@@ -47,14 +47,14 @@ def follows(epochs: Sequence[int], epoch: int, partition: int = 0) -> Iterator[C
 
 
 def last_seen(kafka: KafkaReceivers, cases: Sequence[Sequence[Command]]) -> list[Any]:
-    """What is to be seen of each follower in the end."""
+    """The last observation of each follower."""
     asked = kafka.of("Followers", cases, lambda case: {"broker_epoch": BROKER_EPOCH, "commands": case}, a_line=10)
     return [answers[-1] for _, answers in asked]
 
 
 @pytest.mark.parametrize("release", [RELEASE, pytest.param("2.8.0", marks=pytest.mark.long)])
 def test_every_answer_equals_kafkas(receivers: Receivers, release: str) -> None:
-    """It truncates its log as the rule has it, in the first round."""
+    """It truncates its log by the rule, in the first round."""
     answers = product(range(4), range(3))
     asked = [(log, EpochEndOffset(*answer)) for log, answer in product([(0, 0), (0, 1), (1, 3)], answers)]
     cases = [[ALIVE, *follows(log, 4), fetch(*answer)] for log, answer in asked]
@@ -68,7 +68,7 @@ def test_every_answer_equals_kafkas(receivers: Receivers, release: str) -> None:
 def test_an_answer_that_arrives_two_leader_epochs_later(
     receivers: Receivers, release: str, follows_more: bool
 ) -> None:
-    """KAFKA-18991: it is obeyed until 3.9.0, if the fetcher has lived on for another partition."""
+    """KAFKA-18991: the follower obeys it until 3.9.0, if the fetcher has survived for another partition."""
     more = follows([0], 1, partition=1) if follows_more else ()
     meanwhile = [told(BROKER, 2, [BROKER]), told(LEADER, 3, (BROKER, LEADER))]
     case = [ALIVE, *more, *follows([0], 1), fetch(0, 0, meanwhile=meanwhile)]

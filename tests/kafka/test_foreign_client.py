@@ -1,4 +1,4 @@
-"""Real KafkaControllers beside a client that is no broker, and the specification beside the same one."""
+"""Real KafkaControllers beside a client that is not a broker, and the specification beside the same client."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OLDER = [release for release in harness_releases() if release != RELEASE]
 
 
 def alone(node: str) -> Mapping[str, Any]:
-    """The client writes to one of the nodes alone."""
+    """The client writes to one of the nodes only."""
     return {f"writes_{each}": each == node for each in NODES}
 
 
@@ -46,7 +46,7 @@ def compared(
     controller: type[OnePartitionController] = OnePartitionController,
     **constants: Any,
 ) -> Conformance:
-    """A specification beside Kafka, under these constants, by the switches of its release."""
+    """Compare a specification with Kafka, under these constants and the switches of its release."""
 
     class Beside(ControllerWithForeignClient):
         one_partition_controller = controller
@@ -56,7 +56,7 @@ def compared(
 
 
 class TakesItForItsOwn(OnePartitionController):
-    """A process that never registered takes a registration without owner for one of an older session."""
+    """A process that never registered considers a registration without owner one of its own older session."""
 
     def check_registration(self, me: ControllerProcess) -> Answer:
         node = self.zookeeper.state.nodes.get(self.registration)
@@ -69,7 +69,7 @@ class TakesItForItsOwn(OnePartitionController):
 
 
 def test_controllers_conform_beside_a_foreign_client(kafka: Harness) -> None:
-    """As far as the first states go: every kind of write, wherever a broker stands."""
+    """Within the first states: every kind of write, at every position of a broker."""
     result = compared(kafka, 300, **NOTHING_FAILS)
     assert result.conforms, result
     assert result.classes >= 150
@@ -77,7 +77,7 @@ def test_controllers_conform_beside_a_foreign_client(kafka: Harness) -> None:
 
 
 def test_a_registration_made_by_hand_is_not_taken_for_its_own(kafka: Harness) -> None:
-    """The broker does not start: who says that it deletes the node is contradicted, after five steps."""
+    """The broker does not start: a specification that deletes the node is contradicted, after five steps."""
     result = compared(kafka, 300, TakesItForItsOwn, **NOTHING_FAILS)
     assert result.exit_code == 12
     assert result.deviations[0][0].length == 5
@@ -85,7 +85,7 @@ def test_a_registration_made_by_hand_is_not_taken_for_its_own(kafka: Harness) ->
 
 
 def test_engines_agree() -> None:
-    """It is a specification as any other: the compiled engine finds the states that the plain one does."""
+    """It is a specification like any other: the compiled engine finds the same states as the plain one."""
     model = Model(ControllerWithForeignClient(**{**DRIVEN, **NOTHING_FAILS, **ONCE, **alone("epoch")}))
     options = Options(model.numbers(["type_ok"]))
     plain, compiled = (engine.explore(model, options, silent) for engine in (ReferenceEngine(), LocalEngine(1)))
@@ -96,7 +96,7 @@ def test_engines_agree() -> None:
 
 
 class TakesItForAMove(OnePartitionController):
-    """A fence, or an increment, that finds no /controller_epoch is taken for the sign of another controller."""
+    """A fence or an increment that finds no /controller_epoch means that another controller was elected."""
 
     mistaken: ControllerStep
 
@@ -107,25 +107,25 @@ class TakesItForAMove(OnePartitionController):
 
 
 class OfTheElection(TakesItForAMove):
-    """The one of the election."""
+    """The fence of the election."""
 
     mistaken = ControllerStep.RegisterController
 
 
 class OfTheWrite(TakesItForAMove):
-    """That of a partition's state."""
+    """The fence of a write to a partition's state."""
 
     mistaken = ControllerStep.UpdateLeaderAndIsr
 
 
 class OfTheEnd(TakesItForAMove):
-    """That of the end of a failover."""
+    """The fence at the end of a failover."""
 
     mistaken = ControllerStep.DeletePreferredElection
 
 
 class FailsWithoutEpoch(OnePartitionController):
-    """An election that reads no /controller_epoch fails, and does not create it."""
+    """An election that finds no /controller_epoch fails, instead of creating it."""
 
     def read_epoch(self, me: ControllerProcess) -> Answer:
         if CONTROLLER_EPOCH not in self.zookeeper.state.nodes:
@@ -134,7 +134,7 @@ class FailsWithoutEpoch(OnePartitionController):
 
 
 class CountsOn(OnePartitionController):
-    """The version of an epoch that is its own is one more than before."""
+    """A controller that reads its own epoch again expects its version to be one higher."""
 
     def check_epoch(self, me: ControllerProcess) -> Answer:
         answer = OnePartitionController.check_epoch(self, me)
@@ -143,7 +143,7 @@ class CountsOn(OnePartitionController):
 
 
 class ReadsNone(OnePartitionController):
-    """What names no broker is as good as no node, in every release."""
+    """In every release data that name no broker count as no node."""
 
     def _controller_id(self, me: ControllerProcess) -> Any:
         barrier = self.design._replace(threads=Threads.barrier)
@@ -166,13 +166,13 @@ class ReadsNone(OnePartitionController):
 def test_a_mutant_is_refuted(
     mutant: type[OnePartitionController], release: str, constants: Mapping[str, Any]
 ) -> None:
-    """By Kafka, of the release that has the rule."""
+    """By Kafka, in a release that has the rule."""
     with running(release) as kafka:
         result = compared(kafka, 4_000, mutant, **constants)
         assert result.exit_code == 12, result
 
 
-# More of it.
+# Longer comparisons.
 
 
 @pytest.mark.long
@@ -199,7 +199,7 @@ def test_every_release(release: str) -> None:
 
 @pytest.mark.long
 def test_every_edge(kafka: Harness) -> None:
-    """All nodes together: the edges of the first states, each of them."""
+    """All nodes together: every edge of the first states."""
     system = ControllerWithForeignClient(**{**DRIVEN, **NOTHING_FAILS})
     result = conform(system, kafka, max_states=1_500, every_edge=True)
     assert result.conforms, result

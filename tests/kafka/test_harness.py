@@ -1,4 +1,4 @@
-"""The harness: what it is told it does or refuses, and where it ends, that is said and nothing stays behind."""
+"""The harness does or refuses what it is asked; when it ends it says so, and leaves no process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_release_is_reported(kafka: Harness) -> None:
 
 
 def test_observations_are_decoded(kafka: Harness) -> None:
-    """After each step, of ZooKeeper and of each broker."""
+    """After each step, the observation of ZooKeeper and of each broker."""
     answer = kafka.run(Task(2, UP))
     assert not answer.error
     assert [each["brokers"][0]["doing"] for each in answer.seen] == ["Connect", "RegisterBroker", "WatchController"]
@@ -49,7 +49,7 @@ def test_runs_are_reproducible(kafka: Harness) -> None:
 
 
 def test_a_step_that_is_not_the_next(kafka: Harness) -> None:
-    """Kafka stands elsewhere, and it is said where."""
+    """Kafka is elsewhere, and the error says where."""
     answer = kafka.run(Task(1, [*UP, {"action": "elect", "broker": 0}, *UP]))
     assert "Elect" in answer.error
     assert "WatchController" in answer.error
@@ -57,7 +57,7 @@ def test_a_step_that_is_not_the_next(kafka: Harness) -> None:
 
 
 def test_a_leader_that_tells_who_does_not_watch(kafka: Harness) -> None:
-    """A broker that is not controller is not told of an ISR."""
+    """A broker that is not controller does not receive a leader's notification."""
     answer = kafka.run(Task(1, [*UP, {"action": "notify_isr_change", "broker": 0}]))
     assert answer.error == "the broker does not watch the children of /isr_change_notification"
 
@@ -69,7 +69,7 @@ def test_a_request_that_was_not_sent(kafka: Harness) -> None:
 
 
 def test_many_tasks_keep_their_order(kafka: Harness) -> None:
-    """Java is given some of them before it has answered."""
+    """Java receives some of them before it has answered."""
     tasks = [Task(1, UP[: 1 + number % 3]) for number in range(50)]
     answers = list(kafka.runs(iter(tasks)))
     assert [task for task, _ in answers] == tasks
@@ -78,7 +78,7 @@ def test_many_tasks_keep_their_order(kafka: Harness) -> None:
 
 @pytest.mark.long
 def test_a_killed_java_is_reported(kafka: Harness) -> None:
-    """In the middle of a run: one line, and no waiting."""
+    """In the middle of a run: one line, and no wait."""
     with Harness(RELEASE) as doomed:
 
         def tasks() -> Iterator[Task]:
@@ -92,7 +92,7 @@ def test_a_killed_java_is_reported(kafka: Harness) -> None:
 
 
 def test_an_ended_java_is_reported(kafka: Harness) -> None:
-    """It is asked in vain, and what could not be written does not fail once more when it is closed."""
+    """A request fails at once, and unwritten input does not fail again on close."""
     with Harness(RELEASE) as doomed:
         os.kill(doomed.pid, signal.SIGKILL)
         os.waitid(os.P_PID, doomed.pid, os.WEXITED | os.WNOWAIT)
@@ -101,7 +101,7 @@ def test_an_ended_java_is_reported(kafka: Harness) -> None:
 
 
 def test_a_java_that_is_killed_with_much_to_do(kafka: Harness) -> None:
-    """What else it has been asked is not waited for."""
+    """Its pending answers are not awaited."""
     with Harness(RELEASE) as doomed:
 
         def tasks() -> Iterator[Task]:
@@ -116,7 +116,7 @@ def test_a_java_that_is_killed_with_much_to_do(kafka: Harness) -> None:
 
 
 def test_a_slow_java_times_out(kafka: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not asked again, though it would answer: that might be the answer to what it was asked before."""
+    """It receives no further question even if it would answer: the answer might be to an earlier question."""
     with Harness(RELEASE) as doomed:
         os.kill(doomed.pid, signal.SIGSTOP)
         monkeypatch.setattr("spec.kafka.java_process.PATIENCE", 0.1)
@@ -130,7 +130,7 @@ def test_a_slow_java_times_out(kafka: Harness, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_malformed_input_is_reported(kafka: Harness) -> None:
-    """It ends, and its last words are told."""
+    """It ends, and the error has its last words."""
     with Harness(RELEASE) as doomed, pytest.raises(EnvironmentFailed, match=r"has ended with 2 \(malformed: "):
         doomed.run(Task(1, [{"action": "start", "broker": 7}]))
 
@@ -148,7 +148,7 @@ with {"Harness": Harness, "RealController": RealController}[sys.argv[1]](sys.arg
 
 @pytest.mark.parametrize("of", [pytest.param("Harness", marks=pytest.mark.long), "RealController"])
 def test_java_ends_with_its_parent(kafka: Harness, of: str) -> None:
-    """Even if we are killed, and cannot tell it."""
+    """Even if we are killed, and cannot end it."""
     with subprocess.Popen(
         [sys.executable, "-c", KEEPER, of, RELEASE], cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as keeper:
@@ -159,7 +159,7 @@ def test_java_ends_with_its_parent(kafka: Harness, of: str) -> None:
 
 
 def has_ended(process: int, seconds: float) -> bool:
-    """Whether a process, by its file descriptor, ends in time."""
+    """Whether a process, given by its file descriptor, ends in time."""
     try:
         return bool(select.select([process], [], [], seconds)[0])
     finally:
@@ -167,24 +167,24 @@ def has_ended(process: int, seconds: float) -> bool:
 
 
 def test_the_release_of_a_line() -> None:
-    """The one whose jars are written down."""
+    """The release of the line that has a lock file."""
     assert release_run("3.9") == release_run("3.9.0") == release_run("3.9.1") == RELEASE
 
 
 @pytest.mark.parametrize("line", [line for lines in FAMILIES.values() for line in lines])
 def test_each_line_that_is_run_has_its_jars(line: str) -> None:
-    """They are written down."""
+    """They are in a lock file."""
     assert line_of(release_run(line)) == line
 
 
 def test_a_harness_of_a_release_that_is_not_run() -> None:
-    """It is not made: the jars of 2.4.1 are written down, but its controller was not seen to follow."""
+    """It is not created: 2.4.1 has a lock file, but its controller was not seen to follow the specification."""
     with pytest.raises(UsageError, match=r"^Kafka 2\.4\.1 cannot run here"):
         Harness("2.4.1")
 
 
 @pytest.mark.parametrize("name", ["0.10.1", "2.4", "4.0", "x"])
 def test_a_release_that_is_not_run(name: str) -> None:
-    """Those that are, are named."""
+    """The error names those that can run."""
     with pytest.raises(UsageError, match=f"^Kafka {name} cannot run here; .*3.9.1$"):
         release_run(name)

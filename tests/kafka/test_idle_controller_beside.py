@@ -1,7 +1,7 @@
-"""A whole controller of 0.10, 0.11 or 1.0 beside Kafka's own: generated sequences of what happens to it, and cases.
+"""A whole controller of 0.10, 0.11 or 1.0 beside Kafka's own: generated sequences of events, and single cases.
 
-After each command, when nothing is left to do, these are equal: who is controller, the context, every node of
-ZooKeeper with its version, the requests to each broker, and what was answered to brokers.
+After each command, when nothing is left to do, these are equal: the controller's id, the context, every node of
+ZooKeeper with its version, the requests to each broker, and the answers to brokers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.kafka.event_sequences import SettledDrawing
 
 LENGTH = 20
 LONG = int(os.environ.get("EVENT_SEQUENCES", 2_000)) // 4
-"""How many sequences the long test has."""
+"""The number of sequences in the long test."""
 
 
 def drawn(seed: int, count: int, release: str) -> Iterable[list[ControlCommand]]:
@@ -43,7 +43,7 @@ def drawn(seed: int, count: int, release: str) -> Iterable[list[ControlCommand]]
 def compare_all(
     real_controllers: RealControllers, sequences: Iterable[Sequence[ControlCommand]], release: str
 ) -> IdleControllerBeside:
-    """Our side does what Kafka does; AssertionError says where it comes to something else. The last of ours."""
+    """Our side, after the last command; AssertionError names the differences from Kafka, if there are any."""
     ours = IdleControllerBeside(release)
     for sequence, seen in real_controllers(release).of("Events", sequences, a_line=5):
         ours = IdleControllerBeside(release)
@@ -140,7 +140,7 @@ MUCH_TO_DO: list[ControlCommand] = [
     {"do": "elect_by_node", "partitions": ["h-15"]},
     {"do": "vacate"},
 ]
-"""Another controller leaves a partition that has none to lead it, a deletion, a move and an election."""
+"""Another controller leaves a partition that nobody can lead, a deletion, a reassignment and an election."""
 NEVER_SEEN: list[ControlCommand] = [
     {"do": "wait"},
     {"do": "register", "brokers": [2, 4]},
@@ -159,7 +159,7 @@ NEVER_SEEN: list[ControlCommand] = [
 def test_a_leader_that_is_back_before_the_controller_looks_is_told_nothing(
     real_controllers: RealControllers, release: str
 ) -> None:
-    """B5: it leads by ZooKeeper, and does not know."""
+    """B5: ZooKeeper names it as the leader, but it does not know."""
     ours = compare_all(real_controllers, [BOUNCED], release)
     assert not ours.sent
 
@@ -168,41 +168,41 @@ def test_a_leader_that_is_back_before_the_controller_looks_is_told_nothing(
 def test_a_topic_stays_that_is_to_be_deleted_before_a_controller_has_seen_it(
     real_controllers: RealControllers, release: str
 ) -> None:
-    """K9: who takes over has no states of its partitions, also when its broker comes again, and after a failover."""
+    """K9: a new controller has no states of its partitions, even after its broker restarts, or after a failover."""
     ours = compare_all(real_controllers, [NEVER_SEEN], release)
     assert {topic_path("c"), delete_topics_topic_path("c")} <= ours.zookeeper.state.nodes.keys()
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_what_is_added_to_the_node_begins(real_controllers: RealControllers, release: str) -> None:
-    """At once, while another partition moves, and it is there still when that one has arrived."""
+    """It begins at once, while another partition moves, and is still there when that one has arrived."""
     ours = compare_all(real_controllers, [ADDED], release)
     assert ours.context.state.partitions_being_reassigned == {TopicPartition("c", 21)}
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_move_goes_on_whose_topic_is_to_be_deleted(real_controllers: RealControllers, release: str) -> None:
-    """When another controller takes over; the deletion waits for it."""
+    """It goes on when another controller takes over; the deletion waits for it."""
     ours = compare_all(real_controllers, [TO_BE_DELETED], release)
     assert ours.context.state.partitions_being_reassigned == {TopicPartition("c", 15)}
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_what_is_assigned_as_asked_waits_for_nothing(real_controllers: RealControllers, release: str) -> None:
-    """It has not arrived, but leaves the node when another controller takes over, and the topic is deleted."""
+    """It has not completed, but leaves the node when another controller takes over, and the topic is deleted."""
     ours = compare_all(real_controllers, [AS_ASKED], release)
     assert ours.context.state.topics_ineligible_for_deletion == frozenset()
 
 
 @pytest.mark.parametrize("release", RELEASES[1:])
 def test_no_controller_can_take_over(real_controllers: RealControllers, release: str) -> None:
-    """Of a topic that was deleted only the request is left: each failover fails, and the next one follows."""
+    """A deleted topic has left only its request: each failover fails, and another follows."""
     ours = compare_all(real_controllers, [LEFT_BEHIND], release)
     assert ours.is_endless
 
 
 def test_until_0_10_no_topic_is_deleted_while_the_request_for_one_is_left(real_controllers: RealControllers) -> None:
-    """Its controller takes over all the same: the thread ends that deletes topics."""
+    """Its controller does take over, but the thread that deletes topics ends."""
     ours = compare_all(real_controllers, [LEFT_BEHIND], "0.10.2.2")
     assert ours.is_active
     assert ours.is_stuck
@@ -212,21 +212,21 @@ def test_until_0_10_no_topic_is_deleted_while_the_request_for_one_is_left(real_c
 def test_until_0_10_an_election_that_fails_is_under_way_until_the_next_failover(
     real_controllers: RealControllers,
 ) -> None:
-    """One of its partitions has never led. What Kafka remembers then ours does not: no leader is rebalanced."""
+    """One of its partitions never had a leader. Kafka remembers the election and stops rebalancing, ours does not."""
     failing: ControlCommand = {"do": "elect_by_node", "partitions": ["h-15"]}
     ours = compare_all(real_controllers, [[*CLUSTER, failing]], "0.10.2.2")
     assert ours.is_stuck
     assert PREFERRED_REPLICA_ELECTION in ours.zookeeper.state.nodes
     sequences = [[*IMBALANCED, {"do": "rebalance"}], [*IMBALANCED, failing, {"do": "rebalance"}]]
     (_, balanced), (_, left) = real_controllers("0.10.2.2").of("Events", sequences)
-    assert ["znodes" in seen[-1] for seen in (balanced, left)] == [True, False], "whether anything was written"
+    assert ["znodes" in seen[-1] for seen in (balanced, left)] == [True, False], "whether it is rebalanced"
 
 
 @pytest.mark.parametrize(("release", "is_endless"), [("0.10.2.2", True), ("0.11.0.3", False), ("1.0.2", False)])
 def test_until_0_10_an_election_of_a_new_partition_keeps_all_from_taking_over(
     real_controllers: RealControllers, release: str, is_endless: bool
 ) -> None:
-    """It is looked at before a leader is elected; later, when there is one."""
+    """Until 0.10 its state is read before a leader is elected; later, after that."""
     assert compare_all(real_controllers, [NEVER_LED], release).is_endless is is_endless
 
 
@@ -239,7 +239,7 @@ def test_a_preferred_leader_of_what_is_to_be_deleted(real_controllers: RealContr
 
 
 class FailingOver(IdleControllerBeside):
-    """Keeps the paths that failovers ask for, but for whether there is a node."""
+    """Records the paths that failovers request, except for checks of existence."""
 
     def __init__(self, release: str) -> None:
         super().__init__(release)
@@ -253,7 +253,7 @@ class FailingOver(IdleControllerBeside):
 
 
 def test_a_failover_of_0_10_asks_in_this_order(real_controllers: RealControllers) -> None:
-    """But for two things: Kafka arms listeners by reads of their own, and reads only once what is to be elected."""
+    """Except twice: Kafka sets watches by reads of their own, and reads the requested elections only once."""
     [(_, seen)] = real_controllers("0.10.2.2").of("Events", [MUCH_TO_DO])
     failover, deletions, *_ = seen[-1]["asked"]
     armed = [ISR_CHANGE_NOTIFICATION, TOPICS, DELETE_TOPICS, BROKER_IDS]
@@ -273,7 +273,7 @@ def test_a_failover_of_0_10_asks_in_this_order(real_controllers: RealControllers
 def test_brokers_are_told_of_one_that_led_nothing(
     real_controllers: RealControllers, release: str, told: bool
 ) -> None:
-    """Since 1.0 not where another partition has no leader, which counts as lost; but of the ISR that it has left."""
+    """Since 1.0 not if another partition has no leader, which counts as lost; its removal from the ISR is sent."""
     ours = compare_all(real_controllers, [LEADERLESS], release)
     everything = [
         request

@@ -1,4 +1,4 @@
-"""Jars come once, are what is written down, and of those that cannot be had it is said which."""
+"""Jars are downloaded once and have the expected hash; an error names a jar that cannot be downloaded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ARTIFACT = Artifact("org.example", "small", "1.0")
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository on this disk with one jar in it; the only one there is, and a release that consists of it."""
+    """A repository on this disk with one jar in it, the only repository, and a release of that jar."""
     try:
         java()
     except UsageError as missing:
@@ -47,7 +47,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def lock(repository: Path, tmp_path: Path) -> Callable[..., None]:
-    """Writes down what the release consists of."""
+    """Writes the lock file of the release."""
 
     def write(digest: str = "") -> None:
         right = hashlib.sha256((repository / "small-1.0.jar").read_bytes()).hexdigest()
@@ -57,7 +57,7 @@ def lock(repository: Path, tmp_path: Path) -> Callable[..., None]:
 
 
 def test_fetched_once(repository: Path, lock: Callable[..., None], tmp_path: Path) -> None:
-    """The second time nobody asks where it came from, and nothing else is left in the cache."""
+    """The second time the repository is not needed, and the cache holds only the jar."""
     lock()
     [jar] = class_path("9.9")
     assert jar.read_bytes() == (repository / "small-1.0.jar").read_bytes()
@@ -70,7 +70,7 @@ def test_fetched_once(repository: Path, lock: Callable[..., None], tmp_path: Pat
 
 
 def test_shared_jars_are_fetched_once(repository: Path, lock: Callable[..., None], tmp_path: Path) -> None:
-    """The second release finds it there."""
+    """The second release finds it in the cache."""
     lock()
     fetched = class_path("9.9")
     shutil.rmtree(repository)
@@ -79,7 +79,7 @@ def test_shared_jars_are_fetched_once(repository: Path, lock: Callable[..., None
 
 
 def test_a_damaged_jar_is_fetched_again(repository: Path, lock: Callable[..., None]) -> None:
-    """A jar in the cache is one only with its hash."""
+    """A jar in the cache is valid only with its hash."""
     lock()
     [jar] = class_path("9.9")
     jar.write_bytes(b"damaged")
@@ -88,7 +88,7 @@ def test_a_damaged_jar_is_fetched_again(repository: Path, lock: Callable[..., No
 
 
 def test_another_jar_than_the_one_written_down(lock: Callable[..., None], tmp_path: Path) -> None:
-    """It does not come into the cache."""
+    """It does not reach the cache."""
     lock("0" * 64)
     with pytest.raises(
         UsageError, match=r"^org\.example:small:1\.0: the downloaded file has the SHA-256 .{64}, not 0{64}$"
@@ -110,7 +110,7 @@ def test_an_unavailable_artifact_is_reported(repository: Path, lock: Callable[..
 def test_a_cache_that_cannot_be_written(
     lock: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where it is, and what names another."""
+    """The error says where it is, and which variable names another."""
     lock()
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
@@ -119,7 +119,7 @@ def test_a_cache_that_cannot_be_written(
 
 
 def test_the_locks_of_kafka() -> None:
-    """Each has Kafka itself, of that release, and a hash for each jar; what several need is the same for all."""
+    """Each has Kafka itself, of that release, and a hash for each jar; shared jars have the same hash in all."""
     assert "3.9.1" in releases()
     known: dict[str, str] = {}
     for release in releases():
@@ -130,13 +130,13 @@ def test_the_locks_of_kafka() -> None:
 
 
 def test_an_unknown_release_is_refused() -> None:
-    """Those that are, are named."""
+    """The error names the known ones."""
     with pytest.raises(UsageError, match=r"^Kafka 4\.0\.0 cannot run here; .*3\.9\.1$"):
         locked("4.0.0")
 
 
 @pytest.mark.parametrize("written", ["a:b", "a:b:", "a:b:c:d"])
 def test_invalid_coordinates_are_refused(written: str) -> None:
-    """As they are to be written."""
+    """The error says how to write them."""
     with pytest.raises(UsageError, match="write an artifact as organisation:name:version"):
         Artifact.parse(written)

@@ -1,4 +1,4 @@
-"""A Java that will do is found, and of one that will not it is said why."""
+"""A sufficient Java is found; for any other the error says what is wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spec.language.errors import UsageError
 
 
 def a_java(home: Path, version: str, compiler: bool = True) -> Path:
-    """Something that says it is a Java of this version."""
+    """A program that pretends to be a Java of this version."""
     (home / "bin").mkdir(parents=True)
     for name in ("java", "javac") if compiler else ("java",):
         program = home / "bin" / name
@@ -21,7 +21,7 @@ def a_java(home: Path, version: str, compiler: bool = True) -> Path:
 
 
 def test_java_home_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is on the PATH."""
+    """It wins over any Java on the PATH."""
     monkeypatch.setenv("PATH", str(a_java(tmp_path / "other", "18.0.1") / "bin"))
     monkeypatch.setenv("JAVA_HOME", str(a_java(tmp_path / "jdk", "21.0.1")))
     found = java()
@@ -31,7 +31,7 @@ def test_java_home_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_java_on_the_path_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even if what is there is a link, as on most systems."""
+    """Even if it is a symbolic link, as on most systems."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").symlink_to(a_java(tmp_path / "jdk", "17") / "bin" / "java")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -48,7 +48,7 @@ def test_a_missing_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_an_invalid_java_home_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told which variable is wrong."""
+    """The error names the variable."""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(UsageError, match=f"^JAVA_HOME, {tmp_path}, has no bin/java$"):
         java()
@@ -56,23 +56,23 @@ def test_an_invalid_java_home_is_reported(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("version", ["11.0.21", "1.8.0_392"])
 def test_an_old_java_is_refused(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which it is, and which will do."""
+    """The error names its version and the sufficient ones."""
     monkeypatch.setenv("JAVA_HOME", str(a_java(tmp_path / "jdk", version)))
-    with pytest.raises(UsageError, match=f"is Java {version}; Kafka's classes are run by Java 17 or later"):
+    with pytest.raises(UsageError, match=f"is Java {version}; Kafka's classes need Java 17 or later"):
         java()
 
 
 def test_a_broken_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that cannot be run."""
+    """A file that cannot be executed."""
     home = a_java(tmp_path / "jdk", "17")
     (home / "bin" / "java").chmod(0o644)
     monkeypatch.setenv("JAVA_HOME", str(home))
-    with pytest.raises(UsageError, match="does not say what version it is"):
+    with pytest.raises(UsageError, match="does not report its version"):
         java()
 
 
 def test_a_java_without_compiler_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Java Runtime Environment runs what is compiled, and no more."""
+    """A Java Runtime Environment only runs compiled code."""
     monkeypatch.setenv("JAVA_HOME", str(a_java(tmp_path / "jre", "17.0.1", compiler=False)))
     with pytest.raises(UsageError, match="has no compiler: install a JDK"):
         _ = java().compiler

@@ -1,4 +1,4 @@
-"""Files of Java: which of them a release has, and that they are written once, in lines that can be read."""
+"""Java files: which of them a release has; none is duplicated, and no line is too long."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from spec.kafka.state_machines_beside import RELEASES
 from tests.kafka.receiver_comparison import OLDER, RELEASE
 
 LONGEST_LINE = 118
-"""As in Python."""
+"""The line length of Python files here."""
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
 def written(*paths: Path) -> None:
-    """Files, each with the folder that it needs."""
+    """Write files, each with its folder."""
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("")
 
 
 def test_the_newest_folder_that_is_not_newer(tmp_path: Path) -> None:
-    """File by file: what no later folder has, stays; and releases are ordered by their numbers."""
+    """File by file: a file without a later version stays; releases are ordered by number."""
     oldest, changed, beside, newest = (
         tmp_path / "from-0.10.2" / "A.java",
         tmp_path / "from-2.1" / "A.java",
@@ -42,7 +42,7 @@ def test_the_newest_folder_that_is_not_newer(tmp_path: Path) -> None:
 
 
 def test_what_every_release_has(tmp_path: Path) -> None:
-    """Unless there is a file of that name that is meant for it."""
+    """A release's own file of the same name replaces it."""
     common, family = tmp_path / "common", tmp_path / "family"
     of_all, replaced, own = common / "A.java", common / "in" / "B.java", family / "from-1.0" / "in" / "B.java"
     written(of_all, replaced, own)
@@ -58,7 +58,7 @@ def test_only_java_in_such_folders(tmp_path: Path) -> None:
 
 
 def test_each_file_is_meant_for_a_release() -> None:
-    """For one that is run, or whose functions are called: none is left over behind newer ones."""
+    """A release that runs, or whose functions are called; no file is hidden by newer ones in all releases."""
     of_whole_controllers = {"since-2.4": (*FAMILIES["since-2.4"], "2.4.1")}
     compiled = {
         **FAMILIES,
@@ -71,11 +71,11 @@ def test_each_file_is_meant_for_a_release() -> None:
         files = {source for release in meant for source in sources_for(release, SOURCES / folder)}
         assert files == set((SOURCES / folder).rglob("*.java"))
     others = {source.relative_to(SOURCES).parts[0] for source in SOURCES.rglob("*.java")} - compiled.keys()
-    assert others == {"common", "replay", "administrator"}, "which every release has that is asked for it"
+    assert others == {"common", "replay", "administrator"}, "folders for all releases"
 
 
 def test_no_file_is_written_twice() -> None:
-    """No two files are equal but for their comments: a release that needs nothing else has the older file."""
+    """No two files are equal apart from comments: a release without differences has the older file."""
     equal = defaultdict(list)
     for source in sorted(SOURCES.rglob("*.java")):
         equal[COMMENT.sub("", source.read_text(encoding="utf-8"))].append(str(source.relative_to(SOURCES)))
@@ -83,7 +83,7 @@ def test_no_file_is_written_twice() -> None:
 
 
 def test_no_line_is_too_long() -> None:
-    """No formatter sees to Java."""
+    """Java has no formatter here."""
     too_long = [
         f"{source.relative_to(SOURCES)}:{number} has {len(line)} characters"
         for source in sorted(SOURCES.rglob("*.java"))

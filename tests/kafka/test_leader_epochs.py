@@ -21,7 +21,7 @@ Operation: TypeAlias = tuple[Any, ...]
 
 
 class Rules(NamedTuple):
-    """What a release does."""
+    """The rules of a release."""
 
     assign: Callable[[LeaderEpochs, int, int], LeaderEpochs]
     truncate_from_start: Callable[[LeaderEpochs, int], LeaderEpochs]
@@ -40,7 +40,7 @@ class Rules(NamedTuple):
 
 
 def end_alone(epochs: LeaderEpochs, epoch: int, log_end_offset: int) -> tuple[int]:
-    """An end without the epoch that it is of."""
+    """An epoch's end without the epoch itself."""
     return (epochs.end_offset_for_kip_101(epoch, log_end_offset),)
 
 
@@ -54,25 +54,25 @@ NEWEST = UNTIL_2_6._replace(load=parse)
 
 
 def rules_of(release: str) -> Rules:
-    """Those of a release; of the line 2.0 there is 2.0.1."""
+    """The rules of a release; the line 2.0 is represented by 2.0.1."""
     if Release(release) < Release("2.0.0"):
         return UNTIL_1_1
     return UNTIL_2_6 if Release(release) < Release("2.7.0") else NEWEST
 
 
 class History(NamedTuple):
-    """A cache through operations, from what its file had."""
+    """The operations on a cache, after the initial content of its file."""
 
     operations: Sequence[Operation]
     log_end_offset: int = 5
     file: str | None = None
 
     def asked(self) -> dict[str, Any]:
-        """As Kafka is asked."""
+        """The case as Kafka takes it."""
         return {**self._asdict(), "operations": list(self.operations), "asked": list(ASKED)}
 
     def told(self, rules: Rules) -> dict[str, Any]:
-        """What is to be seen in the end, by these rules."""
+        """The final observation by these rules."""
         try:
             epochs = rules.load(self.file or "")
         except MalformedCheckpoint:
@@ -101,7 +101,7 @@ def sequences(longest: int) -> Iterator[History]:
 
 
 class Contradiction(NamedTuple):
-    """A history of which Kafka shows something else."""
+    """A history that ends differently in Kafka."""
 
     history: History
     kafka: dict[str, Any]
@@ -109,14 +109,14 @@ class Contradiction(NamedTuple):
 
 
 Seen: TypeAlias = Sequence[tuple[History, dict[str, Any]]]
-"""Histories with what Kafka shows in the end."""
+"""Histories with Kafka's final observations."""
 
 
 def seen(pure: PureCalls, histories: Iterable[History]) -> Seen:
-    """What a release makes of these.
+    """A release's final observations of these.
 
-    A file is told where it has entries: whether an empty one is written differs from release to release. With which
-    error a file is refused, too.
+    A file is compared only if it has entries: releases differ in whether they write an empty one. They also differ in
+    the error that refuses a file, so the error is not compared.
     """
     histories = list(histories)
     answers = pure.of("LeaderEpochCaches", (history.asked() for history in histories))
@@ -124,14 +124,14 @@ def seen(pure: PureCalls, histories: Iterable[History]) -> Seen:
 
 
 def comparable(history: History, told: dict[str, Any]) -> dict[str, Any]:
-    """What there is to compare of an answer."""
+    """The comparable parts of an answer."""
     if "error" in told:
         return {"error": "refused"}
     return told if history.operations and told["entries"] else {**told, "file": None}
 
 
 def contradictions(seen: Seen, rules: Rules) -> list[Contradiction]:
-    """The histories of which these rules say something else."""
+    """The histories that these rules end differently."""
     told = ((history, kafka, history.told(rules)) for history, kafka in seen)
     return [Contradiction(*each) for each in told if each[1] != each[2]]
 
@@ -143,7 +143,7 @@ def two_operations(pure: PureCalls) -> Seen:
 
 
 def test_every_sequence_of_two_operations(two_operations: Seen) -> None:
-    """The cache, its answers and its file are Kafka's."""
+    """The cache, its answers and its file equal Kafka's."""
     assert len(two_operations) == 1 + 24 + 24**2
     assert contradictions(two_operations, NEWEST) == []
 
@@ -174,7 +174,7 @@ histories = st.builds(History, st.lists(steps, min_size=1, max_size=14), st.inte
 @settings(max_examples=10, deadline=None)
 @given(st.lists(histories, min_size=1, max_size=20))
 def test_longer_sequences(pure: PureCalls, histories: list[History]) -> None:
-    """The cache, its answers and its file are Kafka's."""
+    """The cache, its answers and its file equal Kafka's."""
     assert contradictions(seen(pure, histories), NEWEST) == []
 
 
@@ -187,17 +187,17 @@ FILES = (
     *("0\n1\n0\x1c0\n", "0\n2\n0 0\x851 5\n", "0\n1\n2147483648 0\n", "0\n1\n0 9223372036854775808", "0\n1\n-1 0\n"),
     *("0\n1\n0 -1\n", "0\n1\n0 1_0\n", "0\n1\n0 0x1\n", "0\n1\n0 1e3\n", "0\n1\n0 +\n", "0\n1\n0 +-1\n"),
 )
-"""What a checkpoint may have, and what it may not."""
+"""Valid and invalid contents of a checkpoint file."""
 OF_FILES = [History((), file=text) for text in FILES]
 
 
 def test_files(pure: PureCalls) -> None:
-    """Kafka reads and refuses the same."""
+    """Kafka reads and refuses the same files."""
     assert contradictions(seen(pure, OF_FILES), NEWEST) == []
 
 
 def test_what_escapes_the_handling_of_bad_files(pure: PureCalls) -> None:
-    """Since 3.1 they are not all refused in one way."""
+    """Since 3.1 bad files are not all refused in the same way."""
     texts = {
         "0\nx\n": "KafkaStorageException",
         "0\n-1\n": "IllegalArgumentException",
@@ -211,7 +211,7 @@ def test_what_escapes_the_handling_of_bad_files(pure: PureCalls) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(histories, min_size=1, max_size=40))
 def test_many_longer_sequences(pure: PureCalls, histories: list[History]) -> None:
-    """The cache, its answers and its file are Kafka's."""
+    """The cache, its answers and its file equal Kafka's."""
     assert contradictions(seen(pure, histories), NEWEST) == []
 
 
@@ -236,5 +236,5 @@ def test_two_epochs_with_one_start_offset(release: str) -> None:
 
 
 def test_the_newest_is_the_one_that_is_always_compared() -> None:
-    """So its rules are those without an end."""
+    """So its rules have no last release."""
     assert rules_of(RELEASE) is NEWEST

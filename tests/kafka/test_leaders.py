@@ -1,6 +1,6 @@
-"""What leaders answer and learn, and whom they take out of their ISRs, beside ReplicaManager and Partition.
+"""Leaders' answers to fetches, what they learn from them, and their ISR changes, beside ReplicaManager and Partition.
 
-2.8.0 is run for what was mended after it: KAFKA-12996 and KAFKA-13141.
+2.8.0 runs because of later fixes: KAFKA-12996 and KAFKA-13141.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Command = dict[str, Any]
 
 
 def lead(epoch: int, isr: Sequence[int], partition: int = 0) -> Command:
-    """Broker 1 is told to lead a partition of brokers 1 and 2."""
+    """Broker 1 becomes leader of a partition of brokers 1 and 2."""
     return told(BROKER, epoch, isr, partition)
 
 
 def told(leader: int, epoch: int, isr: Sequence[int], partition: int = 0) -> Command:
-    """It is told who leads a partition of brokers 1 and 2."""
+    """Broker 1 receives who leads a partition of brokers 1 and 2."""
     state = LeaderAndIsrPartitionState(
         topicName="t",
         partitionIndex=partition,
@@ -55,7 +55,7 @@ def append(count: int = 1, partition: int = 0) -> Command:
 
 
 def fetch(offset: int, last_fetched_epoch: int) -> Command:
-    """Broker 2 asks for what comes after its log."""
+    """Broker 2 fetches from the end of its log."""
     return {
         "do": "fetch",
         "partition": 0,
@@ -66,13 +66,13 @@ def fetch(offset: int, last_fetched_epoch: int) -> Command:
 
 
 def seen(kafka: KafkaReceivers, cases: Sequence[Sequence[Command]]) -> list[list[Any]]:
-    """What is to be seen of each leader after each command."""
+    """The observations of each leader after each command."""
     asked = kafka.of("Leaders", cases, lambda case: {"broker_epoch": BROKER_EPOCH, "commands": case}, a_line=10)
     return [answers for _, answers in asked]
 
 
 class Leader(NamedTuple):
-    """A leader whose log has been cut from the start, and that has written nothing in its own epoch yet."""
+    """A leader whose log has lost its start, and which has written nothing in its own epoch yet."""
 
     records: tuple[int, ...]
     """Their epochs."""
@@ -81,24 +81,24 @@ class Leader(NamedTuple):
 
     @property
     def epochs(self) -> LeaderEpochs:
-        """As it knows them."""
+        """The epochs as it knows them."""
         return LeaderEpochs.of(self.records).assign(self.epoch, len(self.records)).truncate_from_start(self.start)
 
     def commands(self) -> Iterator[Command]:
-        """How it comes to be so: it was the leader of each epoch."""
+        """The commands that bring it there: it was the leader of each epoch."""
         for each in sorted({*self.records, self.epoch}):
             yield lead(each, isr=[BROKER])
             yield append(self.records.count(each))
         yield {"do": "start_at", "partition": 0, "offset": self.start}
 
     def answer(self, offset: int, epoch: int, release: str) -> EpochEndOffset | Errors | None:
-        """As we have it."""
+        """Our answer to a fetch."""
         first = LOG_START_FIRST.at(release)
         return diverging_epoch(self.epochs, len(self.records), offset, epoch, self.start, first)
 
 
 def answered(kafka: KafkaReceivers, most_records: int) -> Iterator[tuple[Leader, int, int, Any, int]]:
-    """Each leader with each fetch, Kafka's answer, and where it thinks now that its follower's log ends."""
+    """Each leader with each fetch, Kafka's answer, and the leader's view of its follower's log end after it."""
     leaders = [
         Leader(records, epoch, start)
         for length in range(most_records + 1)
@@ -127,7 +127,7 @@ def _told(answer: Any) -> EpochEndOffset | Errors | None:
     ],
 )
 def test_every_fetch_equals_kafkas(receivers: Receivers, release: str, most_records: int) -> None:
-    """It is answered so, and the leader learns so much of its follower."""
+    """Answers agree, and so does the leader's new knowledge of its follower."""
     counts_diverging = not SKIP_DIVERGING_FETCH.at(release)
     known, differing, compared = {}, [], 0
     for leader, offset, epoch, kafkas, kafka_knows in answered(receivers(release), most_records):
@@ -140,7 +140,7 @@ def test_every_fetch_equals_kafkas(receivers: Receivers, release: str, most_reco
         if ours != leader.answer(offset, epoch, "2.8.0" if LOG_START_FIRST.at(release) else RELEASE):
             differing.append((leader, offset))
     assert compared > 500
-    assert differing, "the other rule would have done as well"
+    assert differing, "the other rule gives the same results"
     assert all(offset < leader.start for leader, offset in differing)
 
 
@@ -148,7 +148,7 @@ def test_every_fetch_equals_kafkas(receivers: Receivers, release: str, most_reco
 def test_what_a_follower_is_about_to_cut_off_is_committed(
     receivers: Receivers, release: str, high_watermark: int
 ) -> None:
-    """KAFKA-13141: its log ends where the leader's does, and its last record is another."""
+    """KAFKA-13141: the follower's log is as long as the leader's, but its last record is another."""
     case = [lead(0, [BROKER]), append(), lead(1, [BROKER, FOLLOWER]), append(), fetch(2, last_fetched_epoch=0)]
     ((*_, last),) = seen(receivers(release), [case])
     assert last["diverging"] == [0, 1]
@@ -157,7 +157,7 @@ def test_what_a_follower_is_about_to_cut_off_is_committed(
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_member_that_is_none_of_its_replicas(receivers: Receivers, release: str) -> None:
-    """KAFKA-9672: until 2.8 the task that shrinks ISRs fails there, and comes to no partition after it."""
+    """KAFKA-9672: until 2.8 the task that shrinks ISRs fails at such a member and reaches no later partition."""
     replicas, members, stranger = (BROKER, FOLLOWER), [BROKER, FOLLOWER], 7
     for its in (None, *range(4)):
         isrs = {f"t-{each}": [*members, stranger] if each == its else members for each in range(4)}

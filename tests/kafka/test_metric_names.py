@@ -1,4 +1,4 @@
-"""Metrics and threads are called as in Kafka's jars, from the release on that is said to have them first."""
+"""Metrics and threads have the names in Kafka's jars, from the first release that our tables give for each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from statemachines.releases import Release
 
 
 def constants(release: str) -> bytes:
-    """What the classes of a release's controller consist of, the constants among it."""
+    """The bytes of a release's controller classes, which include the constants."""
     try:
         jars = class_path(release)
     except UsageError as missing:

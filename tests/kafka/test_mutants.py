@@ -1,8 +1,8 @@
-"""Controllers that are wrong in one point: a system breaks, Kafka contradicts, and a `Cluster` shows it.
+"""Controllers with one mistake each: a system breaks, Kafka contradicts, and a `Cluster` shows it.
 
-How controllers and leaders are elected, in which order a failover goes, what a resignation takes down, and which ISRs
-a controller accepts: each is guarded three times. The mutants, and the scenario of a `Cluster` that tells each, are
-those of `tests.statemachines.test_cluster_mutants`.
+Three guards cover elections of controllers and leaders, the order of a failover, the effects of a resignation, and
+the ISRs that a controller accepts. The mutants, and the scenario of a `Cluster` that shows each, come from
+`tests.statemachines.test_cluster_mutants`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.statemachines.test_cluster_mutants import (
 )
 
 MENDED: Final = {"clear_batch": True, "elect_if_created": True, "preferred_elections": False}
-"""What is open in 3.9 would break as well."""
+"""Properties that would break anyway, since the bug is open in 3.9."""
 FAILURES: Final = ControllerLife(
     brokers=1,
     **dict.fromkeys(("ghost_check", "resign_on_move", "elect_if_none"), True),
@@ -64,7 +64,7 @@ TABLE: Final[Sequence[tuple[type[Any], Specification, str]]] = [
     (ForgetsTheIsrThatItWrote, ISR_CHANGES, "cache_fresh"),
     (FindsEveryReplicaEligible, ISR_CHANGES, "isr_member_ineligible"),
 ]
-"""A mutant, a system that tells it, and the property that breaks there, or the witness that is not met any more."""
+"""A mutant, the system that detects it, and the property that breaks or the witness that is no longer met."""
 
 BOTH_IN_SYNC: Final[ControlCommand] = and_all(
     {
@@ -79,21 +79,21 @@ STORY: Final[Sequence[ControlCommand]] = [
     and_all({"do": "register", "brokers": [1, 2]}),
     and_all({"do": "create_topic", "topic": "a", "partitions": {"0": [1, 2]}}),
     and_all({"do": "die", "brokers": [2]}),
-    BOTH_IN_SYNC,  # which is refused: broker 2 is dead
+    BOTH_IN_SYNC,  # it is refused: broker 2 is dead
     and_all({"do": "register", "brokers": [2]}),
     BOTH_IN_SYNC,
     and_all({"do": "depose"}),
     and_all({"do": "vacate"}),
     and_all({"do": "die", "brokers": [2]}),
     and_all({"do": "register", "brokers": [2]}),
-    and_all({"do": "die", "brokers": [1]}),  # and nobody else is in sync
+    and_all({"do": "die", "brokers": [1]}),  # no other replica is in sync
     and_all({"do": "write_controller", "broker": OTHER_CONTROLLER}),
 ]
 """Enough for Kafka to contradict every mutant."""
 
 
 def told(system: Specification) -> set[str]:
-    """The properties that break, and the witnesses that are not met."""
+    """The broken properties, and the unmet witnesses."""
     found = check(system, keep_going=True).properties
     return {each.name for each in found if each.verdict in ("violated", "unwitnessed")}
 
@@ -105,7 +105,7 @@ each_mutant = pytest.mark.parametrize(("mutant", "system", "name"), TABLE, ids=[
 def test_the_specification_detects_a_mutant(
     mutant: type[Any], system: Specification, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By what holds, or happens, where nothing is wrong."""
+    """By a property or witness that holds without the mutant."""
     assert told(system) == set()
     put_in_place(mutant, monkeypatch)
     assert name in told(system)
@@ -113,7 +113,7 @@ def test_the_specification_detects_a_mutant(
 
 @pytest.fixture(scope="module")
 def seen(real_controller: RealController) -> Sequence[Seen]:
-    """What Kafka makes of the story."""
+    """Kafka's observations of the story."""
     return asked(real_controller, *STORY)[1]
 
 
@@ -121,7 +121,7 @@ def seen(real_controller: RealController) -> Sequence[Seen]:
 def test_kafka_refutes_a_mutant(
     mutant: type[Any], system: Specification, name: str, seen: Sequence[Seen], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where it confirms what is right."""
+    """Kafka agrees with the correct controller."""
     compare(STORY, seen)
     put_in_place(mutant, monkeypatch)
     with pytest.raises(AssertionError):
@@ -129,5 +129,5 @@ def test_kafka_refutes_a_mutant(
 
 
 def test_the_cluster_shows_each_mutant() -> None:
-    """By the scenario that is tried on it there."""
+    """By its scenario there."""
     assert {mutant for mutant, _, _ in TABLE} <= {mutant for mutant, _ in MUTANTS}

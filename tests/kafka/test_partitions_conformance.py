@@ -1,4 +1,4 @@
-"""The system `partitions` beside whole controllers of Kafka, batch by batch; and that they contradict a wrong one."""
+"""The system `partitions` beside whole controllers of Kafka, batch by batch; they contradict a wrong one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.kafka.conftest import RELEASE, RealControllers
 from tests.spec.systems.test_partitions import CountsAhead, mutant
 
 FEW: Mapping[str, Any] = {"topic_creation": False, "max_crashes": 1}
-"""A topic is there from the beginning, and one broker dies."""
+"""A topic exists from the beginning, and one broker dies."""
 
 
 def of(release: str, **constants: Any) -> Partitions[Any]:
@@ -35,7 +35,7 @@ def of(release: str, **constants: Any) -> Partitions[Any]:
 
 
 def test_partitions_conform(real_controller: PathRunner) -> None:
-    """Every class of edges, as far as the first states go."""
+    """Every class of edges within the first states."""
     result = conform(of(RELEASE, **FEW), real_controller, max_states=80)
     assert result.conforms, result
     assert result.runs == result.classes > 40
@@ -44,14 +44,14 @@ def test_partitions_conform(real_controller: PathRunner) -> None:
 
 
 def test_partitions_conform_with_lost_replies(real_controller: PathRunner) -> None:
-    """Others write between what was done unheard, and its being asked for again."""
+    """Others write between an unacknowledged write and its repetition."""
     result = conform(of(RELEASE, **FEW, lost_replies=True), real_controller, max_states=80)
     assert result.conforms, result
     assert result.runs == result.classes > 60
 
 
 def test_a_specification_that_is_wrong(real_controller: PathRunner) -> None:
-    """Kafka contradicts it, with a path and what was seen."""
+    """Kafka contradicts it, with a path and the observed value."""
     wrong = mutant(CountsAhead, **{**Partitions.releases["3.9"], **FEW})
     result = conform(wrong, real_controller, max_states=40)
     assert result.exit_code == 12, result
@@ -62,7 +62,7 @@ def test_a_specification_that_is_wrong(real_controller: PathRunner) -> None:
 
 
 def less(specified: Any) -> Any:
-    """What is specified, but for one thing; the same if there is none."""
+    """The specified value with one element removed; unchanged if there is none."""
     match specified:
         case bool():
             return not specified
@@ -76,7 +76,7 @@ def less(specified: Any) -> Any:
 
 
 def test_each_compared_field_is_detected(real_controller: PathRunner) -> None:
-    """That one thing less is said of anything that is compared is a deviation, along a path that has it all."""
+    """Along a path with every kind of observation, removing one element from any of them is a deviation."""
     model = Model(of(RELEASE, **FEW))
     following = PathFollower(model)
     task = following.task_along(along(model, "controller_moved_and_goes_on"))
@@ -95,7 +95,7 @@ def test_each_compared_field_is_detected(real_controller: PathRunner) -> None:
 
 
 def along(model: Model, shown: str) -> Path:
-    """The shortest way to a witness, or to where a property breaks."""
+    """The shortest path to a witness, or to the violation of a property."""
     [number] = model.numbers([shown])
     options = Options((*model.numbers(["type_ok"]), number))
     return LocalEngine(1).explore(model, options, silent).discoveries[number].path
@@ -103,7 +103,7 @@ def along(model: Model, shown: str) -> Path:
 
 @pytest.mark.parametrize("release", [RELEASE, "2.8.2"])
 def test_a_lost_answer_to_a_leader(real_controllers: RealControllers, release: str) -> None:
-    """K10: Kafka's controller does not know the ISR that it wrote, and answers the leader that it did not."""
+    """K10: Kafka's controller does not know the ISR that it wrote, and refuses the leader's request."""
     constants = {
         "topic_creation": False,
         "max_crashes": 0,
@@ -141,7 +141,7 @@ def test_a_leader_that_shuts_down_is_not_eligible(real_controller: PathRunner) -
 
 
 def test_what_does_not_come(real_controller: PathRunner) -> None:
-    """An event that is not in Kafka's queue, and a batch that it does not make, are said of the step."""
+    """The error of the step reports an event missing from Kafka's queue, and a batch that Kafka does not make."""
     empty: Any = (), ()
     cases: list[list[ControlCommand]] = [
         [{"process": ["TopicChange"]}, {"do": "look", "step": 0}],
@@ -153,7 +153,7 @@ def test_what_does_not_come(real_controller: PathRunner) -> None:
         assert answer.error == "Kafka does not reach the point where this step can be seen"
 
 
-# More of it.
+# Longer comparisons.
 
 
 @pytest.mark.long
@@ -172,7 +172,7 @@ def test_what_does_not_come(real_controller: PathRunner) -> None:
 def test_each_release(real_controllers: RealControllers, release: str, constants: dict[str, Any]) -> None:
     """Every class of edges of its first 2,000 states."""
     if constants.get("unclean_elections") and Release(release) < Release("2.4.0"):
-        pytest.skip("an administrator can ask for none there")
+        pytest.skip("administrators cannot request them there")
     kafka = real_controllers(release)
     result = conform(of(release, **constants), kafka, max_states=2_000)
     assert result.conforms, result

@@ -1,4 +1,4 @@
-"""The proxy before a real ZooKeeper server: what is held waits, with all that follows it; and the operator."""
+"""The proxy before a real ZooKeeper server: a held request waits, with all that follow; and the operator."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def server() -> Iterator[Server]:
 
 
 def test_unheld_frames_pass(server: Server) -> None:
-    """Requests, replies and events are those of a connection without a proxy between."""
+    """Requests, replies and events are the same as on a direct connection."""
 
     async def story(proxy: Proxy, client: Connection) -> None:
         frames = await asyncio.to_thread(client.ask, Exists("/passes", watch=True), Create("/passes", b"x"))
@@ -42,7 +42,7 @@ def test_unheld_frames_pass(server: Server) -> None:
 
 
 def test_a_held_frame_delays_all_after_it(server: Server) -> None:
-    """The server has nothing of it until it is released, and then everything in its order."""
+    """The server receives nothing until the request is released, and then everything in order."""
 
     async def story(proxy: Proxy, client: Connection) -> None:
         async with ZooKeeperOperator(server.address) as operator:
@@ -51,7 +51,7 @@ def test_a_held_frame_delays_all_after_it(server: Server) -> None:
             )
             held = await proxy.next_held()
             assert str(held) == "create2 /held"
-            await operator.create("/seen-by-all")  # a round trip: what was to pass has passed
+            await operator.create("/seen-by-all")  # a round trip: earlier requests have arrived
             assert await operator.get("/held") is None
             assert await operator.get("/behind") is None
             assert (await held.release()).error == 0
@@ -62,7 +62,7 @@ def test_a_held_frame_delays_all_after_it(server: Server) -> None:
 
 
 def test_one_is_held_after_the_other(server: Server) -> None:
-    """Each has its own reply, with the code that the client gets; of a multi that of the operation that failed."""
+    """Each has its own reply, with the code that the client receives; a failed multi has its operation's code."""
 
     async def story(proxy: Proxy, client: Connection) -> None:
         asked = asyncio.create_task(
@@ -83,7 +83,7 @@ def test_one_is_held_after_the_other(server: Server) -> None:
 
 
 def test_refused_frames_are_answered_by_the_proxy(server: Server) -> None:
-    """Behind what was asked before it, and before what is asked behind it; the server never has it."""
+    """After the replies to earlier requests, and before those to later ones; the server never receives it."""
 
     async def story(proxy: Proxy, client: Connection) -> None:
         async with ZooKeeperOperator(server.address) as operator:
@@ -105,7 +105,7 @@ def test_refused_frames_are_answered_by_the_proxy(server: Server) -> None:
 
 
 def test_a_lost_reply_leaves_its_effect(server: Server) -> None:
-    """The connection ends where the reply was due; in the next one of its session the client asks on."""
+    """The connection ends instead of the reply; the client continues in the session's next connection."""
 
     async def story(proxy: Proxy, client: Connection) -> None:
         asked = asyncio.create_task(asyncio.to_thread(client.ask, Create("/lost", b"")))
@@ -122,7 +122,7 @@ def test_a_lost_reply_leaves_its_effect(server: Server) -> None:
 
 
 def test_events_are_reported(server: Server) -> None:
-    """When they have been passed on, before the reply that follows them."""
+    """After they have been passed on, and before the reply that follows them."""
     heard: list[Notification] = []
 
     async def story(proxy: Proxy, client: Connection) -> None:
@@ -133,7 +133,7 @@ def test_events_are_reported(server: Server) -> None:
 
 
 def test_a_connection_that_ends(server: Server) -> None:
-    """What is held then is never answered, and the proxy takes the next connection."""
+    """A request held then is never answered, and the proxy accepts the next connection."""
 
     async def story(proxy: Proxy, client: Connection) -> None:
         asked = asyncio.create_task(asyncio.to_thread(client.ask, Get("/ends")))
@@ -151,7 +151,7 @@ def test_a_connection_that_ends(server: Server) -> None:
 
 
 def test_a_server_that_is_not_there() -> None:
-    """The connection is ended, as the server's port would do it."""
+    """The connection is closed, as the server's port would do."""
 
     async def story() -> None:
         async with Proxy(("127.0.0.1", 1), lambda request: False) as proxy:
@@ -176,7 +176,7 @@ def test_what_is_no_frame_ends_the_connection(server: Server) -> None:
 
 
 def test_the_operator(server: Server) -> None:
-    """It creates, reads, lists and deletes, and is told what is not there."""
+    """It creates, reads, lists and deletes, and reports missing nodes."""
 
     async def story() -> None:
         async with ZooKeeperOperator(server.address) as operator:
@@ -193,7 +193,7 @@ def test_the_operator(server: Server) -> None:
 
 
 def test_an_operator_that_loses_its_server(server: Server) -> None:
-    """It is told on a line."""
+    """The error is one line."""
 
     async def story() -> None:
         async with ZooKeeperOperator(server.address) as operator:
@@ -205,7 +205,7 @@ def test_an_operator_that_loses_its_server(server: Server) -> None:
 
 
 def test_watchers() -> None:
-    """Of each path the sessions whose watch is armed, as the server lists them."""
+    """For each path the sessions whose watch is armed, as the server lists them."""
     listed = b"/controller\n\t0x10a\n\t0xffffffffffffff00\n/controller_epoch\n\t0x1\n"
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -227,7 +227,7 @@ def through(
     story: Callable[[Proxy, Connection], Coroutine[Any, Any, None]],
     on_event: Callable[[Notification], None] = lambda event: None,
 ) -> None:
-    """Have a client that is connected through a proxy do something."""
+    """Run a client that is connected through a proxy."""
 
     async def told() -> None:
         async with Proxy(server.address, holds, on_event) as proxy:

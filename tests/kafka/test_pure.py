@@ -1,4 +1,4 @@
-"""The Java of pure calls: it says what runs, refuses what it does not know, and has what its release needs."""
+"""The JVM for pure calls: it reports its versions, refuses unknown calls, and has its release's files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_release_is_reported(pure: PureCalls) -> None:
 
 
 def test_many_cases_keep_their_order(pure: PureCalls) -> None:
-    """Each comes back beside its answer, however many lines they are."""
+    """Each comes with its own answer, whatever the number of lines."""
     cases = [{**NOBODY, "live": [0] * (number % 3)} for number in range(2_000)]
     answered = list(pure.of("Elections", iter(cases)))
     assert [case for case, _ in answered] == cases
@@ -42,7 +42,7 @@ def test_many_cases_keep_their_order(pure: PureCalls) -> None:
     ],
 )
 def test_an_unknown_call_is_refused(pure: PureCalls, call: str, case: dict[str, object], why: str) -> None:
-    """It ends, and its last words are told."""
+    """It ends, and the error has its last words."""
     with (
         PureCalls(RELEASE) as doomed,
         pytest.raises(EnvironmentFailed, match=rf"ended with 2 \(malformed: {why}"),

@@ -17,7 +17,7 @@ from tests.election.cases import orderings, subsets
 from tests.kafka.conftest import RELEASE, calling
 
 OTHERS = ("2.8.2", "3.0.2", "3.5.2")
-"""The other releases with jars whose controller has the rule: up to 2.2 it asks only
+"""The other releases with jars whose controller has the rule: up to 2.2 it checks only
 whether the broker is live."""
 DURING_REASSIGNMENTS = Release("3.4.0")
 """The first that rebalances while partitions are being reassigned."""
@@ -26,19 +26,19 @@ Candidates: TypeAlias = Callable[..., tuple[int, ...]]
 
 
 class Cluster(NamedTuple):
-    """What a controller looks at."""
+    """A controller's knowledge."""
 
     partitions: Sequence[Partition]
     live: frozenset[int]
     shutting_down: frozenset[int] = frozenset()
     percentage: int = 10
     queued: frozenset[int] = frozenset()
-    """The places of those whose topic is queued for deletion."""
+    """The indices of partitions whose topic is queued for deletion."""
     reassigned: frozenset[int] = frozenset()
-    """The places of those that are being reassigned."""
+    """The indices of partitions in reassignment."""
 
     def asked(self) -> dict[str, Any]:
-        """As Kafka is asked."""
+        """The case as Kafka takes it."""
         return {
             "partitions": [
                 [each.replicas, *((None, None) if each.isr is None else (_id(each.leader), each.isr))]
@@ -52,7 +52,7 @@ class Cluster(NamedTuple):
         }
 
     def candidates(self, release: str, rule: Candidates = rebalance_candidates) -> list[int]:
-        """As we have it: the places of those that go back to their brokers."""
+        """Our answer: the indices of the partitions that return to their brokers."""
         if self.reassigned and Release(release) < DURING_REASSIGNMENTS:
             return []
         looked_at = {place: partition for place, partition in enumerate(self.partitions) if place not in self.queued}
@@ -67,13 +67,13 @@ def _id(leader: int | None) -> int:
 
 
 def states(brokers: tuple[int, ...]) -> Iterator[tuple[int | None, Sequence[int] | None]]:
-    """Every leader with every ISR, and those of a partition that is new."""
+    """Every leader with every ISR, and those of a new partition."""
     yield None, None
     yield from product([None, *brokers], map(tuple, map(sorted, subsets(brokers))))
 
 
 def clusters(partitions: Iterable[Sequence[Partition]], percentages: Sequence[int]) -> Iterator[Cluster]:
-    """Every one of three brokers with these partitions."""
+    """Every cluster of three brokers with these partitions."""
     fates = list(product(["dead", "live", "shutting down"], repeat=3))
     for each, fate, percentage in product(partitions, fates, percentages):
         live = frozenset(broker for broker in range(3) if fate[broker] != "dead")
@@ -82,20 +82,20 @@ def clusters(partitions: Iterable[Sequence[Partition]], percentages: Sequence[in
 
 
 def with_one_partition() -> Iterator[Cluster]:
-    """However it is assigned, whatever its state."""
+    """With any assignment and any state."""
     assignments = [replicas for replicas in orderings((0, 1, 2)) if replicas]
     partitions = [Partition(replicas, *state) for replicas, state in product(assignments, states((0, 1, 2)))]
     return clusters(((partition,) for partition in partitions), [10])
 
 
 def with_two_partitions() -> Iterator[Cluster]:
-    """Both prefer one broker, whatever their states."""
+    """Both prefer one broker, with any states."""
     partitions = [Partition((0, 1, 2), *state) for state in states((0, 1, 2))]
     return clusters(product(partitions, repeat=2), [0, 49, 50, 100])
 
 
 class Difference(NamedTuple):
-    """A cluster of which Kafka chooses others."""
+    """A cluster where Kafka chooses differently."""
 
     cluster: Cluster
     kafka: list[int]
@@ -103,42 +103,42 @@ class Difference(NamedTuple):
 
 
 Seen: TypeAlias = Sequence[tuple[Cluster, list[int]]]
-"""Clusters with what Kafka chooses."""
+"""Clusters with Kafka's choices."""
 
 
 def seen(pure: PureCalls, clusters: Iterable[Cluster]) -> Seen:
-    """What a release chooses in these."""
+    """A release's choices in these clusters."""
     asked = list(clusters)
     answers = pure.of("Rebalances", (each.asked() for each in asked))
     return [(each, sorted(kafka)) for each, (_, kafka) in zip(asked, answers, strict=True)]
 
 
 def differences(seen: Seen, release: str = RELEASE, rule: Candidates = rebalance_candidates) -> list[Difference]:
-    """The clusters in which this rule chooses others."""
+    """The clusters where this rule chooses differently."""
     told = ((each, kafka, each.candidates(release, rule)) for each, kafka in seen)
     return [Difference(*each) for each in told if each[1] != each[2]]
 
 
 @pytest.fixture(scope="module")
 def of_one_partition(pure: PureCalls) -> Seen:
-    """What the newest release chooses of one partition."""
+    """The newest release's choices for one partition."""
     return seen(pure, with_one_partition())
 
 
 def test_every_partition_among_three_brokers(of_one_partition: Seen) -> None:
-    """Kafka gives it back, or not."""
+    """Kafka agrees whether it returns to its broker."""
     assert len(of_one_partition) == 15 * (1 + 4 * 8) * 3**3
     assert differences(of_one_partition) == []
 
 
 def test_pairs_of_partitions(pure: PureCalls) -> None:
-    """Of which Kafka gives back as many, at and beside the percentage."""
+    """Kafka returns as many of them, at and around the percentage."""
     assert differences(seen(pure, list(with_two_partitions())[::37])) == []
 
 
 @st.composite
 def partitions(draw: st.DrawFn) -> Partition:
-    """One among up to five brokers."""
+    """A partition among up to five brokers."""
     brokers = st.integers(0, 4)
     replicas = tuple(draw(st.lists(brokers, unique=True, min_size=1)))
     if draw(st.integers(0, 5)) == 0:
@@ -149,7 +149,7 @@ def partitions(draw: st.DrawFn) -> Partition:
 
 @st.composite
 def larger(draw: st.DrawFn) -> Cluster:
-    """Some partitions, of which one may be deleted, or reassigned."""
+    """Some partitions; one may be queued for deletion or in reassignment."""
     some = draw(st.lists(partitions(), min_size=1, max_size=12))
     places = st.sets(st.integers(0, len(some) - 1), max_size=2).map(frozenset)
     brokers = st.sets(st.integers(0, 4)).map(frozenset)
@@ -160,12 +160,12 @@ def larger(draw: st.DrawFn) -> Cluster:
 @settings(max_examples=20, deadline=None)
 @given(st.lists(larger(), min_size=1, max_size=50))
 def test_larger_clusters(pure: PureCalls, clusters: list[Cluster]) -> None:
-    """Kafka chooses the same, and leaves the same out."""
+    """Kafka chooses the same, and excludes the same."""
     assert differences(seen(pure, clusters)) == []
 
 
 def given_something_else(wrong: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Candidates:
-    """The rule, of something that is not so."""
+    """The rule with falsified arguments."""
 
     def rule(broker: int, partitions: Mapping[int, Partition], live: frozenset[int], **rest: Any) -> tuple[int, ...]:
         altered = wrong({"partitions": partitions, "live": live, **rest})
@@ -177,7 +177,7 @@ def given_something_else(wrong: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 def at_the_percentage(
     broker: int, partitions: Mapping[int, Partition], live: frozenset[int], **rest: Any
 ) -> tuple[int, ...]:
-    """Not only beyond it."""
+    """At the percentage as well as beyond it."""
     ratio = imbalance_ratio(broker, partitions)
     rest["percentage"] -= ratio == rest["percentage"] / 100
     return rebalance_candidates(broker, partitions, live, **rest)
@@ -210,7 +210,7 @@ def test_a_rule_that_is_wrong(pure: PureCalls, wrong: Candidates) -> None:
 
 @pytest.mark.long
 def test_every_pair_of_partitions(pure: PureCalls) -> None:
-    """Of which Kafka gives back as many, at and beside the percentage."""
+    """Kafka returns as many of them, at and around the percentage."""
     every = seen(pure, with_two_partitions())
     assert len(every) == 33**2 * 3**3 * 4
     assert differences(every) == []
@@ -220,14 +220,14 @@ def test_every_pair_of_partitions(pure: PureCalls) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(larger(), min_size=1, max_size=50))
 def test_many_larger_clusters(pure: PureCalls, clusters: list[Cluster]) -> None:
-    """Kafka chooses the same, and leaves the same out."""
+    """Kafka chooses the same, and excludes the same."""
     assert differences(seen(pure, clusters)) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", OTHERS)
 def test_other_releases(release: str) -> None:
-    """One partition however it is, pairs, and none while any is being reassigned, as long as that was so."""
+    """One partition in any state, pairs, and, in early releases, no choice while any is being reassigned."""
     reassigning = [each._replace(reassigned=frozenset({0})) for each in list(with_two_partitions())[::37]]
     with calling(release) as calls:
         told = seen(calls, [*with_one_partition(), *list(with_two_partitions())[::7], *reassigning])

@@ -1,18 +1,18 @@
-"""A broker that gets a controller's requests beside Kafka's own: generated sequences of commands, and each rule.
+"""A broker that receives a controller's requests beside Kafka's own: generated sequences of commands, and each rule.
 
-Kafka's is KafkaApis with a ReplicaManager and a LogManager on real directories, of eight releases. After each
-command these are equal: the answer, with the error of each partition; which partitions it begins to lead or to
-follow; the newest controller epoch; of each partition leader, epochs, ISR and assignment, or that it is offline; whom
-it is fetched from, in which epoch; which logs there are; the metadata cache.
+Kafka's side is KafkaApis with a ReplicaManager and a LogManager on real directories, of eight releases. After each
+command these are equal: the response, with the error of each partition; the partitions that the broker begins to lead
+or to follow; the newest controller epoch; each partition's leader, epochs, ISR and assignment, or that it is offline;
+the broker that each is fetched from, and the epoch; the existing logs; the metadata cache.
 
-Deliberate disagreements, each of which is one still:
+Deliberate disagreements; tests show that each still exists:
 
-    ids of topics       are left out here: a request is as if its topics had the ids that they always had. Another id
-                        is INCONSISTENT_TOPIC_ID in Kafka; one that was not known yet is taken in the same leader
-                        epoch; where there are none, what tells a replica without log its own epoch is stale, no more
-    no leader epoch     is said by no controller; until 2.8 it is answered as an older one is
-    an empty directory  is left where a configuration is not read; after a restart it is a log, here there is none
-    hash maps           say in which order Kafka handles partitions, which shows where a request is cut short
+    topic ids           are left out here: every request counts as having the ids that its topics always had. In
+                        Kafka, another id is INCONSISTENT_TOPIC_ID; a first id is accepted in the same leader epoch;
+                        without ids, the request that gives a replica without log its own epoch is stale
+    no leader epoch     is sent by no controller; until 2.8 the response is that to an older one
+    an empty directory  is left if a configuration is not read; after a restart it is a log, here there is none
+    hash maps           decide the order in which Kafka handles partitions, which shows if a request is cut short
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ from tests.statemachines.receiving import EPOCH, Kinds, told
 
 LENGTH = 15
 CHOICES = 512
-"""How many choices a sequence takes at most, or nearly so."""
+"""The approximate maximum of choices in a sequence."""
 DAILY = ("2.8.2", "2.0.1")
-"""The older releases that are run each time, not in long tests alone."""
+"""The older releases that always run, not only in long tests."""
 OLDER_OR_LONG = [release if release in DAILY else pytest.param(release, marks=pytest.mark.long) for release in OLDER]
 COMPARED = {rule for rule, its in changes_of(ControlDesign).items() if Compared.Receiver in its.provenance.compared}
-"""The rules that Kafka is to contradict when they are turned round."""
+"""The rules that Kafka must contradict when they are reversed."""
 LONG = int(os.environ.get("RECEIVER_SEQUENCES", 500))
-"""How many sequences the long test has."""
+"""The number of sequences in the long test."""
 OUTCOMES = {
     "NONE",
     "STALE_BROKER_EPOCH",
@@ -90,20 +90,20 @@ OUTCOMES = {
     "UNKNOWN_SERVER_ERROR",
     "led",
     "followed",
-    "fetched from nobody",
+    "not fetched",
     "offline",
     "kept without log",
     "log without replica",
     "forgotten",
 }
-"""What many sequences come to: that it is met shows that they go everywhere."""
+"""Events that many sequences produce: proof that they reach everywhere."""
 SINCE = {"NOT_LEADER_OR_FOLLOWER": "3.0.0", "FENCED_LEADER_EPOCH": "2.6.0", "STALE_BROKER_EPOCH": "2.2.0"}
-"""What older releases do not come to, with the first that does."""
+"""Events that older releases do not produce, with the first release that does."""
 IDS = {"t": 1, "u": 1}
 
 
 def chosen(choices: bytes) -> list[Command]:
-    """The sequence of these choices, which Hypothesis can make simpler; where there are none left, the simplest."""
+    """The sequence of these choices, which Hypothesis can simplify; after the last choice, the simplest ones."""
     remaining = iter(choices)
     return Drawing(lambda below: next(remaining, 0) % below).sequence(LENGTH)
 
@@ -120,7 +120,7 @@ def drawn(seed: int, count: int, release: str = RELEASE) -> Iterable[list[Comman
 
 
 def test_the_broker_equals_kafkas(receiver: KafkaReceivers, first_seed: int) -> None:
-    """Thirty of 15 commands; one that fails is made simpler."""
+    """Thirty of 15 commands; a failing one is simplified."""
     print(f"seed {first_seed}")
 
     @seeded(first_seed)
@@ -134,7 +134,7 @@ def test_the_broker_equals_kafkas(receiver: KafkaReceivers, first_seed: int) -> 
 
 @pytest.mark.long
 def test_the_broker_equals_kafkas_in_many_sequences(receiver: KafkaReceivers, first_seed: int) -> None:
-    """They meet whatever can happen."""
+    """They produce every possible event."""
     print(f"seed {first_seed}")
     assert OUTCOMES - agreed(receiver, first_seed, LONG) == set()
 
@@ -151,14 +151,14 @@ def test_the_broker_equals_kafkas_in_older_releases(receivers: Receivers, releas
 def test_the_broker_equals_kafkas_in_many_sequences_of_older_releases(
     receivers: Receivers, release: str, first_seed: int
 ) -> None:
-    """Again they meet whatever can happen there."""
+    """They produce every event that the release has."""
     print(f"seed {first_seed}")
     not_met = {what for what, first in SINCE.items() if Release(release) < Release(first)}
     assert OUTCOMES - agreed(receivers(release), first_seed, LONG) == not_met
 
 
 def agreed(kafka: KafkaReceivers, seed: int, count: int) -> set[str]:
-    """So many sequences, on which both sides agree: what they came to."""
+    """The events of so many sequences, on which both sides agree."""
     happened: set[str] = set()
     for sequence, seen in all_asked(kafka, drawn(seed, count, kafka.release)):
         compare(sequence, seen, release=kafka.release)
@@ -168,7 +168,7 @@ def agreed(kafka: KafkaReceivers, seed: int, count: int) -> set[str]:
 
 
 def what_happened(now: Seen) -> Iterator[str]:
-    """What is to be told of what is seen of Kafka."""
+    """The notable events in observations of Kafka."""
     yield from (now.get("error", "NONE"), *now.get("partitions", {}).values())
     for name, hosted in now["all_partitions"].items():
         if hosted is None:
@@ -176,7 +176,7 @@ def what_happened(now: Seen) -> Iterator[str]:
         elif hosted["leader"] == BROKER:
             yield "led"
         elif hosted["leader"] is not None:
-            yield "followed" if name in now["fetchers"] else "fetched from nobody"
+            yield "followed" if name in now["fetchers"] else "not fetched"
         if hosted is not None and name not in now["logs"]:
             yield "kept without log"
     if now["logs"].keys() - now["all_partitions"].keys():
@@ -185,20 +185,20 @@ def what_happened(now: Seen) -> Iterator[str]:
         yield "forgotten"
 
 
-# What a broker takes at all.
+# Which requests a broker accepts.
 
 REQUESTS: dict[str, Callable[[int, int], ControlRequest]] = {
     "LeaderAndIsr": lambda epoch, broker: LeaderAndIsrRequest(9, epoch, broker, (), ()),
     "StopReplica": lambda epoch, broker: StopReplicaRequest(9, epoch, broker, False, ()),
     "UpdateMetadata": lambda epoch, broker: UpdateMetadataRequest(9, epoch, broker, (), ()),
 }
-"""Each request with nothing but a controller's epoch and a broker's."""
+"""Each request with only a controller's epoch and a broker's epoch."""
 EPOCHS = range(4)
 
 
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
 def test_which_controller_is_obeyed(receiver: KafkaReceivers, request_: Callable[[int, int], ControlRequest]) -> None:
-    """One that is not older than the newest: what `accepts` says. What has been taken is known."""
+    """A controller not older than the newest, by `accepts`. After an accepted request its epoch is known."""
     epochs = list(product(EPOCHS, EPOCHS))
     cases = [[Receive(request_(epoch, BROKER_EPOCH)) for epoch in both] for both in epochs]
     for (known, epoch), (sequence, seen) in zip(epochs, all_asked(receiver, cases), strict=True):
@@ -212,7 +212,7 @@ def test_which_controller_is_obeyed(receiver: KafkaReceivers, request_: Callable
 def test_which_registration_is_meant(
     receiver: KafkaReceivers, request_: Callable[[int, int], ControlRequest]
 ) -> None:
-    """The one that it has, one that it has not heard of, or any; else not even the controller is known."""
+    """Its own, an unknown later one, or any; otherwise not even the controller's epoch is learned."""
     registered = BROKER_EPOCH + 10
     for epoch in (NO_EPOCH, 0, BROKER_EPOCH, registered - 1, registered, registered + 1):
         sequence, seen = asked(receiver, Register(registered), Receive(request_(7, epoch)))
@@ -226,7 +226,7 @@ def test_which_registration_is_meant(
 
 
 def tell(*alive: int, leader: int | None = None) -> Receive:
-    """UpdateMetadata: who is alive, and who leads t-0."""
+    """UpdateMetadata: the live brokers, and the leader of t-0."""
     states = () if leader is None else (UpdateMetadataPartitionState(*T0, EPOCH, leader, 0, (1,), 0, (1, 2), ()),)
     return Receive(UpdateMetadataRequest(9, EPOCH, BROKER_EPOCH, states, alive), IDS)
 
@@ -234,7 +234,7 @@ def tell(*alive: int, leader: int | None = None) -> Receive:
 def lead(
     leader: int, leader_epoch: int, *, unread: tuple[str, ...] = (), failing: str = "", **fields: Any
 ) -> Receive:
-    """LeaderAndIsr: who leads t-0."""
+    """LeaderAndIsr: the leader of t-0."""
     states = (told(leader, leader_epoch, T0, **fields),)
     request = LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, states, (leader,) if leader >= 0 else ())
     return Receive(request, IDS, failing=(failing,) if failing else (), unread=unread)
@@ -246,7 +246,7 @@ def sent(command: Receive, **epochs: Any) -> Receive:
 
 
 def stop(leader_epoch: int, delete: bool = False, failing: str = "") -> Receive:
-    """StopReplica: t-0 is to stop, or to go."""
+    """StopReplica: stop t-0, or delete it."""
     states = (StopReplicaPartitionState(*T0, leader_epoch, delete),)
     request = StopReplicaRequest(9, EPOCH, BROKER_EPOCH, False, states)
     return Receive(request, IDS, failing=(failing,) if failing else ())
@@ -314,13 +314,13 @@ RULES: dict[str, tuple[str, Sequence[Command]]] = {
     "a stop as its topic goes": ("NONE", [ALL, lead(2, 3), stop(EPOCH_DURING_DELETE, delete=True)]),
     "a leader that goes": ("NONE", [ALL, lead(1, 3), stop(EPOCH_DURING_DELETE, delete=True)]),
     "it returns": ("NONE", [ALL, lead(1, 3), stop(EPOCH_DURING_DELETE, delete=True), lead(2, 0)]),
-    "what is not kept stops": ("NONE", [ALL, stop(0)]),
+    "a replica that is not kept stops": ("NONE", [ALL, stop(0)]),
     "a log from before goes": ("NONE", [ALL, lead(2, 3), Restart(), stop(0, delete=True)]),
     "a log that cannot be deleted": ("KAFKA_STORAGE_ERROR", [ALL, lead(2, 3), stop(3, delete=True, failing="t-0")]),
-    "no log that could be": ("NONE", [ALL, stop(3, delete=True, failing="t-0")]),
+    "no log to delete": ("NONE", [ALL, stop(3, delete=True, failing="t-0")]),
     "it goes where a directory has failed": ("NONE", [ALL, lead(2, 3), FailDirectory(1), stop(4, delete=True)]),
     "it goes without log there": ("NONE", [ALL, UNREAD, FailDirectory(1), stop(4, delete=True)]),
-    "what is offline goes, and returns": (
+    "an offline replica is deleted, and returns": (
         "KAFKA_STORAGE_ERROR",
         [ALL, lead(2, 3), FailDirectory(0), stop(4, delete=True), lead(2, 5, is_new=True)],
     ),
@@ -328,30 +328,30 @@ RULES: dict[str, tuple[str, Sequence[Command]]] = {
     "it shuts down, and follows another": ("NONE", [ALL, lead(2, 0), ShutDown(), lead(3, 1)]),
     "it shuts down, and ceases to lead": ("NONE", [ALL, lead(1, 0), ShutDown(), lead(3, 1)]),
     "it shuts down, and leads": ("NONE", [ALL, lead(2, 0), ShutDown(), lead(1, 1)]),
-    "it shuts down, and hears of its leader again": (
+    "it shuts down, and learns of its leader again": (
         "STALE_CONTROLLER_EPOCH",
         [ALL, lead(2, 0), ShutDown(), lead(2, 0)],
     ),
     "it shuts down, and starts": ("NONE", [ALL, lead(2, 0), ShutDown(), Restart(), ALL, lead(2, 1)]),
-    "it hears of a leader": ("NONE", [tell(1, 2, leader=2), tell(1, 2, leader=1), tell(1)]),
-    "it hears that nobody leads": ("NONE", [tell(1, 2, leader=2), tell(1, 2, leader=-1)]),
-    "it hears of a deletion": ("NONE", [tell(1, 2, leader=2), tell(1, 2, leader=LEADER_DURING_DELETE)]),
+    "it learns of a leader": ("NONE", [tell(1, 2, leader=2), tell(1, 2, leader=1), tell(1)]),
+    "it learns that nobody leads": ("NONE", [tell(1, 2, leader=2), tell(1, 2, leader=-1)]),
+    "it learns of a deletion": ("NONE", [tell(1, 2, leader=2), tell(1, 2, leader=LEADER_DURING_DELETE)]),
 }
-"""What Kafka answers to the last command, of t-0 if it says something of it."""
+"""Kafka's error for t-0 in the response to the last command, or for the whole response."""
 
 
 Told: TypeAlias = Sequence[tuple[Sequence[Command], Sequence[Seen]]]
-"""Sequences, each with what Kafka makes of it."""
+"""Sequences, each with Kafka's observations."""
 
 
 @pytest.fixture(scope="module")
 def ruled(receiver: KafkaReceivers) -> Told:
-    """The case of each rule."""
+    """The case of each rule, with Kafka's observations."""
     return ruled_by(receiver)
 
 
 def test_each_rule(ruled: Told) -> None:
-    """Kafka answers so, and both come to the same."""
+    """Kafka gives this error, and both sides agree."""
     for (name, (error, _)), (sequence, seen) in zip(RULES.items(), ruled, strict=True):
         compare(sequence, seen)
         answered = seen[-1]
@@ -378,11 +378,11 @@ ANSWERED_OTHERWISE: Mapping[str, Mapping[str, Collection[str]]] = {
     "a log that cannot be deleted": {"FENCED_LEADER_EPOCH": ("2.8.2", "2.6.3")},
     "it goes where a directory has failed": {"KAFKA_STORAGE_ERROR": ("2.0.1", "1.1.1")},
     "it goes without log there": {"KAFKA_STORAGE_ERROR": OLDER},
-    "what is offline goes, and returns": {"NONE": ("2.0.1", "1.1.1")},
+    "an offline replica is deleted, and returns": {"NONE": ("2.0.1", "1.1.1")},
 }
-"""What older releases answer, where it is something else."""
+"""The errors of older releases, where they differ."""
 NEVER_ASKED = {"no leader epoch"}
-"""What no controller says, and we answer as since 3.0: until 2.8 no id of a topic is looked for."""
+"""No controller sends these, and we answer as since 3.0; until 2.8 Kafka does not look for a topic id."""
 HIDDEN: Mapping[str, set[str]] = {
     "3.9.1": {"truncate_missed_epoch"},
     "2.8.2": {"truncate_missed_epoch", "delete_missing_log", "epoch_after_log"},
@@ -393,12 +393,12 @@ HIDDEN: Mapping[str, set[str]] = {
     "1.1.1": {"newer_broker_epoch", "stop_at_same_epoch", "delete_missing_log"},
     "1.0.2": {"newer_broker_epoch", "stop_at_same_epoch"},
 }
-"""What does not show in a release, for another rule of it hides it: from 2.7 to 3.0 a replica that has no log is
-offline, whatever its epoch; StopReplica has no epoch until 2.5, and requests have no broker's until 2.1."""
+"""Rules that another rule hides in a release: from 2.7 to 3.0 a replica without log is offline, whatever its epoch;
+StopReplica has no epoch until 2.5, and requests have no broker epoch until 2.1."""
 
 
 def ruled_by(kafka: KafkaReceivers) -> Told:
-    """The case of each rule, as a controller of this release would have it."""
+    """The case of each rule, in the form of this release's controllers, with Kafka's observations."""
     return list(all_asked(kafka, (as_of(kafka.release, sequence) for _, sequence in RULES.values())))
 
 
@@ -410,7 +410,7 @@ def ruled_before(request: pytest.FixtureRequest, receivers: Receivers) -> tuple[
 
 
 def test_each_rule_in_older_releases(ruled_before: tuple[str, Told]) -> None:
-    """What is answered otherwise; both come to the same there, too."""
+    """Some errors differ; both sides agree there, too."""
     release, told = ruled_before
     for (name, (error, _)), (sequence, seen) in zip(RULES.items(), told, strict=True):
         otherwise = ANSWERED_OTHERWISE.get(name, {})
@@ -423,43 +423,43 @@ def test_each_rule_in_older_releases(ruled_before: tuple[str, Told]) -> None:
 
 
 def hidden(told: Told, release: str) -> set[str]:
-    """The rules that this release does not contradict when they are turned round. As they are it contradicts none."""
+    """The rules that this release does not contradict when reversed. It contradicts none as it is."""
     told = [each for name, each in zip(RULES, told, strict=True) if name not in NEVER_ASKED]
     assert not any(is_contradicted(*each, Kinds(), release) for each in told)
     return {rule for rule in COMPARED if not any(is_contradicted(*each, with_other(rule), release) for each in told)}
 
 
 def test_the_newest_release_contradicts_each_rule_turned_round(ruled: Told) -> None:
-    """But those that another hides."""
+    """Except those that another rule hides."""
     assert hidden(ruled, RELEASE) == HIDDEN[RELEASE]
 
 
 def test_an_older_release_contradicts_each_rule_turned_round(ruled_before: tuple[str, Told]) -> None:
-    """Its own, and those of today."""
+    """Its own rules, and those of the newest."""
     release, told = ruled_before
     assert hidden(told, release) == HIDDEN[release]
 
 
 def test_each_rule_that_is_compared_shows_in_some_release() -> None:
-    """None of them is hidden in all."""
+    """No rule is hidden in all releases."""
     assert HIDDEN.keys() == {RELEASE, *OLDER}
     assert set.intersection(*HIDDEN.values()) == set()
 
 
 @pytest.fixture(scope="module")
 def some(receiver: KafkaReceivers, ruled: Told) -> Told:
-    """Sequences of which some show each mutant."""
+    """Sequences in which each mutant shows."""
     return [*all_asked(receiver, drawn(0, 15)), *ruled]
 
 
 @pytest.mark.parametrize("kinds", [kinds for kinds, _ in MUTANTS], ids=mutated)
 def test_kafka_refutes_each_mutant(some: Told, kinds: Kinds) -> None:
-    """Of those that the scenarios of the core catch."""
+    """The mutants are those that the scenarios of the core catch."""
     assert any(is_contradicted(sequence, seen, kinds) for sequence, seen in some)
 
 
 def test_one_half_read_replica_has_the_others_refused(receiver: KafkaReceivers) -> None:
-    """All that a request says is left, as it names a follower without log in the epoch that this is in. [K5]"""
+    """The whole request is refused, since it names a follower without log in that follower's own epoch. [K5]"""
     both = (told(2, 0, T0), told(2, 0, T1))
     sequence, seen = asked(
         receiver, ALL, UNREAD, Receive(LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, both, (2,)), IDS)
@@ -469,11 +469,11 @@ def test_one_half_read_replica_has_the_others_refused(receiver: KafkaReceivers) 
     assert (seen[-1]["fetchers"], seen[-1]["logs"]) == ({}, {})
 
 
-# Where both differ.
+# Disagreements.
 
 
 def with_ids(ids: dict[str, int], command: Receive) -> Receive:
-    """The request with other ids of topics."""
+    """The request with other topic ids."""
     return command._replace(topic_ids=ids)
 
 
@@ -486,7 +486,7 @@ def with_ids(ids: dict[str, int], command: Receive) -> Receive:
     ],
 )
 def test_ids_of_topics_are_left_out(receiver: KafkaReceivers, sequence: Sequence[Command], kafkas: str) -> None:
-    """What Kafka makes of them, and we do not."""
+    """Kafka's error for ids; ours ignores them."""
     _, seen = asked(receiver, *sequence)
     compare(sequence[:-1], seen[:-1])
     assert seen[-1]["partitions"] == {"t-0": kafkas}
@@ -495,7 +495,7 @@ def test_ids_of_topics_are_left_out(receiver: KafkaReceivers, sequence: Sequence
 
 
 def test_partitions_are_handled_in_the_order_of_the_request(receiver: KafkaReceivers) -> None:
-    """Where one cuts it short, Kafka does as much in either order."""
+    """If one partition cuts the request short, Kafka does as much in either order."""
     followed, cut_short = told(2, 0, T0), told(4, 0, TopicPartition("u", 0))
     done = []
     differs = []
@@ -510,7 +510,7 @@ def test_partitions_are_handled_in_the_order_of_the_request(receiver: KafkaRecei
 
 
 def test_a_directory_without_log_becomes_one(receiver: KafkaReceivers) -> None:
-    """It is made before the configuration is read; the next process opens it. [LogManager, getOrCreateLog]"""
+    """It is created before the configuration is read; the next process opens it. [LogManager, getOrCreateLog]"""
     sequence, seen = asked(receiver, ALL, UNREAD, Restart())
     compare(sequence[:-1], seen[:-1])
     assert [len(each["logs"]) for each in seen] == [0, 0, 1]

@@ -27,19 +27,19 @@ REFUSED = {
     InvalidBrokers: "AdminOperationException",
 }
 INVALID_PARTITIONS = Release("1.0.0")
-"""Since then partitions that are not added are refused by an exception of their own."""
+"""The first release with a separate exception for partitions that are not added."""
 
 Placed: TypeAlias = Mapping[int, Sequence[int]] | str
-"""The replicas of each partition, or by what exception they are refused."""
+"""The replicas of each partition, or the exception that refuses them."""
 
 
 class Cluster(NamedTuple):
-    """Brokers, some with racks, and how far these count."""
+    """Brokers, some with racks, and whether these count."""
 
     brokers: tuple[int, ...]
     racks: dict[int, str]
     mode: RackAwareMode | None
-    """None: AdminUtils is asked itself, for brokers in this order. Who asks in a mode has sorted them."""
+    """None: AdminUtils is called directly, with brokers in this order. Callers with a mode sort them first."""
 
     @property
     def ring(self) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class Cluster(NamedTuple):
 
     @property
     def has_some_racks(self) -> bool:
-        """Which may be refused; nothing else then is, since Kafka and we may come to it first."""
+        """Then this alone may be refused: the topic is otherwise valid, since Kafka may check in another order."""
         return 0 < len(self.racks) < len(self.brokers)
 
     def asked(self) -> dict[str, Any]:
@@ -62,13 +62,13 @@ class Cluster(NamedTuple):
 
 
 class NewTopic(NamedTuple):
-    """A topic that is created."""
+    """A new topic."""
 
     cluster: Cluster
     partitions: int
     replication_factor: int
     start_index: int
-    """Start index and shift; -1 for those that the seed draws."""
+    """Start index and shift; -1 if the seed decides them."""
     start_partition: int
     seed: int
 
@@ -90,7 +90,7 @@ class NewTopic(NamedTuple):
 
 
 class MorePartitions(NamedTuple):
-    """A topic that gets more partitions."""
+    """A topic that receives more partitions."""
 
     cluster: Cluster
     existing: tuple[tuple[int, ...], ...]
@@ -121,7 +121,7 @@ def clusters(chance: random.Random, modes: Sequence[RackAwareMode | None]) -> It
 
 
 def new_topics(chance: random.Random) -> Iterator[NewTopic]:
-    """Topics, some of which are refused."""
+    """Topics; some of them are refused."""
     for cluster in clusters(chance, (None, *RackAwareMode)):
         wrong, brokers = not cluster.has_some_racks, len(cluster.brokers)
         yield NewTopic(
@@ -135,7 +135,7 @@ def new_topics(chance: random.Random) -> Iterator[NewTopic]:
 
 
 def more_partitions(chance: random.Random) -> Iterator[MorePartitions]:
-    """Topics with other brokers than there are now, perhaps with more replicas than there are brokers."""
+    """Topics on brokers other than the present ones, perhaps with more replicas than there are brokers."""
     for cluster in clusters(chance, tuple(RackAwareMode)):
         wrong, brokers = not cluster.has_some_racks, len(cluster.brokers)
         factor = chance.randint(1, brokers + wrong)
@@ -150,7 +150,7 @@ def questions(number: int, seed: int) -> list[Question]:
 
 
 class Difference(NamedTuple):
-    """What a release places elsewhere."""
+    """A question that a release answers differently."""
 
     question: Question
     kafka: Placed
@@ -158,7 +158,7 @@ class Difference(NamedTuple):
 
 
 def differences(pure: PureCalls, asked: Iterable[Question]) -> list[Difference]:
-    """What a release places elsewhere, or refuses otherwise."""
+    """The questions where a release places replicas elsewhere, or refuses differently."""
     return [
         Difference(question, kafka, ours)
         for question, answer in pure.of("ReplicaPlacements", asked, lambda question: question.asked())
@@ -174,7 +174,7 @@ def of_kafka(answer: Mapping[str, Any]) -> Placed:
 
 
 def placed(question: Question, answer: Mapping[str, Any], release: str) -> Placed:
-    """The same of ours, by what Java says it has drawn."""
+    """Our answer, with the random numbers that Java reports."""
     try:
         return question.placed(answer, release)
     except (InvalidPartitions, InvalidReplicationFactor, InvalidBrokers) as refused:
@@ -182,7 +182,7 @@ def placed(question: Question, answer: Mapping[str, Any], release: str) -> Place
 
 
 def test_replicas_are_placed_as_by_kafka(pure: PureCalls, first_seed: int) -> None:
-    """In its newest release, by chance too; and what it refuses is refused."""
+    """In its newest release, also at random; refusals are the same."""
     asked = questions(200, first_seed)
     assert differences(pure, asked) == []
 
@@ -190,13 +190,13 @@ def test_replicas_are_placed_as_by_kafka(pure: PureCalls, first_seed: int) -> No
 @pytest.mark.long
 @pytest.mark.parametrize("release", releases())
 def test_no_release_places_replicas_otherwise(release: str, first_seed: int) -> None:
-    """A hundred thousand topics, half of them get more partitions."""
+    """A hundred thousand topics; half of them receive more partitions."""
     with calling(release) as calls:
         assert differences(calls, questions(50_000, first_seed)) == []
 
 
 def test_all_kinds_are_asked(pure: PureCalls) -> None:
-    """Those that count racks or not, are drawn or not, and each refusal."""
+    """With and without racks, with and without random numbers, and each refusal."""
     asked = questions(200, seed=0)
     answers = [of_kafka(answer) for _, answer in pure.of("ReplicaPlacements", asked, lambda each: each.asked())]
     assert {each for each in answers if isinstance(each, str)} == {*REFUSED.values()}

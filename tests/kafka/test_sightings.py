@@ -1,4 +1,4 @@
-"""Real KafkaControllers take the way into each anomaly that the atlas says was seen on them, and into no other."""
+"""Real KafkaControllers follow the path into each anomaly that the atlas records for them, and into no other."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ROWS = [row for row in anomalies() if row.system == "controller"]
 SEEN = [row for row in ROWS if RELEASE in row.seen_on_controllers]
 RUN = [release_run(line) for family, lines in FAMILIES.items() if family != "until-1.0" for line in lines]
 UNTIL_1_0 = [release_run(line) for line in FAMILIES["until-1.0"]]
-"""What is explored of these, where a property holds, takes many minutes."""
+"""Anomalies whose exploration takes many minutes where the property holds."""
 
 
 def is_taken(kafka: Harness, row: Anomaly) -> bool:
-    """Whether there is a way into it, and Kafka takes it to its end."""
+    """Whether there is a path into it, and Kafka follows it to the end."""
     way = replay_of(row, kafka.release)
     if way is None:
         return False
@@ -33,14 +33,14 @@ def is_taken(kafka: Harness, row: Anomaly) -> bool:
 
 @pytest.mark.parametrize("row", SEEN, ids=[row.id for row in SEEN])
 def test_sightings_of_the_newest_release(kafka: Harness, row: Anomaly) -> None:
-    """Is seen again."""
+    """Each recorded sighting is repeated."""
     assert is_taken(kafka, row)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", RUN)
 def test_sightings_are_complete(release: str) -> None:
-    """Of each release: where a property breaks, Kafka takes the way; where it holds, nothing was seen."""
+    """In each release, Kafka follows the path if the property breaks; if it holds, no sighting is recorded."""
     with running(release) as kafka:
         assert {row.id for row in ROWS if is_taken(kafka, row)} == {
             row.id for row in ROWS if release in row.seen_on_controllers
@@ -50,7 +50,7 @@ def test_sightings_are_complete(release: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("release", UNTIL_1_0)
 def test_sightings_until_1_0(release: str) -> None:
-    """Is seen again."""
+    """Each recorded sighting is repeated."""
     seen = [row for row in ROWS if release in row.seen_on_controllers]
     assert seen
     with running(release) as kafka:
@@ -58,13 +58,13 @@ def test_sightings_until_1_0(release: str) -> None:
 
 
 def test_replayed_sightings_can_be_replayed() -> None:
-    """What has been seen on real brokers has a mapping to frames, or a test in which an administrator does it."""
+    """Each anomaly seen on real brokers has a mapping to frames, or a test in which an administrator causes it."""
     seen = {row.id: tuple(row.seen_on_brokers) for row in anomalies() if row.seen_on_brokers}
     assert seen.keys() - test_findings.SEEN.keys() <= set(REPLAYED)
     assert {name: seen[name] for name in test_findings.SEEN} == test_findings.SEEN
 
 
 def test_another_system() -> None:
-    """It has no way on real controllers."""
-    with pytest.raises(UsageError, match="B4 is of controller-election; only controller is run"):
+    """It has no path on real controllers."""
+    with pytest.raises(UsageError, match="B4 is of controller-election; only controller runs"):
         replay_of(anomaly_named("B4"), RELEASE)

@@ -1,16 +1,16 @@
-"""A controller's state machines beside Kafka's own: generated sequences of commands, and cases of interest.
+"""A controller's state machines beside Kafka's own: generated sequences of commands, and single cases.
 
 After each command these are equal: the context, every node of ZooKeeper with its version, the requests to each broker
-in their order, what stayed in the batch, the results of elections, what failed and why, and which requests ZooKeeper
-was asked. Sequences follow from a seed, which is printed.
+in order, the content left in the batch, the results of elections, failures with their causes, and the requests to
+ZooKeeper. Sequences follow from a seed, which is printed.
 
-Deliberate disagreements, each of which is one still; docs/kafka.md has their reasons:
+Deliberate disagreements; tests show that each still exists, and docs/kafka.md has their reasons:
 
-    brokers in a hash map     5 and 1 that fail at once are handled in this order; here by id
+    brokers in a hash map     5 and 1, which fail at once, are handled in this order; here by id
     a replica stops twice     in one batch: until 2.5 both StopReplicas are sent; here one, which deletes if one does
-    a state that is unknown   triggerOnlinePartitionStateChange(topic) throws; here it is NonExistentPartition
-    the end of the last one   NonExistentReplica of the only replica, though its topic is not to be deleted: for a
-                              metric, Kafka looks for the first of no replicas, and throws; here the replica is gone
+    an unknown state          triggerOnlinePartitionStateChange(topic) throws; here it is NonExistentPartition
+    the last replica's end    NonExistentReplica of the only replica of a topic not queued for deletion: for a metric,
+                              Kafka looks for the first of no replicas, and throws; here the replica is gone
     queued again at the end   a topic is queued again when its last replica is gone: the same metric, 2.7 to 3.2.0
 """
 
@@ -51,10 +51,10 @@ from tests.statemachines.test_control_mutants import Kinds as MutantKinds
 
 LENGTH = 20
 CHOICES = 512
-"""How many choices a sequence takes at most, or nearly so."""
+"""The approximate maximum of choices in a sequence."""
 OLDER = RELEASES[:-1]
 LONG = int(os.environ.get("CONTROL_SEQUENCES", 2_000))
-"""How many sequences the long test has."""
+"""The number of sequences in the long test."""
 
 
 def drawn(seed: int, count: int, release: str = RELEASE) -> Iterable[list[ControlCommand]]:
@@ -63,13 +63,13 @@ def drawn(seed: int, count: int, release: str = RELEASE) -> Iterable[list[Contro
 
 
 def chosen(choices: bytes) -> list[ControlCommand]:
-    """The sequence of these choices, which Hypothesis can make simpler; where there are none left, the simplest."""
+    """The sequence of these choices, which Hypothesis can simplify; after the last choice, the simplest ones."""
     remaining = iter(choices)
     return Drawing(lambda below: next(remaining, 0) % below).sequence(LENGTH)
 
 
 def asked(kafka: RealController, *sequence: ControlCommand) -> tuple[Sequence[ControlCommand], Sequence[Seen]]:
-    """A sequence, and what Kafka makes of it."""
+    """A sequence, and Kafka's observations."""
     [(_, seen)] = kafka.of("StateMachines", [sequence])
     return sequence, seen
 
@@ -78,7 +78,7 @@ def asked(kafka: RealController, *sequence: ControlCommand) -> tuple[Sequence[Co
 
 
 def test_state_machines_equal_kafkas(real_controller: RealController, first_seed: int) -> None:
-    """Two hundred of 20 commands, behind those by which a cluster comes up; one that fails is made simpler."""
+    """Two hundred of 20 commands, after those that start a cluster; a failing one is simplified."""
     print(f"seed {first_seed}")
 
     @seeded(first_seed)
@@ -105,7 +105,7 @@ def test_state_machines_equal_kafkas_in_older_releases(
 def test_state_machines_equal_kafkas_in_many_sequences(
     real_controllers: RealControllers, release: str, share: int, first_seed: int
 ) -> None:
-    """Those of the newest release take every row of both tables, and meet whatever can happen."""
+    """Those of the newest release take every row of both tables, and produce every possible event."""
     print(f"seed {first_seed}")
     tally = Tally()
     kafka = real_controllers(release)
@@ -120,7 +120,7 @@ def test_state_machines_equal_kafkas_in_many_sequences(
 def test_a_topic_is_queued_again_when_its_last_replica_is_gone(
     real_controllers: RealControllers, release: str, throws: bool
 ) -> None:
-    """From 2.7 to 3.2.0 a metric wants to know which was the preferred one; what is queued is the same."""
+    """From 2.7 to 3.2.0 a metric looks for the preferred replica; the queued topics are the same."""
     gone = ("OfflineReplica", "ReplicaDeletionStarted", "ReplicaDeletionSuccessful", "NonExistentReplica")
     sequence: list[ControlCommand] = [
         {"do": "brokers_up", "brokers": [[1, 101]]},
@@ -136,7 +136,7 @@ def test_a_topic_is_queued_again_when_its_last_replica_is_gone(
     [(_, seen)] = kafka.of("StateMachines", [sequence])
     compare(sequence, seen, release)
     assert ("thrown" in seen[-1]) == throws
-    if not throws:  # nor would it pass
+    if not throws:  # no match would not fail it
         seen[-1]["thrown"] = {"thrown": "NoSuchElementException", "message": "None.get"}
         with pytest.raises(AssertionError, match="exception"):
             compare(sequence, seen, release)
@@ -151,7 +151,7 @@ COMES_UP: list[ControlCommand] = [
 
 
 def partitions_to(target: str, *partitions: str, strategy: str | None = None, **meanwhile: Any) -> ControlCommand:
-    """Partitions are to be in a state."""
+    """Move partitions to a state."""
     strategy = "offline" if target == "OnlinePartition" and strategy is None else strategy
     these = list(partitions or ("t-0",))
     return {
@@ -165,7 +165,7 @@ def partitions_to(target: str, *partitions: str, strategy: str | None = None, **
 
 
 def replicas_to(target: str, *brokers: int, **meanwhile: Any) -> ControlCommand:
-    """Replicas of t-0 are to be in a state."""
+    """Move replicas of t-0 to a state."""
     return {"do": "change_replicas", "replicas": [["t-0", each] for each in brokers], "target": target, **meanwhile}
 
 
@@ -178,11 +178,11 @@ TRIGGERED_AGAIN: list[ControlCommand] = [
     partitions_to("NewPartition", "t-1"),
     {"do": "trigger", "topic": "t"},
 ]
-"""A topic is removed of which a partition is offline; one of its name has another partition, and is triggered."""
+"""A topic with an offline partition is removed; a topic of the same name has another partition, and is triggered."""
 
 
 def way(table: Table[Any], to: TableState) -> list[TableState]:
-    """The states through which a thing comes to this one, but the first; a partition was online before offline."""
+    """The states on the way to this one, except the first; a partition was online before it is offline."""
     ways: dict[TableState, list[TableState]] = {table.initial: []}
     while to not in ways:
         latest = next(state for state in reversed(ways) if set(table.targets(state)) - ways.keys())
@@ -192,9 +192,9 @@ def way(table: Table[Any], to: TableState) -> list[TableState]:
 
 
 def pairs(release: str) -> list[list[ControlCommand]]:
-    """Of each pair of states of a table a sequence that comes to the first, and then asks for the second.
+    """For each pair of states of a table, a sequence that reaches the first and then requests the second.
 
-    Replicas go where the topic is to be deleted: else the last one's end is one of the differences.
+    Replicas disappear while the topic is queued for deletion: otherwise the last one's end is a known disagreement.
     """
     partitions = [
         [*COMES_UP, *(partitions_to(each.name) for each in (*way(PARTITION, source), target))]
@@ -216,7 +216,7 @@ def pairs(release: str) -> list[list[ControlCommand]]:
 
 @pytest.mark.parametrize("release", [RELEASE, *(pytest.param(old, marks=pytest.mark.long) for old in OLDER)])
 def test_every_pair_of_states(real_controllers: RealControllers, release: str) -> None:
-    """Rows are taken, all others refused; a report says so, and names what was not."""
+    """Rows are taken, all other pairs refused; a report says so, and names what is missing."""
     tally = Tally()
     kafka = real_controllers(release)
     for sequence, seen in kafka.of("StateMachines", pairs(release)):
@@ -231,7 +231,7 @@ def test_every_pair_of_states(real_controllers: RealControllers, release: str) -
     ]
 
 
-# What had been in doubt.
+# Cases that were in doubt.
 
 BROUGHT_UP: list[ControlCommand] = [
     *COMES_UP,
@@ -251,7 +251,7 @@ EXPIRES: ControlCommand = {"do": "expire"}
 
 @pytest.mark.parametrize("brokers", [(1, 2), (2, 1)])
 def test_the_last_member(real_controller: RealController, brokers: tuple[int, ...]) -> None:
-    """Of members of the ISR that die together one stays, the same in whatever order they are named."""
+    """Of the members of the ISR that die together one stays, the same one in any order of the brokers."""
     down = {"do": "brokers_down", "brokers": [1, 2]}
     ours = compare(*asked(real_controller, *BROUGHT_UP, down, replicas_to("OfflineReplica", *brokers)))
     [known] = ours.context.state.partition_leadership_info.values()
@@ -263,7 +263,7 @@ def test_the_last_member(real_controller: RealController, brokers: tuple[int, ..
 def test_a_fence_and_the_end_of_a_session_in_one_batch(
     real_controller: RealController, first: ControlCommand, then: ControlCommand, moved: bool, batch: int
 ) -> None:
-    """The first answer that is no good says what comes of it: ControllerMoved, or a failure of the whole batch."""
+    """The first bad answer decides: ControllerMoved, or a failure of the whole batch."""
     change = partitions_to("OnlinePartition", "t-0", "t-1", meanwhile=[[batch, 0, first], [batch, 1, then]])
     sequence, seen = asked(real_controller, *BOTH, change)
     compare(sequence, seen)
@@ -272,9 +272,10 @@ def test_a_fence_and_the_end_of_a_session_in_one_batch(
 
 
 def test_a_topic_that_is_to_be_deleted(real_controller: RealController) -> None:
-    """UpdateMetadata has no leader of it, -2, nor an epoch or a version, and StopReplica an epoch that overrides any.
+    """UpdateMetadata has -2 as its leader, and no epoch or version; StopReplica has an epoch that overrides any
+    other.
 
-    That a replica has left its ISR no broker is told.
+    No broker is informed that a replica has left its ISR.
     """
     queued = {"do": "queue_deletion", "topics": ["t"]}
     sequence, seen = asked(
@@ -292,7 +293,7 @@ def test_a_topic_that_is_to_be_deleted(real_controller: RealController) -> None:
 
 
 def test_a_dirty_batch(real_controller: RealController) -> None:
-    """A controller that moved in mid-change leaves it; elected again, it can do nothing until it is cleared."""
+    """A controller that is deposed during a change leaves it; elected again, it is blocked until it is cleared."""
     sequence = [
         *BROUGHT_UP,
         replicas_to("OfflineReplica", 2, meanwhile=[[1, 0, MOVES]]),
@@ -310,7 +311,7 @@ def test_a_dirty_batch(real_controller: RealController) -> None:
 
 
 def test_a_create_whose_reply_is_lost(real_controller: RealController) -> None:
-    """The partition has a leader in ZooKeeper and stays new, until another controller reads the state."""
+    """The partition has a leader in ZooKeeper but stays new, until another controller reads the state."""
     sequence = [
         *COMES_UP,
         partitions_to("NewPartition"),
@@ -330,7 +331,7 @@ def test_a_create_whose_reply_is_lost(real_controller: RealController) -> None:
 
 
 def test_another_writes_before_a_lost_create_is_repeated(real_controller: RealController) -> None:
-    """What was created is gone by then, and is created once more."""
+    """The created node is gone by then, and is created again."""
     deleted = {"do": "delete_state", "partition": "t-0"}
     sequence = [
         *COMES_UP,
@@ -343,7 +344,7 @@ def test_another_writes_before_a_lost_create_is_repeated(real_controller: RealCo
     assert seen[-1]["log"] == []
 
 
-# What releases do differently.
+# Differences between releases.
 
 STOPS: list[ControlCommand] = [
     *BOTH,
@@ -358,18 +359,18 @@ STOPS: list[ControlCommand] = [
         ],
     },
 ]
-"""To the second broker goes each kind of request, and a StopReplica of each kind."""
+"""The second broker receives each kind of request, and each kind of StopReplica."""
 
 
 class StopsInTheOrderOfPartitions(ControllerBrokerRequestBatch):
-    """Replicas that stop one by one do so by partition, however they were added."""
+    """Replicas that stop one by one do so in the order of partitions, in whatever order they were added."""
 
     def _registered(self, requests: Any, by_partition: bool = True) -> Any:
         return super()._registered(requests)
 
 
 class StopsOneByOne(ControllerBrokerRequestBatch):
-    """Replicas that keep their logs stop one by one, too, as in 1.1."""
+    """Replicas that keep their logs also stop one by one, as in 1.1."""
 
     def _parted(self, states: Any) -> Any:
         self.design = self.design._replace(stop_replica_grouping=Stops.behind_empty)
@@ -377,7 +378,7 @@ class StopsOneByOne(ControllerBrokerRequestBatch):
 
 
 class StopsBeforeItDeletes(ControllerBrokerRequestBatch):
-    """Of two StopReplicas that which deletes goes last."""
+    """Of two StopReplicas the one that deletes comes last."""
 
     def _parted(self, states: Any) -> Any:
         return reversed(list(super()._parted(states)))
@@ -401,8 +402,8 @@ def test_the_place_of_each_stop(
     mutants: Iterable[type[ControllerBrokerRequestBatch]],
     stops: list[list[str]],
 ) -> None:
-    """Behind LeaderAndIsr and UpdateMetadata: deletions alone and last until 1.0, one by one until 2.2, deletions
-    first until 2.5, then all at once.
+    """After LeaderAndIsr and UpdateMetadata: deletions alone and last until 1.0, one by one until 2.2, deletions
+    first until 2.5, then all in one.
     """
     [(_, seen)] = real_controllers(release).of("StateMachines", [STOPS])
     compare(STOPS, seen, release)
@@ -421,7 +422,7 @@ def test_the_place_of_each_stop(
 def test_a_preferred_replica_that_leads_is_not_elected_until_1_0(
     real_controllers: RealControllers, release: str, again: bool
 ) -> None:
-    """Its state is read, and that is all; since 1.1 it leads in a new leader epoch, and each replica is told."""
+    """Only its state is read; since 1.1 it leads in a new leader epoch, and each replica is informed."""
     sequence = [*BROUGHT_UP, partitions_to("OnlinePartition", strategy="preferred")]
     [(_, seen)] = real_controllers(release).of("StateMachines", [sequence])
     compare(sequence, seen, release)
@@ -439,7 +440,7 @@ LEAVES: ControlCommand = {"do": "shut_down", "brokers": [1]}
 def test_a_set_whose_reply_is_lost_is_read_back_until_1_0(
     real_controllers: RealControllers, release: str, writes: int
 ) -> None:
-    """The controller finds what it has written; since 1.1 it takes that for another's, and elects once more."""
+    """The controller finds its own write; since 1.1 it considers it another's, and elects again."""
     shutdown = partitions_to("OnlinePartition", strategy="controlled-shutdown", lost=[[1, 0, 1]])
     sequence = [*BROUGHT_UP, LEAVES, shutdown]
     [(_, seen)] = real_controllers(release).of("StateMachines", [sequence])
@@ -454,7 +455,7 @@ def test_a_set_whose_reply_is_lost_is_read_back_until_1_0(
 def test_partitions_change_one_by_one_until_1_0(
     real_controllers: RealControllers, release: str, requests: list[int]
 ) -> None:
-    """What another writes before the second is read is no conflict; since 1.1 both have been read by then."""
+    """A write before the second read is no conflict; since 1.1 both reads have been made by then."""
     writes = {"do": "leader_writes", "partition": "t-1", "isr": [2]}
     change = partitions_to(
         "OnlinePartition", "t-0", "t-1", strategy="controlled-shutdown", meanwhile=[[1, 0, writes]]
@@ -476,7 +477,7 @@ DIE_TOGETHER: list[ControlCommand] = [
     {"do": "brokers_down", "brokers": [1]},
 ]
 BETWEEN_READS: list[tuple[tuple[str, ...], list[Any]]] = [
-    # elected for; before which request another does what
+    # partitions to elect for; the request before which another client acts, and how
     (("t-0", "t-1"), [1, 1, {"do": "delete_state", "partition": "t-0"}]),
     (("t-1", "t-0"), [1, 1, {"do": "delete_state", "partition": "u-0"}]),
     (("t-0", "t-1", "u-0", "v-0"), [1, 3, {"do": "configure", "topic": "t", "unclean": True}]),
@@ -490,7 +491,7 @@ BETWEEN_READS: list[tuple[tuple[str, ...], list[Any]]] = [
 def test_a_topic_is_read_for_each_partition_until_2_3(
     real_controllers: RealControllers, release: str, reads_of_t: int
 ) -> None:
-    """Without anyone in sync two partitions ask twice what their topic permits; others can write in between."""
+    """Without a replica in sync, two partitions read their topic's configuration twice; others can write between."""
     sequences: list[list[ControlCommand]] = [
         [*DIE_TOGETHER, partitions_to("OnlinePartition", *partitions, meanwhile=[row])]
         for partitions, row in BETWEEN_READS
@@ -502,11 +503,11 @@ def test_a_topic_is_read_for_each_partition_until_2_3(
 
 
 @pytest.mark.parametrize("release", ["1.1.1", "2.2.2", "2.4.1", RELEASE])
-@pytest.mark.parametrize("permitted", [False, True], ids=["no leader again", "a leader then"])
+@pytest.mark.parametrize("permitted", [False, True], ids=["no leader again", "a leader afterwards"])
 def test_a_conflict_repeats_what_has_failed_until_2_3(
     real_controllers: RealControllers, release: str, permitted: bool
 ) -> None:
-    """Until then a partition without anyone in sync is elected for again; a leader then counts, and is not told."""
+    """Until then a leaderless partition gets another election; a leader then counts, but the failure is returned."""
     others: list[Any] = [[2, 0, {"do": "leader_writes", "partition": "u-0", "isr": [4, 2]}]]
     if permitted:
         others.append([3, 0, {"do": "configure", "topic": "t", "unclean": True}])
@@ -530,18 +531,18 @@ def test_a_conflict_repeats_what_has_failed_until_2_3(
     assert len(seen[-1]["log"]) == (2 if again and not permitted else 1)
 
 
-# What is different, and is to be.
+# Deliberate disagreements.
 
 
 def differs(kafka: RealController, *sequence: ControlCommand) -> set[str]:
-    """What is not the same at the end of a sequence, all of which but the end is the same."""
+    """The differences after the last command of a sequence, which agrees until then."""
     _, seen = asked(kafka, *sequence)
     ours = compare(sequence[:-1], seen[:-1], kafka.release)
     return {disagreement.what for disagreement in ours.disagreements(sequence[-1], seen[-1])}
 
 
 def test_brokers_in_a_hash_map(real_controller: RealController) -> None:
-    """The fifth is before the first, and so not the last member of the ISR."""
+    """The fifth comes before the first, and so is not the last member of the ISR."""
     sequence: list[ControlCommand] = [
         {"do": "brokers_up", "brokers": [[broker, 100 + broker] for broker in (1, 5)]},
         {"do": "assign", "partition": "t-0", "replicas": [1, 5], "adding": [], "removing": []},
@@ -555,7 +556,7 @@ def test_brokers_in_a_hash_map(real_controller: RealController) -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_replica_that_stops_twice_in_a_batch(real_controllers: RealControllers, release: str) -> None:
-    """No change of states asks for that; an importer of the batch could."""
+    """No change of states causes this, but a caller of the batch could."""
     stops = [["stop_replica", "t-0", [2], delete] for delete in (False, True)]
     both = {"do": "send_requests", "added": stops}
     different = {"requests to brokers"} if Release(release) < Release("2.6.0") else set()
@@ -566,7 +567,7 @@ def test_a_replica_that_stops_twice_in_a_batch(real_controllers: RealControllers
 def test_a_partition_of_an_earlier_topic_is_triggered_until_2_2(
     real_controllers: RealControllers, release: str
 ) -> None:
-    """Its state stays when the topic is removed, and until then that is where a topic's partitions are taken from."""
+    """Its state stays when the topic is removed; until 2.2 Kafka finds a topic's partitions by their states."""
     sequence, seen = asked(real_controllers(release), *TRIGGERED_AGAIN)
     compare(sequence, seen, release)
     elected_for = any("/brokers/topics/t/partitions/0/state" in requests for requests in seen[-1]["asked"])
@@ -574,14 +575,14 @@ def test_a_partition_of_an_earlier_topic_is_triggered_until_2_2(
 
 
 def test_a_state_that_is_unknown(real_controller: RealController) -> None:
-    """A topic's partitions have none after a failover, until the state machine starts; Kafka throws."""
+    """A topic's partitions have no state after a failover, until the state machine starts; Kafka throws."""
     sequence, seen = asked(real_controller, *COMES_UP, {"do": "fail_over"}, {"do": "trigger", "topic": "t"})
     compare(sequence, seen)
     assert seen[-1]["thrown"]["thrown"] == "NoSuchElementException"
 
 
 def test_the_end_of_the_last_replica(real_controller: RealController) -> None:
-    """Kafka throws where the topic is not to be deleted, and goes on; the state stays, the assignment is empty."""
+    """Kafka throws if the topic is not queued for deletion, and goes on; the state stays, the assignment is empty."""
     alone: ControlCommand = {"do": "assign", "partition": "t-0", "replicas": [2], "adding": [], "removing": []}
     lives = ("NewReplica", "OnlineReplica", "OfflineReplica", "ReplicaDeletionStarted", "ReplicaDeletionSuccessful")
     sequence: list[ControlCommand] = [
@@ -597,7 +598,7 @@ def test_the_end_of_the_last_replica(real_controller: RealController) -> None:
 
 
 def less(told: Any) -> Any:
-    """What was told, but for one thing; None if that cannot be."""
+    """An observation with one element removed; None if that is impossible."""
     match told:
         case bool():
             return not told
@@ -607,7 +608,7 @@ def less(told: Any) -> Any:
 
 
 def test_an_altered_observation_is_detected(real_controller: RealController) -> None:
-    """Whatever is compared, and all of it: that one thing less is told by Kafka is noticed."""
+    """Removing one element of any of Kafka's observations is noticed."""
     sequence, seen = asked(
         real_controller,
         *BROUGHT_UP,
@@ -646,12 +647,12 @@ def test_each_mutant_is_refuted(recorded: list[tuple[Any, Any]], kinds: MutantKi
 def compare_all(
     recorded: Iterable[tuple[Sequence[ControlCommand], Sequence[Seen]]], kinds: StateMachineClasses
 ) -> None:
-    """Sequences, one after the other."""
+    """Compare sequences, one after the other."""
     for sequence, seen in recorded:
         compare(sequence, seen, kinds=kinds)
 
 
 @pytest.fixture(scope="module")
 def recorded(real_controller: RealController) -> list[tuple[Any, Any]]:
-    """Generated sequences, with what Kafka makes of them."""
+    """Generated sequences, with Kafka's observations."""
     return list(real_controller.of("StateMachines", drawn(0, 300)))

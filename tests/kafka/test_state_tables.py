@@ -1,4 +1,4 @@
-"""The transition tables beside the valid previous states of Kafka's states, release by release."""
+"""The transition tables beside the valid previous states of Kafka's states, by release."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.kafka.conftest import RELEASE, WITH_FUNCTIONS, calling
 
 
 def told(table: Table[Any]) -> dict[str, dict[str, Any]]:
-    """A table as Kafka tells it: of each state its code, and from which states it may be reached."""
+    """A table in Kafka's form: each state's code, and the states from which it can be reached."""
     return {
         state.name: {
             "code": state.value,
@@ -26,13 +26,13 @@ def told(table: Table[Any]) -> dict[str, dict[str, Any]]:
 
 
 def of_kafka(pure: PureCalls, machine: str) -> dict[str, dict[str, Any]]:
-    """The same of a release."""
+    """A table of a release's Kafka."""
     [(_, states)] = pure.of("StateTables", [machine])
     return {name: {**state, "previous": set(state["previous"])} for name, state in states.items()}
 
 
 def test_state_tables_of_the_newest_release(pure: PureCalls) -> None:
-    """Both tables, row by row; and the replica's as it was up to 2.2 is another."""
+    """Both tables, row by row; the replica's table up to 2.2 differs."""
     assert of_kafka(pure, "partition") == told(PARTITION.at(RELEASE))
     assert of_kafka(pure, "replica") == told(REPLICA.at(RELEASE))
     assert of_kafka(pure, "replica") != told(REPLICA.at("2.2"))

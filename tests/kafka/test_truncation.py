@@ -17,14 +17,14 @@ from statemachines.releases import Release
 from tests.kafka.conftest import RELEASE, calling
 
 OLDEST = Release("2.0.0")
-"""The first that has the rule."""
+"""The first release that has the rule."""
 OTHERS = [each for each in releases() if Release(each) >= OLDEST and each != RELEASE]
 
 Rule: TypeAlias = Callable[[ReplicaLog, EpochEndOffset, int | None], Truncation]
 
 
 class Answered(NamedTuple):
-    """A follower whose leader has answered."""
+    """A follower after its leader's answer."""
 
     log: tuple[int, ...]
     """The leader epochs of its records."""
@@ -33,17 +33,17 @@ class Answered(NamedTuple):
     answer: EpochEndOffset
 
     def asked(self) -> dict[str, Any]:
-        """As Kafka is asked."""
+        """The case as Kafka takes it."""
         return {"log": self.log, "fetch_offset": self.fetch_offset, **self.answer._asdict()}
 
     def truncated(self, rule: Rule = kip_279) -> Truncation:
-        """As we have it."""
+        """Our truncation."""
         follower = ReplicaLog(tuple(Record(offset, epoch) for offset, epoch in enumerate(self.log)))
         return rule(follower, self.answer, self.fetch_offset)
 
 
 def cases(most_records: int) -> Iterator[Answered]:
-    """Every follower with so many records in four epochs, wherever it stands, and every answer."""
+    """Every follower with so many records in four epochs, at every offset, with every answer."""
     for length in range(most_records + 1):
         for log in combinations_with_replacement(range(4), length):
             for fetch_offset, epoch, end_offset in product(range(length + 1), range(-1, 5), range(-1, length + 2)):
@@ -54,7 +54,7 @@ Truncations: TypeAlias = list[tuple[Answered, Truncation]]
 
 
 def of_kafka(pure: PureCalls) -> Truncations:
-    """What a release makes of logs of up to three records."""
+    """A release's truncations of logs of up to three records."""
     asked = list(cases(3))
     told = pure.of("Truncations", (each.asked() for each in asked))
     return [(each, Truncation(**truncation)) for each, (_, truncation) in zip(asked, told, strict=True)]
@@ -62,12 +62,12 @@ def of_kafka(pure: PureCalls) -> Truncations:
 
 @pytest.fixture(scope="module")
 def truncations(pure: PureCalls) -> Truncations:
-    """What the newest makes of them."""
+    """The newest release's truncations of them."""
     return of_kafka(pure)
 
 
 def test_every_truncation(truncations: Truncations) -> None:
-    """It is to the same offset, and done or not."""
+    """To the same offset, and equally complete."""
     assert len(truncations) > 3_000
     assert [(each, kafka) for each, kafka in truncations if each.truncated() != kafka] == []
 
@@ -78,12 +78,12 @@ def without_asking_again(follower: ReplicaLog, answer: EpochEndOffset, fetch_off
 
 
 def by_the_offset_alone(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: int | None) -> Truncation:
-    """As KIP-101 has it."""
+    """By the rule of KIP-101."""
     return kip_279(follower, answer._replace(epoch=-1), fetch_offset)
 
 
 def without_where_it_stands(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: int | None) -> Truncation:
-    """From the high watermark, though it has been truncated."""
+    """From the high watermark, although the log has been truncated already."""
     return kip_279(follower, answer, None)
 
 
@@ -96,6 +96,6 @@ def test_a_wrong_rule_is_refuted(truncations: Truncations, wrong: Rule) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("release", OTHERS)
 def test_every_truncation_of_other_releases(release: str) -> None:
-    """It is to the same offset, and done or not: the rule has stayed as it was."""
+    """To the same offset, and equally complete: all releases have the same rule."""
     with calling(release) as calls:
         assert [(each, kafka) for each, kafka in of_kafka(calls) if each.truncated() != kafka] == []

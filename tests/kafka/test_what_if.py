@@ -1,4 +1,4 @@
-"""What `kafkaspec what-if` says of real brokers, as Kafka's own tool describes them, and as their ZooKeeper does."""
+"""The answers of `kafkaspec what-if` about real brokers, beside Kafka's own tool and the brokers' ZooKeeper."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from statemachines.releases import Release, line_of
 from tests.kafka.real_cluster import RELEASE, Cluster, cluster_of, until
 
 TOPICS: Final = {"a": (0, 1, 2), "b": (1, 2, 0), "c": (2, 0, 1), "d": (1, 2), "e": (2,)}
-"""Their replicas. Broker 0 is the controller, and stays."""
+"""The replicas of the partitions. Broker 0 is the controller, and stays."""
 EVENTS: Final[tuple[ClusterEvent, ...]] = (
     Crash(1),
     Return(1),
@@ -30,17 +30,17 @@ EVENTS: Final[tuple[ClusterEvent, ...]] = (
 )
 
 Seen = tuple[tuple[BrokerId, ...], BrokerId | None, tuple[BrokerId, ...]]
-"""Replicas, leader, and who is in sync, in order."""
+"""Replicas, leader, and the sorted ISR."""
 
 
 def seen(status: PartitionStatus, release: str = RELEASE) -> Seen:
-    """As Kafka's tool has it: brokers until 2.3 do not tell the ISR of a partition without leader. [MetadataCache]"""
+    """In the form of Kafka's tool: until 2.3 brokers report no ISR of a leaderless partition. [MetadataCache]"""
     told = status.leader is not None or Release(release) >= Release("2.4.0")
     return status.assignment.replicas, status.leader, status.isr if told else ()
 
 
 async def described(cluster: Cluster) -> dict[TopicPartition, Seen]:
-    """What Kafka's tool says."""
+    """The output of Kafka's tool."""
     said = read_description(await cluster.described(0), "what kafka-topics.sh says").partitions
     return {
         partition: seen(PartitionStatus(each.assignment, each.leader, each.isr or (), 0))
@@ -49,13 +49,13 @@ async def described(cluster: Cluster) -> dict[TopicPartition, Seen]:
 
 
 async def as_it_stands(cluster: Cluster, unclean: bool | None = None) -> KnownCluster:
-    """What its ZooKeeper says."""
+    """The content of its ZooKeeper."""
     host, port = cluster.zookeeper
     return complete(await asyncio.to_thread(read_cluster, f"zookeeper://{host}:{port}"), unclean=unclean)
 
 
 async def do(cluster: Cluster, event: ClusterEvent) -> None:
-    """The same to real brokers."""
+    """Apply the same event to real brokers."""
     match event:
         case Crash((broker,)):
             await cluster.kill(broker)
@@ -67,7 +67,7 @@ async def do(cluster: Cluster, event: ClusterEvent) -> None:
             assert not await cluster.said(asked)
             await cluster.shut_down(broker)
             await until(partial(cluster.gone, broker))
-            assert await cluster.said(asked), "the broker has not asked its controller"
+            assert await cluster.said(asked), "the broker has not contacted its controller"
         case ElectPreferred():
             for topic in TOPICS:
                 assert await cluster.administrator.ask(f"prefer {topic}") in ("done", "ElectionNotNeededException")
@@ -76,13 +76,13 @@ async def do(cluster: Cluster, event: ClusterEvent) -> None:
 async def comes_true(
     cluster: Cluster, listed: KnownCluster, stood: KnownCluster, *events: ClusterEvent, release: str = RELEASE
 ) -> None:
-    """Let events happen to real brokers: after each, Kafka's tool and ZooKeeper say what was said of it.
+    """Apply events to real brokers: after each, Kafka's tool and ZooKeeper agree with the answer.
 
     Args:
         cluster: the brokers.
-        listed: what the tool has said of them.
-        stood: what ZooKeeper has, with epochs.
-        events: what happens.
+        listed: the initial output of the tool.
+        stood: the initial content of ZooKeeper, with epochs.
+        events: the events.
         release: of the brokers.
     """
     for number, event in enumerate(events, 1):
@@ -129,7 +129,7 @@ def test_predictions_come_true_on_real_brokers() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(("release", "unclean"), [(RELEASE, False), ("1.0.2", False), ("1.0.2", True)])
 def test_the_last_broker_to_die_leads_again(release: str, unclean: bool) -> None:
-    """Brokers 2 and 1 die. Where they permit unclean elections, until 1.0, the last one leaves the ISR as well."""
+    """Brokers 2 and 1 die. Until 1.0, if unclean elections are enabled, the last one also leaves the ISR."""
     topics = {"both": (1, 2), "one": (2,), "all": (0, 1, 2)}
     settings = {"unclean_leader_election_enable": str(unclean).lower()}
 
@@ -141,7 +141,7 @@ def test_the_last_broker_to_die_leads_again(release: str, unclean: bool) -> None
             before = await as_it_stands(cluster, unclean)
             await comes_true(cluster, before, before, Crash(2), Crash(1), release=release)
             stood = await as_it_stands(cluster, unclean)
-            # What brokers until 2.3 do not tell, a person looks up in ZooKeeper.
+            # Brokers until 2.3 do not report it, so a person looks it up in ZooKeeper.
             isrs = {partition: status.isr for partition, status in stood.partitions.items() if release != RELEASE}
             described = read_description(await cluster.described(0), "topics.txt", line_of(release))
             begun = complete(described, isr=isrs, unclean=unclean)

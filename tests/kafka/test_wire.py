@@ -1,4 +1,4 @@
-"""ZooKeeper's frames, as far as a proxy looks at them."""
+"""The parts of ZooKeeper's frames that a proxy inspects."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ def integer(value: int) -> bytes:
     ids=lambda given: type(given).__name__ if not isinstance(given, RequestFrame) else "",
 )
 def test_requests(request_made: Request, expected: RequestFrame) -> None:
-    """Operation, path, watch; of a multi all operations, and the path of the last."""
+    """Operation, path, watch; for a multi all operations, and the path of the last."""
     assert RequestFrame.parse(request_frame(7, request_made)) == expected
 
 
 def test_a_request_that_is_not_known() -> None:
-    """It is told by its number, and not looked into."""
+    """It is identified by its number, and not parsed."""
     assert str(RequestFrame.parse(integer(7) + integer(999) + b"anything")) == "request 999"
 
 
 def test_a_request_that_is_cut_off() -> None:
-    """It is refused, with what was missing."""
+    """It is refused; the error says how many bytes are missing."""
     with pytest.raises(ValueError, match="a frame of 11 bytes should have 12"):
         RequestFrame.parse(request_frame(7, Get("/controller"))[:11])
 
@@ -75,12 +75,12 @@ def test_a_request_that_is_cut_off() -> None:
     ids=["watch", "no path", "multi"],
 )
 def test_how_requests_are_told(frame: RequestFrame, told: str) -> None:
-    """On a line, as a person reads it."""
+    """On one line, readable for a person."""
     assert str(frame) == told
 
 
 def test_a_multi_that_failed() -> None:
-    """The reply's own code is 0: what failed is the operation that has a code of its own."""
+    """The reply's own code is 0: the code is in the operation that failed."""
     head = integer(7) + long(40) + integer(0)
     codes = (0, -103, -2)
     body = b"".join(integer(-1) + b"\0" + integer(code) + integer(code) for code in codes)
@@ -90,13 +90,13 @@ def test_a_multi_that_failed() -> None:
 
 
 def test_a_notification() -> None:
-    """What happened, and where."""
+    """The event, and its path."""
     frame = event_frame(Event(EventType.NodeDeleted, "/controller"))
     assert str(Notification.parse(frame)) == "NodeDeleted /controller"
 
 
 def test_greetings() -> None:
-    """A client asks for a session of so many milliseconds; the server's answer has number and password."""
+    """A client requests a session of so many milliseconds; the server's answer has number and password."""
     asked = Jute(asked_open(6000))
     assert [asked.integer(), asked.integer(8), asked.integer(), asked.integer(8), asked.buffer()] == [
         *(0, 0, 6000, 0),

@@ -1,4 +1,4 @@
-"""Kafka's nodes as bytes beside real brokers, which write them, and beside ZkData.scala, which reads them."""
+"""Kafka's nodes as bytes, beside real brokers, which write them, and beside ZkData.scala, which reads them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ DECODERS: Final = {
     "/log_dir_event_notification/log_dir_event_<n>": ("LogDirEventNotificationSequenceZNode", "decode", "1.1.0"),
     "/migration": ("MigrationZNode", "decode", "3.4.0"),
 }
-"""By whom a node is read in ZkData.scala, and since when it looks at all that we do."""
+"""The decoder of a node in ZkData.scala, and the first release in which it checks everything that ours does."""
 LENIENT: Final = {
     "/admin/reassign_partitions": ("ReassignPartitionsZNode", "decode", "2.0.0"),
     "/config/topics/<topic>": ("ConfigEntityZNode", "decode", "1.1.0"),
     "/delegation_token/tokens/<token>": ("DelegationTokenInfoZNode", "decode", "3.3.0"),
     "/kafka-acl/<type>/<name>": ("ResourceZNode", "decode", "2.5.0"),
 }
-"""The same of nodes of which Kafka takes what we refuse, or refuses words that are any text to us."""
+"""The same for nodes where Kafka accepts what we refuse, or refuses words that are any text to us."""
 INTEGERS: Final = (0, 1, -1, 2, 3, 5, 2**31 - 1, 2**31, -(2**31) - 1, 2**63 - 1, 2**63)
 TEXTS: Final = (
     "0",
@@ -79,13 +79,13 @@ VALUES: Final = (
 )
 CASES: Final = 3_000
 MISSING: Final = 0.3
-"""How often a field is not there, where there could be another one."""
+"""How often a field is removed, instead of changed."""
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", RELEASES)
 def test_nodes_of_brokers_round_trip(release: str) -> None:
-    """Real ones, in a life of a minute. Nothing is there that was not there when it was kept."""
+    """Real brokers, in a minute of life. The nodes are those in the stored file."""
     written, kept = asyncio.run(written_by(release)), Written.read(release)
     for path, data in written.nodes():
         assert encode(path, decode(path, data), release) == (data or b"")
@@ -98,7 +98,7 @@ def decoders(release: str, of: Mapping[str, tuple[str, str, str]]) -> dict[str, 
 
 
 def read_by_kafka(kafka: PureCalls, nodes: list[tuple[ZkPath, bytes]]) -> list[str | None]:
-    """What Kafka reads of each node, as it prints itself; None: it does not."""
+    """Kafka's value of each node, as it prints itself; None if Kafka refuses it."""
 
     def asked(node: tuple[ZkPath, bytes]) -> dict[str, str]:
         row = znode_at(node[0])
@@ -110,7 +110,7 @@ def read_by_kafka(kafka: PureCalls, nodes: list[tuple[ZkPath, bytes]]) -> list[s
 
 
 def read(path: ZkPath, data: bytes) -> Any:
-    """What we read; None: we do not."""
+    """Our value of a node; None if we refuse it."""
     try:
         return decode(path, data)
     except InvalidZnode:
@@ -118,13 +118,13 @@ def read(path: ZkPath, data: bytes) -> Any:
 
 
 def own_nodes(release: str, of: Mapping[str, tuple[str, str, str]]) -> list[tuple[ZkPath, bytes]]:
-    """Nodes that a release writes; of the newest also those that few clusters have."""
+    """Nodes that a release writes; for the newest also rare ones."""
     nodes = GOOD if release == RELEASE else [(path, data) for path, data in Written.read(release).nodes() if data]
     return [(path, data) for path, data in nodes if (row := znode_at(path)) and row.path in decoders(release, of)]
 
 
 def mutated(nodes: list[tuple[ZkPath, bytes]], seed: int) -> Iterator[tuple[ZkPath, bytes]]:
-    """Such nodes in each of which one thing is another, or is not there."""
+    """Such nodes, each with one part changed or removed."""
     chance = random.Random(seed)
     for _ in range(CASES):
         path, data = chance.choice(nodes)
@@ -139,7 +139,7 @@ def mutated(nodes: list[tuple[ZkPath, bytes]], seed: int) -> Iterator[tuple[ZkPa
 
 
 def compare(kafka: PureCalls, release: str, seed: int) -> None:
-    """What Kafka refuses we refuse; and what both read we write so that Kafka reads the same."""
+    """We refuse what Kafka refuses; if both read a node, Kafka reads the same from our writing of it."""
     nodes = list(mutated(own_nodes(release, DECODERS), seed))
     ours, kafkas = [read(*node) for node in nodes], read_by_kafka(kafka, nodes)
     differing = [node for node, our, its in zip(nodes, ours, kafkas, strict=True) if (our is None) != (its is None)]
@@ -151,7 +151,7 @@ def compare(kafka: PureCalls, release: str, seed: int) -> None:
 
 
 def is_written_again(value: Any) -> bool:
-    """Whether all of a value is written: not what an older version has not, nor an epoch that is not said."""
+    """Whether all of a value is written: no field unknown to older versions, and no absent epoch."""
     return (
         value is not None
         and getattr(value, "version", None) in (None, 4, 5)
@@ -160,13 +160,13 @@ def is_written_again(value: Any) -> bool:
 
 
 def test_kafka_reads_our_nodes(pure: PureCalls, first_seed: int) -> None:
-    """The newest release, which looks at most."""
+    """The newest release, which checks most."""
     compare(pure, RELEASE, first_seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", [each for each in RELEASES[1:] if each != RELEASE])
 def test_older_releases_read_our_nodes(release: str, first_seed: int) -> None:
-    """What they themselves wrote, and changes of it."""
+    """What they wrote themselves, and mutations of it."""
     with calling(release) as kafka:
         compare(kafka, release, first_seed)

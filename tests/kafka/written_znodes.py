@@ -1,4 +1,4 @@
-"""What real brokers write to ZooKeeper in an hour of life, in one minute; ZooKeeper is the one in memory.
+"""Real brokers' writes to ZooKeeper in an hour of life, in one minute; ZooKeeper is our own, in memory.
 
     python -m tests.kafka.written_znodes 3.9.1
 
@@ -35,13 +35,13 @@ from tests.kafka.real_cluster import RELEASE, until
 from tests.statemachines.znodes.written import Written, file_of
 
 SHORTLY: Final = 6_000
-"""Milliseconds for which a session may be silent; here it ends when the test says so."""
+"""A session timeout in milliseconds, which never expires: the test ends sessions itself."""
 SETTINGS: Final[dict[str, Any]] = {"replica_lag_time_max_ms": 1_000, "delete_topic_enable": "true"}
 TARGET: Final = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [2, 0]}]}
 
 
 class _Life:
-    """Three brokers, of which the first is controller, and what is done to them."""
+    """Three brokers, with the first as controller, and the operations on them."""
 
     administrator: AdministratorProcess
 
@@ -50,7 +50,7 @@ class _Life:
         self.brokers: dict[int, BrokerProcess] = {}
 
     async def is_lived(self, administration: Processes) -> None:
-        """Everything in its order."""
+        """All operations in order."""
         for broker in range(3):
             self.brokers[broker] = await self.processes.broker(
                 broker, self.zookeeper.address, session=SHORTLY, broker_rack=f"rack {broker}", **SETTINGS
@@ -146,7 +146,7 @@ class _Life:
         return self._json(topic_partition_state_path(TopicPartition("t", 0)))
 
     def written(self) -> Iterator[tuple[ZkPath, bytes]]:
-        """What anybody has asked ZooKeeper to write, in order. A node is made empty by some who then set it."""
+        """All requested writes to ZooKeeper, in order. Some clients create an empty node, and then set it."""
         for request in self.zookeeper.requests():
             for each in request.operations if isinstance(request, Multi) else (request,):
                 if isinstance(each, Create | SetData) and each.data:
@@ -154,7 +154,7 @@ class _Life:
 
 
 async def written_by(release: str) -> Written:
-    """What brokers of a release write, and what stands there in the end; a test is skipped where it cannot be had."""
+    """The writes of a release's brokers, and the final nodes; a test is skipped if brokers are unavailable."""
     async with AsyncExitStack() as stack:
         zookeeper = stack.enter_context(ServedZooKeeper())
         try:

@@ -1,17 +1,17 @@
-"""Steps done both to a real server and to the class, and what the clients hear from either.
+"""Take steps on a real server and on the class, and compare the clients' observations.
 
-A case has a node of its own on the server, below which everything happens, clients with sessions of their own,
-and an onlooker, of whom the class does not know. The class begins at the server's zxid and opens sessions under
-the server's ids, so what both say is compared as it is.
+A case has a node of its own on the server, below which everything happens, clients with sessions of their own, and
+an onlooker that the class does not know. The class begins at the server's zxid and opens sessions under the server's
+ids, so both sides' frames are compared unchanged.
 
-When the zxid has moved, every other client is pinged. The server answers when it has told what there was to
-tell, so nothing is waited for, and nothing comes late.
+When the zxid has moved, every other client is pinged. The server answers after it has sent all events, so no wait
+is needed, and nothing arrives late.
 
-Where a server may do one thing or another, the class is told what it did, and objects if it may not:
+Where a server has a choice, the class receives the server's choice, and objects if it is not allowed:
 
-    in which order a session's end deletes nodes         the onlooker watches them all
-    how many of its own events an expired client hears   the client hears them, and then the end
-    how many requests under way take effect              the server's zxid: each takes one
+    the order in which a session's end deletes nodes     the onlooker watches them all
+    how many of its own events an expired client gets    the client receives them, and then the end
+    how many pending requests take effect                the server's zxid: each takes one
 """
 
 from collections import Counter
@@ -39,17 +39,17 @@ from tests.zookeeper.wire import Connection, Frames, Reply
 
 CLIENTS = range(3)
 AT_FIRST = ("", "/a", "/a/c")
-"""The nodes that are there at the beginning of a case."""
+"""The initial nodes of a case."""
 
 REFUSED: Frames = (Reply(0, Code.SESSIONEXPIRED),)
-"""Who comes back to a session that is over is not even told a zxid."""
+"""The reply to a client that returns to an ended session; it has not even a zxid."""
 
 
-# What happens to clients besides
+# Events besides requests
 
 
 class Expire(NamedTuple):
-    """The server ends a client's session, be the client connected or not. If not, it is not told."""
+    """The server ends a client's session, connected or not. A disconnected client is not informed."""
 
 
 class Cut(NamedTuple):
@@ -57,13 +57,13 @@ class Cut(NamedTuple):
 
 
 class Return(NamedTuple):
-    """A client comes back if it was away; to a new session if its old one is over."""
+    """A disconnected client returns; to a new session if its old one has ended."""
 
 
 class Drop(NamedTuple):
     """A client loses its connection while it sends requests: after so many, and half of the next.
 
-    Without a number the server ends the connection, when some of them may have reached it.
+    Without a number the server ends the connection, at a time when some of them may have reached it.
     """
 
     requests: tuple[Write, ...]
@@ -74,39 +74,39 @@ Step: TypeAlias = Request | Expire | Cut | Drop | Return
 
 
 class Tally:
-    """How often what has happened."""
+    """How often each thing has happened."""
 
     def __init__(self) -> None:
         self.steps = Counter[str]()
         """Steps by name and outcome."""
         self.events = Counter[str]()
-        """Events by type, and whether they were told at once or when the client was back."""
+        """Events by type, and whether they arrived at once or on the client's return."""
         self.choices = Counter[str]()
-        """What the server did where it may do one thing or another."""
+        """The server's choices, where it has one."""
         self.mismatches: list[Mismatch] = []
 
     def note(self, step: str, frames: Frames) -> None:
-        """Count a step, and what its client was told."""
+        """Count a step, and the events for its client."""
         replies = [frame for frame in frames if isinstance(frame, Reply)]
         self.steps[f"{step} {outcome(replies[-1]).name if replies else Code.OK.name}"] += 1
         self.hear(frames, "on return" if step == "SetWatches" else "at once")
 
     def met(self) -> set[str]:
-        """All that has happened."""
+        """Everything that has happened."""
         return {*self.steps, *self.events, *+self.choices}
 
     def hear(self, frames: Frames, when: str) -> None:
-        """Count what a client was told."""
+        """Count a client's events."""
         self.events.update(f"{frame.type.name} {when}" for frame in frames if isinstance(frame, Event))
 
 
 def outcome(reply: Reply) -> Code:
-    """The code of an answer; of a multi's, that of the operation which failed."""
+    """The code of an answer; for a multi, that of the failed operation."""
     results = reply.result if type(reply.result) is tuple else ()
     return next((each for each in results if isinstance(each, Code) and each is not Code.OK), reply.code)
 
 
-# What clients hear from the class
+# Frames from the class
 
 
 def inbox(zk: ZooKeeper, session: int) -> Iterator[Event]:
@@ -116,7 +116,7 @@ def inbox(zk: ZooKeeper, session: int) -> Iterator[Event]:
 
 
 def answer(zk: ZooKeeper, session: int | None, request: Request) -> Any:
-    """What the class answers."""
+    """The class's answer."""
     match request:
         case Create(path, data, ephemeral, sequential):
             return zk.create(session, path, data, ephemeral=ephemeral, sequential=sequential)
@@ -138,7 +138,7 @@ def answer(zk: ZooKeeper, session: int | None, request: Request) -> Any:
 
 
 def told(zk: ZooKeeper, session: int, request: Request) -> Frames:
-    """The events and the answer, as they would stand on the wire."""
+    """The events and the answer, as they would appear on the wire."""
     code, result = Code.OK, None
     try:
         result = answer(zk, session, request)
@@ -150,7 +150,7 @@ def told(zk: ZooKeeper, session: int, request: Request) -> Frames:
 
 
 class Heard(NamedTuple):
-    """What a client hears."""
+    """The frames that a client receives."""
 
     server: Frames
     ours: Frames
@@ -186,9 +186,10 @@ class Case:
     # steps
 
     def go(self, number: int, step: Step) -> None:
-        """A client takes a step, or something happens to it; raise Mismatch unless all hear the same from both.
+        """A client takes a step, or something happens to it; raise Mismatch unless both sides send every client the
+        same.
 
-        If this client cannot, another does; if none can, it comes back first.
+        If this client cannot take the step, another does; if none can, it returns first.
         """
         able = [each for each in CLIENTS if self._can(each, step)]
         if not able:
@@ -250,7 +251,7 @@ class Case:
             self.zk.drop(client.session, step.requests, served)
         self._compare(step, number, (), tuple(inbox(self.zk, client.session)))
         how_many = "all" if served == len(step.requests) else "some" if served else "none"
-        self.tally.choices[f"served {how_many} of what was under way"] += bool(step.requests)
+        self.tally.choices[f"served {how_many} of the pending requests"] += bool(step.requests)
         self.look()
 
     def _return(self, number: int) -> None:
@@ -267,7 +268,7 @@ class Case:
             self.zk.connect(client.session)
             self._compare("Connect", number, (), ())
 
-    # what is compared
+    # comparison
 
     def _compare(self, step: Step | str, number: int, server: Frames, ours: Frames) -> None:
         name = step if isinstance(step, str) else type(step).__name__
@@ -278,10 +279,10 @@ class Case:
             heard |= self._heard_by_others(number)
         differing = {each: what for each, what in heard.items() if what.server != what.ours}
         if differing:
-            lines = [f"client {number}, {step}: the class is not where the server is"]
+            lines = [f"client {number}, {step}: the class and the server disagree"]
             for each, what in differing.items():
-                lines += [f"    client {each} hears from the server {in_words(what.server)}"]
-                lines += [f"    client {each} hears from the class {in_words(what.ours)}"]
+                lines += [f"    client {each} receives from the server {in_words(what.server)}"]
+                lines += [f"    client {each} receives from the class {in_words(what.ours)}"]
             self._fail(lines)
 
     def _heard_by_others(self, number: int) -> dict[int, Heard]:
@@ -296,20 +297,20 @@ class Case:
         return heard
 
     def look(self) -> None:
-        """Raise Mismatch unless all nodes are the same."""
+        """Raise Mismatch unless all nodes are equal."""
         requests = [kind(path) for path in self._nodes() for kind in (Get, Children)]
         for request, (reply,) in zip(requests, self.onlooker.ask(*requests), strict=True):
             ours = Reply(self.zk.state.zxid, Code.OK, answer(self.zk, None, request))
             if reply != ours:
-                self._fail([f"onlooker, {request}: the server has {reply}", f"    and the class {ours}"])
+                self._fail([f"onlooker, {request}: the server has {reply}", f"    and the class has {ours}"])
 
     @contextmanager
     def _agreement(self, step: Step, number: int) -> Iterator[None]:
-        """Raise Mismatch if the class objects to what the server did."""
+        """Raise Mismatch if the class objects to the server's choice."""
         try:
             yield
         except ValueError as objection:
-            self._fail([f"client {number}, {step}: the class objects to what the server did: {objection}"])
+            self._fail([f"client {number}, {step}: the class objects to the server's choice: {objection}"])
 
     def _fail(self, lines: Sequence[str]) -> NoReturn:
         mismatch = Mismatch("\n".join(lines).replace(self.root, ""))
@@ -317,28 +318,28 @@ class Case:
         raise mismatch
 
     def _ready(self) -> Reply:
-        """The answer to a ping, or to whoever leaves."""
+        """The answer to a ping, or to a client's close."""
         return Reply(self.zk.state.zxid, Code.OK)
 
     # the onlooker
 
     def zxid(self) -> int:
-        """The server's last transaction."""
+        """The zxid of the server's last transaction."""
         [[reply]] = self.onlooker.ask(Sync("/"))
         return reply.zxid
 
     def _watch_over(self, session: int) -> None:
-        """Watch what will go with a session."""
+        """Watch the nodes that will be deleted with a session."""
         self.onlooker.ask(*(Exists(path, watch=True) for path in self.zk.state.sessions[session]))
 
     def _deleted(self) -> list[str]:
-        """What has gone, in the order in which it went."""
+        """The deleted nodes, in the order of deletion."""
         [[*events, _]] = self.onlooker.ask(Sync("/"))
         self.tally.choices["deleted several in some order"] += len(events) > 1
         return [event.path for event in events if isinstance(event, Event)]
 
     def _nodes(self) -> list[str]:
-        """The paths of all nodes that the class has, each before its children."""
+        """The paths of all nodes in the class, each before its children."""
         return sorted(path for path in self.zk.state.nodes if path != "/")
 
     def end(self) -> None:
@@ -350,12 +351,12 @@ class Case:
         self.onlooker.ask(*map(Delete, reversed(self._nodes())), Close())
 
     def hang_up(self) -> None:
-        """Leave the server alone, whatever is left there."""
+        """Close the connections, whatever is left on the server."""
         self.onlooker.hang_up()
         for client in self.clients:
             client.hang_up()
 
 
 def in_words(frames: Frames) -> str:
-    """What is heard, in its order."""
+    """The frames in order, as text."""
     return ", then ".join(map(str, frames)) or "nothing"

@@ -1,4 +1,4 @@
-"""One server for all tests that only talk to it; where there is no Java, there is none, and they are skipped."""
+"""One server for all tests that only talk to it; without Java they are skipped."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tests.zookeeper.server import Server, missing
 
 @pytest.fixture(scope="session")
 def java() -> None:
-    """What a server needs."""
+    """Skips tests if a server cannot run."""
     if missing():
         pytest.skip(missing())
 
@@ -26,7 +26,7 @@ def server(java: None) -> Iterator[Server]:
 
 @pytest.fixture
 def first_round(request: pytest.FixtureRequest) -> int:
-    """Where walks begin: where somebody wants it, else always or never at the same place, as the profile says."""
+    """The first round of walks: the requested one, otherwise random or constant, as the profile says."""
     wanted = os.environ.get("ZOOKEEPER_ROUND") or request.config.getoption("--hypothesis-seed")
     if wanted is not None and str(wanted).isdecimal():
         return int(wanted)

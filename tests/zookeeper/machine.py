@@ -1,10 +1,10 @@
 """Random walks through a server and the class at once.
 
-Most of what is asked should make sense, or there would be little to compare: there are few names, some of
-them taken from the beginning, and a version is mostly -1 or the right one. What is drawn does not depend on
-what a server said, so a walk can be replayed and made shorter; what it means is decided when it is asked:
+Most requests should make sense, or there would be little to compare: there are few names, some of them taken from the
+beginning, and a version is usually -1 or the right one. Draws do not depend on the server's answers, so a walk can be
+replayed and shortened. A draw's meaning is decided when it is sent:
 
-    version None                 the one that the node has
+    version None                 the version that the node has
     a name that ends in a dash   the last of the nodes that begin with it; only create takes it as it is
 """
 
@@ -25,20 +25,20 @@ from tests.zookeeper.server import WalkedServer
 from tests.zookeeper.watching import Client
 
 WALKS, STEPS = 40, 60
+"""In a round. Hypothesis varies its earlier draws, so many short rounds reach more than a long one."""
 FARTHEST = 40_000
-"""Operations, after which what was not met will not be."""
-"""In a round. Hypothesis varies what it has tried before, so many short rounds meet more than a long one."""
+"""The number of operations after which a run gives up on outcomes not seen yet."""
 
 NAMES = ("/a/c", "/a/c", "/a/c", "/a", "/a", "/b", "/b", "/b/e", "/a/c/d", "/a/s-", "/a/s-0000000003")
-"""Some more often than others: what meets at a node is what shows."""
+"""Some names occur more often: differences show where requests meet at a node."""
 ILL = ("/a/", "/a//c", "/a/./c", "/a\0", "/b\0")
-"""Names that not every request takes."""
+"""Names that some requests refuse."""
 
 CLIENT = st.sampled_from(CLIENTS)
 NAME = st.sampled_from(NAMES * 5 + ILL)
 NODE = st.sampled_from((*NAMES, "") * 5 + ILL)
 LEAF = st.sampled_from(("/a/c", "/a/c", "/b", "/a/c/d", "/a/s-0000000003"))
-"""A node whose name others do not begin with, as a rule."""
+"""A node whose name is usually not the beginning of another's."""
 DATA = st.sampled_from((b"x", b"yz", b"", None))
 VERSION: st.SearchStrategy[Any] = st.sampled_from((ANY_VERSION, ANY_VERSION, None, None, None, 0, 1, -2))
 WATCH = st.sampled_from((True, True, True, False))
@@ -67,7 +67,7 @@ REQUESTS: dict[st.SearchStrategy[Any], int] = {
     st.builds(Children, NODE, WATCH): 4,
     st.just(Close()): 1,
 }
-"""What clients ask for -> how often."""
+"""Requests of clients -> weights."""
 
 LOSSES: dict[st.SearchStrategy[Any], int] = {
     st.just(Expire()): 1,
@@ -75,12 +75,12 @@ LOSSES: dict[st.SearchStrategy[Any], int] = {
     st.builds(Drop, st.lists(st.one_of(WRITE, MULTI), max_size=4).map(tuple), st.integers(0, 4)): 1,
     st.just(Return()): 3,
 }
-"""What happens to them -> how often."""
+"""Losses of connections and sessions -> weights."""
 
 
 @st.composite
 def often(draw: st.DrawFn, weights: Mapping[st.SearchStrategy[Any], int]) -> Any:
-    """One of these, as often as is said. (`one_of` takes each once, however often it is given.)"""
+    """Draw one of these by weight. (`one_of` takes each once, however often it is listed.)"""
     return draw(draw(st.sampled_from([each for each, weight in weights.items() for _ in range(weight)])))
 
 
@@ -137,23 +137,23 @@ def run(
     profile: settings | None = None,
     walks: int = WALKS,
 ) -> None:
-    """Take a round of walks; its number makes it what it is.
+    """Take a round of walks, which its number determines.
 
-    Raises Mismatch, with the program that leads there, if the class is not where the server is.
+    Raises Mismatch, with the program that leads there, if the class and the server disagree.
     """
     machine = type(walk.__name__, (walk,), {"server": server, "tally": tally, "kind": kind})
     try:
         run_state_machine_as_test(
             seed(number)(machine), settings=settings(profile, max_examples=walks, stateful_step_count=STEPS)
         )
-    except Exception:  # a walk that breaks off in the middle may look flaky to Hypothesis
+    except Exception:  # a walk that stops in the middle may look flaky to Hypothesis
         if server.gone is not None:
             raise server.gone from None
         raise
 
 
 def run_far(walk: type[Walk], server: WalkedServer, first: int, operations: int, wanted: Set[str]) -> Tally:
-    """Take rounds of walks for so many operations, and on to `FARTHEST` as long as not all that is wanted was met."""
+    """Take rounds of walks for so many operations, and up to `FARTHEST` until everything in `wanted` was met."""
     tally = Tally()
     for number in count(first):
         try:

@@ -1,13 +1,13 @@
-"""A real ZooKeeper server: the one in pyspark's jars, in a Java of our own.
+"""A real ZooKeeper server: the one in pyspark's jars, in a JVM that we start.
 
     with Server() as server:
         server.address          # the port was chosen by the kernel
         server.expire(session)  # end a session now, as if it had been silent for too long
         server.cut(session)     # end its connection
 
-The Java reads a pipe of which we hold the other end, and ends with it: nothing stays behind, even if this
-process is killed. And it may end under our hands, or stop answering. What was done to the server within
-`server.needed()` is then told as `ServerGone`, be it done through here or over the wire.
+The JVM reads a pipe whose other end we hold, and ends with it: no process survives, even if this one is killed. It
+may also die, or stop answering. An operation on the server within `server.needed()` then fails with `ServerGone`,
+through here or over the wire.
 """
 
 import os
@@ -28,54 +28,54 @@ OPTIONS = (
     "-Xmx128m",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
-    "-Dzookeeper.forceSync=no",  # what is written here may be lost
-    # All connections are read by one thread. So when it has answered a request that was sent after another
-    # connection was cut, it will read no more from that one.
+    "-Dzookeeper.forceSync=no",  # this data may be lost
+    # One thread reads all connections. So after it has answered a request that was sent after another connection was
+    # cut, it will not read from that one again.
     "-Dzookeeper.nio.numSelectorThreads=1",
     "-Dzookeeper.nio.numWorkerThreads=0",
 )
 TICK = 50
 """Milliseconds."""
 LONGEST_SESSION = 600_000
-"""Milliseconds: sessions end when a test wants it, not because a machine is slow."""
+"""Milliseconds: sessions end when a test ends them, not because a machine is slow."""
 LAST_GASP = 0.5
-"""Seconds from the end of a process's connections to its own."""
+"""Seconds between the end of a process's connections and its own end."""
 
 
 class ServerGone(BaseException):
-    """The server has ended, or does not answer any more.
+    """The server has ended, or no longer answers.
 
-    No Exception: Hypothesis would go on, to look for the shortest way to the end of a server that is gone.
+    Not an Exception: Hypothesis would go on, and look for the shortest way to a server that has died.
     """
 
 
 class WalkedServer(Protocol):
-    """What walks need of a server."""
+    """The parts of a server that walks need."""
 
     address: tuple[str, int]
     patience: float
 
     @property
     def gone(self) -> ServerGone | None:
-        """Why there is no server any more."""
+        """The error if the server has ended; None if it lives."""
 
     def expire(self, session: int, /) -> None:
-        """End a session, if it is not over."""
+        """End a session, unless it has ended."""
 
     def cut(self, session: int, /) -> None:
         """End a session's connection."""
 
     def needed(self) -> AbstractContextManager[None]:
-        """Raise ServerGone if something fails in here because there is no server any more, and ever after."""
+        """Raise ServerGone if the block fails because the server has ended, and from then on."""
 
 
 def missing() -> str:
-    """Why there can be no server here; empty if there can."""
+    """Why a server cannot run here; empty if it can."""
     return "" if shutil.which("java") else "a real ZooKeeper server needs Java, and there is no java on the PATH"
 
 
 def jars() -> list[str]:
-    """What ZooKeeper is made of, and what lets us reach into it."""
+    """ZooKeeper's jars, and those that give us access to it."""
     pyspark = find_spec("pyspark")
     assert pyspark is not None
     assert pyspark.origin is not None
@@ -84,16 +84,16 @@ def jars() -> list[str]:
 
 
 class Server:
-    """A ZooKeeper server from `__enter__` to `__exit__`, whatever happens in between."""
+    """A ZooKeeper server from `__enter__` to `__exit__`, even if the body fails."""
 
     process: subprocess.Popen[bytes]
     address: tuple[str, int]
     java: Any
-    """Its classes, those of ZooKeeper's own client among them."""
+    """Its class path, which includes ZooKeeper's own client."""
 
     def __init__(self, patience: float = 30) -> None:
         self.patience = patience
-        """Seconds to wait for an answer before the server is given up."""
+        """Seconds to wait for an answer before the server counts as gone."""
         self.gone: ServerGone | None = None
 
     def __enter__(self) -> Self:
@@ -111,7 +111,7 @@ class Server:
         self._stack.close()
 
     def expire(self, session: int) -> None:
-        """End a session as the server itself does after its timeout. This may return before it is done."""
+        """End a session as the server itself does after its timeout. The call may return earlier."""
         self._sessions.setSessionClosing(session)
         self._server.closeSession(session)
 
@@ -121,7 +121,7 @@ class Server:
 
     @contextmanager
     def needed(self) -> Iterator[None]:
-        """Raise ServerGone if something fails in here because there is no server any more, and ever after."""
+        """Raise ServerGone if the block fails because the server has ended, and from then on."""
         if self.gone is not None:
             raise self.gone
         try:
@@ -133,13 +133,13 @@ class Server:
             raise self.gone from failure
 
     def _gone(self, failure: Exception) -> ServerGone | None:
-        """What to say of a failure if it means the end."""
+        """The error for a failure that means the end of the server."""
         with suppress(subprocess.TimeoutExpired):
             code = self.process.wait(LAST_GASP)
             said = (self.folder / "stderr").read_text(errors="replace")
             return ServerGone(f"the ZooKeeper server is gone: Java ended with {code}, and said\n{said}")
         if isinstance(failure, ConnectionError | Py4JJavaError):
-            return None  # it lives, and meant it
+            return None  # it lives, so the failure is a real one
         return ServerGone(f"the ZooKeeper server has not answered for {self.patience} s")
 
     def _java(self) -> subprocess.Popen[bytes]:
@@ -162,7 +162,7 @@ class Server:
             port=int(port),
             auth_token=token,
             read_timeout=self.patience,
-            enable_memory_management=False,  # it would still talk to a Java that is gone, about things to forget
+            enable_memory_management=False,  # it would still talk to a dead JVM about garbage collection
         )
         gateway = JavaGateway(gateway_parameters=parameters)
         try:
@@ -171,7 +171,7 @@ class Server:
             gateway.close()
 
     def _serve(self, java: Any) -> None:
-        """Begin to serve. On return it does: that the port is open would not be enough."""
+        """Begin to serve. On return the server answers requests; an open port would not be enough."""
         zookeeper = java.org.apache.zookeeper.server
         data = java.java.io.File(str(self.folder))
         self._reasons = zookeeper.ServerCnxn.DisconnectReason

@@ -1,31 +1,31 @@
 """The class beside a real ZooKeeper server: random walks of three clients, compared at each step.
 
-Compared, each as it is:
+Compared unchanged:
 
-    answers       results, error codes, each place of a multi's answer; data, None apart from b""
+    answers       results, error codes, each place of a multi's answer; data, with None distinct from b""
     stats         every field but the clocks
     zxids         of answers, events and stats
-    events        type, path and zxid; which watches fire, for all clients; in which order they come, and that
-                  all of them come before the answer to the request which caused them
-    sessions      their beginning; their end by close or expiry, connected or away; and that who comes back
-                  later is refused
-    connections   lost by either side, with requests under way or none; the watches that a Kafka client asks
-                  for again, and what it is told then
+    events        type, path and zxid; which watches fire, for all clients; the order of events, and that all of
+                  them arrive before the answer to the request that caused them
+    sessions      their beginning; their end by close or expiry, connected or disconnected; the refusal of clients
+                  that return later
+    connections   lost by either side, with pending requests or without; the watches that a Kafka client sets
+                  again, and the resulting events
 
-The class leaves open what depends on a hash table or on a race, and is told there what the server did (see
-`comparison`): the order in which the nodes of a session's end go, how many of its own events an expired client
-still hears, how many requests under way are served.
+The class leaves open what depends on a hash table or on a race, and receives the server's choice there (see
+`comparison`): the order in which a session's end deletes its nodes, how many of its own events an expired client
+still receives, how many pending requests are served.
 
 Deliberate differences, so not compared:
 
     ctime, mtime                  the class has no clock
     the order of children         a hash table's; the class has sets
-    None as the owner of a node   the server says 0, which is a fine id for the class
-    events on coming back         on the wire they have no zxid; in the class, that of the answer behind them
+    None as the owner of a node   the server says 0, which is a valid id for the class
+    events on return              on the wire they have no zxid; in the class, that of the answer after them
     NoNode from exists            an answer without a stat, as all clients show it
     the root, and /zookeeper      the class begins with an empty tree; a case has its own node
-    timeouts, passwords, ACLs     left out; sessions are ended when a walk wants it
-    stale reads                   a server that is alone has none, nor has the class
+    timeouts, passwords, ACLs     left out; sessions end when a walk ends them
+    stale reads                   neither a single server nor the class has any
 """
 
 import os
@@ -54,7 +54,7 @@ ANSWERS = {
     "Cut": ("OK",),
     "Drop": ("OK",),
 }
-"""All that may be answered to each step; to a multi, the code of the operation that fails."""
+"""All possible answers to each step; for a multi, the code of the failed operation."""
 
 EVENTS = {f"{each.name} {when}" for each in EventType for when in ("at once", "on return")}
 
@@ -62,18 +62,18 @@ CHOICES = {
     "deleted several in some order",
     "expired while away",
     "expired while connected",
-    "served all of what was under way",
-    "served none of what was under way",
-    "served some of what was under way",
+    "served all of the pending requests",
+    "served none of the pending requests",
+    "served some of the pending requests",
 }
 
 POSSIBLE = {f"{step} {code}" for step, codes in ANSWERS.items() for code in codes} | EVENTS | CHOICES
-"""All that can happen, and happens in each long run: that it is met shows that the walks go everywhere."""
+"""Everything that can happen, and does in each long run: proof that the walks reach everywhere."""
 
 
 @pytest.mark.parametrize("operations", [500, pytest.param(LONG, marks=pytest.mark.long, id="long")])
 def test_the_class_is_where_the_server_is(server: Server, first_round: int, operations: int) -> None:
-    """After each of so many operations; many of them succeed, and many are heard of."""
+    """After each of so many operations; many of them succeed, and many cause events."""
     wanted = POSSIBLE if operations == LONG else set[str]()
     tally = run_far(Walk, server, first_round, operations, wanted)
     assert wanted <= tally.met() <= POSSIBLE
@@ -84,7 +84,7 @@ def test_the_class_is_where_the_server_is(server: Server, first_round: int, oper
 
 
 def test_a_cut_spares_a_beginning_of_what_is_under_way(server: Server) -> None:
-    """Of thousands of requests sent at once the server has served a first part, and no other, when it hangs up."""
+    """If the server hangs up after thousands of requests, it has served a first part of them, and no others."""
     tally = Tally()
     for _ in range(5):
         case = Case(server, ZooKeeper, tally)
@@ -95,4 +95,4 @@ def test_a_cut_spares_a_beginning_of_what_is_under_way(server: Server) -> None:
             case.end()
         finally:
             case.hang_up()
-    assert tally.choices["served some of what was under way"] > 0
+    assert tally.choices["served some of the pending requests"] > 0

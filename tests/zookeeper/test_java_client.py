@@ -1,4 +1,4 @@
-"""ZooKeeper's own client, in Java, talks to the one in memory."""
+"""ZooKeeper's own client, in Java, talks to our server in memory."""
 
 from contextlib import closing
 from typing import Any
@@ -9,7 +9,7 @@ from tests.zookeeper.server import Server
 
 
 def test_zookeepers_own_client(server: Server) -> None:
-    """It comes back to its session, and arms its watches again, which kazoo does not do."""
+    """It returns to its session, and sets its watches again, which kazoo does not do."""
     java: Any = server.java.org.apache.zookeeper
     open_acl, persistent = java.ZooDefs.Ids.OPEN_ACL_UNSAFE, java.CreateMode.PERSISTENT
     with (

@@ -1,9 +1,9 @@
-"""The same walks through kazoo, the client that Python's users have.
+"""The same walks through kazoo, the usual client in Python.
 
-What kazoo does not show is left out: in which order events and answers came, the zxids of events, the stat of a
-node that a transaction created, and the events that a client would hear with the end of its own session. An
-event that fires two watches is heard twice, and counted once. Clients keep their connections: kazoo comes back
-when it likes, forgets its watches then, and after an expiry opens a new session by itself.
+What kazoo hides is not compared: the order of events and answers, the zxids of events, the stat of a node that a
+transaction created, and the events that a client would receive with the end of its own session. An event that fires
+two watches arrives twice, and is counted once. Clients keep their connections: kazoo reconnects when it likes, then
+forgets its watches, and opens a new session by itself after an expiry.
 """
 
 from threading import Event as Signal
@@ -44,16 +44,16 @@ class Guest(Client):
         self.connection.start(timeout=self.server.patience)
         self.session, self.password = self.connection.client_id
         self.events: list[Event] = []
-        # A method is another object each time that it is asked for, and kazoo would call each of them.
+        # A method is another object at each access, and kazoo would call each of them.
         self.listener = self.listen
 
     def listen(self, event: Any) -> None:
-        """Kazoo calls this when a watch fires; NONE is its own word for a connection that is lost."""
+        """Kazoo calls this when a watch fires; NONE is its own event for a lost connection."""
         if event.type != "NONE":
             self.events.append(Event(TYPES[event.type], event.path))
 
     def send(self, request: Request) -> None:
-        """Nothing yet: kazoo waits for the answer."""
+        """Does nothing: kazoo waits for the answer."""
 
     def hear(self, request: Request) -> Frames:
         code, result = Code.OK, None
@@ -69,7 +69,7 @@ class Guest(Client):
         return (*heard, reply)
 
     def answer(self, request: Request) -> Any:
-        """What kazoo returns, as the value that the class would return."""
+        """Kazoo's result, as the value that the class would return."""
         kazoo, watch = self.connection, self.listener if getattr(request, "watch", False) else None
         match request:
             case Create(path, data, ephemeral, sequential):
@@ -116,7 +116,7 @@ TYPES = {
     "CHANGED": EventType.NodeDataChanged,
     "CHILD": EventType.NodeChildrenChanged,
 }
-"""Kazoo's names for what happens to a node."""
+"""Kazoo's names for events."""
 
 
 def stat_of(stat: Any) -> Stat:
@@ -126,7 +126,7 @@ def stat_of(stat: Any) -> Stat:
 
 
 def transaction(kazoo: Any, operations: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Kazoo returns what went wrong, and True where there is nothing to say."""
+    """Kazoo returns errors as results, and True for an empty result."""
     together = kazoo.transaction()
     for operation in operations:
         match operation:
@@ -150,14 +150,14 @@ def result_of(value: Any) -> Any:
 
 
 def without_stats(reply: Reply) -> Reply:
-    """A multi's answer, with the mere paths of what it created."""
+    """A multi's answer, with only the paths of created nodes."""
     if type(reply.result) is not tuple:
         return reply
     return reply._replace(result=tuple(each.path if isinstance(each, Created) else each for each in reply.result))
 
 
 def is_taken(step: Any) -> bool:
-    """Kazoo mends paths, and has no transactions without data."""
+    """Kazoo normalises paths, and has no transactions without data."""
     if isinstance(step, Multi):
         return all(is_taken(each) and getattr(each, "data", b"") is not None for each in step.operations)
     return getattr(step, "path", "") not in ILL
@@ -184,7 +184,7 @@ ANSWERS = {
     "Connect": ("OK",),
     "Close": ("OK",),
 }
-"""What is met in short walks."""
+"""Outcomes that short walks produce."""
 
 WANTED = {f"{step} {code}" for step, codes in ANSWERS.items() for code in codes} | {
     f"{each.name} at once" for each in EventType

@@ -1,8 +1,9 @@
-"""One script for kazoo clients, done to a real server and to the one in memory: they see the same, step by step.
+"""One script for kazoo clients, run on a real server and on ours in memory: they observe the same, step by step.
 
-Compared: results and errors, every field of a stat but its clocks, what watches tell each client after each step, the
-states of connections, and zxids, counted from the first of the script. A real server has children, and the nodes that
-go with a session, in the order of a hash table, so names and what watches tell then are compared without an order.
+Compared: results and errors, every field of a stat but its clocks, the watch events of each client after each step,
+the states of connections, and zxids, counted from the first of the script. A real server keeps children, and the
+nodes that end with a session, in a hash table's order, so names and the watch events of that step are compared
+unordered.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,7 @@ ROOT = "/script"
 
 
 class Guest:
-    """A kazoo client whose every step is written down."""
+    """A kazoo client whose every step is recorded."""
 
     def __init__(self, script: "Script", name: str, root: str) -> None:
         self.script, self.name = script, name
@@ -33,7 +34,7 @@ class Guest:
         self.kazoo = KazooClient(f"{host}:{port}{root}", timeout=script.server.patience)
         self.states: Queue[str] = Queue()
         self.events: list[Any] = []
-        # A method is another object each time that it is asked for, and kazoo would call each of them.
+        # A method is another object at each access, and kazoo would call each of them.
         self.listener = self.listen
         self.kazoo.add_listener(self.states.put)
         self.kazoo.start(timeout=script.server.patience)
@@ -48,7 +49,7 @@ class Guest:
 
     def does(self, method: str, *arguments: Any, watch: bool = False, **options: Any) -> None:
         """Call a method of kazoo's."""
-        # A method of an object is new each time that it is asked for, and kazoo would call each of them.
+        # A method is another object at each access, and kazoo would call each of them.
         heard = {"watch": self.listener} if watch else {}
         self.script.note(
             self, (method, *arguments), lambda: getattr(self.kazoo, method)(*arguments, **options, **heard)
@@ -62,14 +63,14 @@ class Guest:
         self.script.note(self, ("commit", *operations), together.commit)
 
     def becomes(self, state: str) -> list[str]:
-        """Wait until the connection is in a state: those on the way."""
+        """Wait until the connection is in a state; returns the states on the way."""
         passed = [self.states.get(timeout=self.script.server.patience)]
         while passed[-1] != state:
             passed.append(self.states.get(timeout=self.script.server.patience))
         return passed
 
     def heard(self) -> list[Any]:
-        """All that its watches have told: what the server sent before it answered, and kazoo has handed on."""
+        """All watch events that the server sent before its answer, and that kazoo has delivered."""
         self.kazoo.sync("/")
         called = Signal()
         self.kazoo.handler.callback_queue.put(called.set)
@@ -79,7 +80,7 @@ class Guest:
 
 
 class Script:
-    """What is done to a server, and what is seen of it."""
+    """The steps on a server, and the observations."""
 
     def __init__(self, server: WalkedServer, stack: ExitStack) -> None:
         self.server, self.stack = server, stack
@@ -97,7 +98,7 @@ class Script:
         return guest
 
     def note(self, guest: Guest, step: Any, call: Callable[[], Any]) -> None:
-        """Take a step, and write down what came of it, for everybody."""
+        """Take a step, and record its outcome for all clients."""
         try:
             result = without_order(call()) if step[0] == "get_children" else call()
         except KazooException as failure:
@@ -109,11 +110,11 @@ class Script:
         self.seen.append((guest.name, step, self.plain(result), self.counted(zxid), told))
 
     def counted(self, zxid: int) -> int:
-        """From the first of the script. The server's own nodes have none."""
+        """A zxid counted from the first of the script. The server's own nodes have none."""
         return zxid and zxid - self.first_zxid
 
     def plain(self, value: Any) -> Any:
-        """A result without clocks, and with zxids and sessions by what they are here."""
+        """A result without clocks, with the script's own numbers for zxids and sessions."""
         if isinstance(value, ZnodeStat):
             zxids = {name: self.counted(getattr(value, name)) for name in ("czxid", "mzxid", "pzxid")}
             owner = self.sessions.get(value.ephemeralOwner, value.ephemeralOwner)
@@ -126,20 +127,20 @@ class Script:
 
 
 def without_order(result: Any) -> Any:
-    """The names of children, with the stat of their parent or alone."""
+    """The names of children without their order, with the stat of their parent or alone."""
     if isinstance(result, tuple):
         return without_order(result[0]), result[1]
     return sorted(result) if isinstance(result, list) else result
 
 
 def life(script: Script) -> None:
-    """All that kazoo clients do with a server, in some dozens of steps."""
+    """Everything that kazoo clients do with a server, in some dozens of steps."""
     operator = script.guest("operator", root="")
     operator.kazoo.create(ROOT)
     script.first_zxid = operator.kazoo.last_zxid
     one, two = script.guest("one"), script.guest("two")
 
-    # nodes, versions, and what is refused
+    # nodes, versions, and refusals
     one.does("create", "/a", b"x")
     one.does("create", "/a", b"x")
     one.does("create", "/b/c")
@@ -164,7 +165,7 @@ def life(script: Script) -> None:
     one.does("sync", "/a")
     one.does("create", "/a/\0")
 
-    # numbers, and nodes of a session
+    # sequential and ephemeral nodes
     for path in ("/a/n-", "/a/n-", "/b", "/a/n-"):
         one.does("create", path, b"", sequence=True)
     one.does("delete", "/a/n-0000000002")
@@ -217,7 +218,7 @@ def life(script: Script) -> None:
     script.note(one, ("stop",), one.kazoo.stop)
     two.does("get", "/a")
 
-    # the server's own
+    # the server's own nodes
     operator.does("get_children", "/zookeeper", include_data=True)
     operator.does("get", "/zookeeper/quota")
     operator.does("delete", "/zookeeper/quota")
@@ -227,7 +228,7 @@ def life(script: Script) -> None:
 
 
 def cut(script: Script, guest: Guest) -> None:
-    """Its connection is lost, and it comes back to its session."""
+    """Its connection is lost, and it returns to its session."""
     before = guest.session
 
     def away() -> tuple[list[str], bool]:
@@ -271,7 +272,7 @@ UNKNOWN = integer(1) + integer(999)
 
 @pytest.mark.parametrize("sent", [WITH_A_TTL, UNKNOWN], ids=["a time to live", "an unknown request"])
 def test_what_is_not_modelled_is_answered_alike(sent: bytes, server: Server) -> None:
-    """By a code and nothing else."""
+    """By a code and no content."""
     with Served() as served:
         assert answer(served, sent)[::2] == answer(server, sent)[::2] == (1, UNIMPLEMENTED)
 

@@ -1,7 +1,7 @@
-"""kazoo's own tests of its recipes and its client, with a ZooKeeper in memory where they expect a cluster in Java.
+"""kazoo's own tests of its recipes and its client, on our ZooKeeper in memory instead of a cluster in Java.
 
-All of its recipes pass, and of its client all but those for which a reason stands here. Not run is
-`kazoo.tests.test_cache`, which counts objects with a library that we do not install.
+All tests of recipes pass, and all of the client except those listed here with a reason. `kazoo.tests.test_cache` does
+not run: it counts objects with a library that we do not install.
 """
 
 import sys
@@ -26,7 +26,7 @@ RECIPES = ("lock", "election", "barrier", "counter", "queue", "party", "lease", 
 CLIENT = ("client", "connection", "interrupt")
 
 WHY_NOT = {
-    "ACLs are taken and forgotten": (
+    "ACLs are accepted and ignored": (
         "TestAuthentication.test_auth",
         "TestAuthentication.test_connect_auth",
         "TestAuthentication.test_unicode_auth",
@@ -49,7 +49,7 @@ WHY_NOT = {
     ),
     "there is no TLS": ("TestSSLClient.test_create",),
 }
-"""Why some of the client's tests do not pass here -> those tests."""
+"""Reasons -> the client's tests that fail for them here."""
 SKIPPED = {each: pytest.mark.skip(why) for why, names in WHY_NOT.items() for each in names}
 
 SOON = {
@@ -67,14 +67,14 @@ SOON = {
     "KazooLockingQueueTests.test_consume",
     "KazooQueueTests.test_priority",
 }
-"""Two or three of each recipe; every run of the tests looks at these, `make long-zookeeper` at all."""
+"""Two or three tests of each recipe, for every run; `make long-zookeeper` runs all."""
 
 
 class HandedOver(threading.Condition):
-    """A condition whose waiters are on before whoever notifies them goes on.
+    """A condition whose notifier continues only after its waiters have.
 
-    kazoo's tests of locks wait until nobody holds the lock, and rely on being faster than its next holder. A test
-    that is not waits for ever, as the next holder in turn waits for the test.
+    kazoo's tests of locks wait until nobody holds the lock, and must be faster than its next holder. A test that is
+    slower waits for ever, as the next holder in turn waits for the test.
     """
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class HandedOver(threading.Condition):
 
 
 def kazoos_tests(subject: str) -> Iterator[harness.KazooTestHarness]:
-    """What kazoo tests of a recipe, or of its client."""
+    """The tests that kazoo has of a recipe, or of its client."""
     module = import_module(f"kazoo.tests.test_{subject}")
     for case in vars(module).values():
         if isinstance(case, type) and issubclass(case, harness.KazooTestHarness):
@@ -132,9 +132,9 @@ def test_kazoo_passes(test: harness.KazooTestHarness, monkeypatch: pytest.Monkey
         try:
             test.debug()
         finally:
-            test.teardown_zookeeper()  # some leave a client
+            test.teardown_zookeeper()  # some tests leave a client
 
 
 def test_what_is_to_be_seen_soon_is_there() -> None:
-    """Kazoo may rename its tests."""
+    """Kazoo might rename its tests."""
     assert set(map(name, TESTS)) >= SOON

@@ -1,6 +1,6 @@
-"""Servers that are wrong in one point each: the walks that the class stands tell each of them from the real one.
+"""Servers with one mistake each: the walks that the class passes distinguish each of them from the real one.
 
-They are the mutants that the class's own scenarios catch, and some that only a real server gives away.
+They are the mutants that the class's own scenarios catch, and some that only a real server reveals.
 """
 
 import re
@@ -28,7 +28,7 @@ from tests.zookeeper.server import Server
 
 
 class TellsWhatWasMissed(ZooKeeper):
-    """Whose data watch comes back to a node that was deleted and created is told of both."""
+    """The data watch of a returning client receives both the deletion and the creation of a node."""
 
     def _catch_up(self, session: SessionId, seen_zxid: int, missed: Missed, paths: Sequence[str]) -> None:
         for path in paths:
@@ -41,7 +41,7 @@ class TellsWhatWasMissed(ZooKeeper):
 
 
 class ReturnsInATransaction(ZooKeeper):
-    """Coming back takes a zxid, as coming does."""
+    """A return takes a zxid, as a new session does."""
 
     def set_watches(self, *arguments: Any) -> None:
         super().set_watches(*arguments)
@@ -65,16 +65,17 @@ SOON = {
     "FailsForFree",
     "ReturnsInATransaction",
 }
-"""One of each sort; every run of the tests looks whether they are noticed, and `make long` looks at all."""
+"""One of each sort, for every run; `make long` checks all."""
 
 ROUNDS = 30
-"""More than any of them needs."""
+"""More rounds than any of them needs."""
 
 
 def mismatch(server: Server, kind: Kind) -> Mismatch:
-    """What the walks come to. They are the same each time, and no shorter program is looked for.
+    """The mismatch that the walks find. They are the same each time, and are not shortened.
 
-    It may hang on a choice of the server's, who chooses otherwise when Hypothesis tries it again. It is one still.
+    It may depend on a choice of the server, which may differ when Hypothesis repeats the walk. It is a mismatch
+    anyway.
     """
     tally = Tally()
     once = settings(database=None, phases=[Phase.generate], report_multiple_bugs=False)
@@ -83,7 +84,7 @@ def mismatch(server: Server, kind: Kind) -> Mismatch:
             run(Walk, server, tally, number, kind, once)
         if tally.mismatches:
             return tally.mismatches[0]
-    raise AssertionError("no difference was seen")
+    raise AssertionError("no difference was found")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def mismatch(server: Server, kind: Kind) -> Mismatch:
     [pytest.param(kind, id=kind.__name__, marks=() if kind.__name__ in SOON else pytest.mark.long) for kind in KINDS],
 )
 def test_a_mutant_differs_from_the_server(kind: Kind, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a message that names the step, what the server said to it, and what the class."""
+    """By a message that names the step, and the answers of the server and the class."""
     mutate(kind, monkeypatch)
     step, *answers = str(mismatch(server, kind)).splitlines()
     assert re.match(r"(client \d|onlooker), \w+", step)

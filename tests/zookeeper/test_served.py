@@ -1,4 +1,4 @@
-"""ZooKeeper in memory, served: the walks that compare the class with a real server compare it with the class."""
+"""Our ZooKeeper in memory, served on a port: the walks that compare the class with a real server run against it."""
 
 from contextlib import AbstractContextManager, nullcontext, suppress
 
@@ -11,13 +11,13 @@ from tests.zookeeper.test_kazoo import KazooWalk
 
 
 class Served(ServedZooKeeper):
-    """What walks talk to in place of a real server."""
+    """The server for walks, in place of a real one."""
 
     patience = 30.0
     gone = None
 
     def expire(self, client: Client) -> None:
-        with suppress(ValueError):  # at the end of a walk all sessions are ended, over or not
+        with suppress(ValueError):  # at the end of a walk all sessions are ended, even ended ones
             super().expire(client)
 
     def needed(self) -> AbstractContextManager[None]:
@@ -27,7 +27,7 @@ class Served(ServedZooKeeper):
 @pytest.mark.parametrize("walk", [Walk, KazooWalk])
 @pytest.mark.parametrize("walks", [6, pytest.param(500, marks=pytest.mark.long, id="long")])
 def test_what_is_served_is_where_the_class_is(walk: type[Walk], walks: int, first_round: int) -> None:
-    """After each step of three clients: all that they hear, in its order."""
+    """After each step of three clients: all frames that they receive, in order."""
     tally = Tally()
     with Served() as server:
         run(walk, server, tally, first_round, walks=walks)

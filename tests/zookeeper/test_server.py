@@ -1,4 +1,4 @@
-"""The real server: where it ends, that is said, and nothing of it stays behind."""
+"""The real server: its end is reported, and it leaves no process or file."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def walk_with(server: Server, blow: signal.Signals) -> None:
-    """Take walks, in one of which the server is struck."""
+    """Take walks, and send the server a signal in one of them."""
 
     class Doomed(Walk):
         steps = 0
@@ -36,7 +36,7 @@ def walk_with(server: Server, blow: signal.Signals) -> None:
 
 @pytest.mark.usefixtures("java")
 def test_the_server_serves_at_once() -> None:
-    """When it is there, it answers."""
+    """Once it exists, it answers."""
     with Server() as server, Connection(server.address, server.patience) as connection:
         [[answer]] = connection.ask(Get("/"))
         assert isinstance(answer, Reply)
@@ -54,7 +54,7 @@ def test_nothing_stays_behind() -> None:
 
 @pytest.mark.usefixtures("java")
 def test_a_server_that_dies_is_missed_at_once() -> None:
-    """In the middle of a walk, and by a message that says so."""
+    """In the middle of a walk, with a message that says so."""
     with pytest.raises(ServerGone, match="the ZooKeeper server is gone: Java ended with -9"), Server() as server:
         walk_with(server, signal.SIGKILL)
     assert not server.folder.exists()
@@ -62,11 +62,11 @@ def test_a_server_that_dies_is_missed_at_once() -> None:
 
 @pytest.mark.usefixtures("java")
 def test_a_server_that_hangs_is_not_waited_for() -> None:
-    """Longer than it was asked to be."""
+    """For longer than the patience that was set."""
     message = "the ZooKeeper server has not answered for 0.5 s"
     with Server(
         patience=10
-    ) as server:  # to start may take so long on a busy machine, and so do calls of Java's methods
+    ) as server:  # the start may take that long on a busy machine, and so may calls of Java's methods
         server.patience = 0.5
         with pytest.raises(ServerGone, match=message):
             walk_with(server, signal.SIGSTOP)
@@ -85,7 +85,7 @@ with Server() as server:
 
 @pytest.mark.usefixtures("java")
 def test_the_server_ends_with_its_parent(tmp_path: Path) -> None:
-    """Even if we are killed, and cannot tell it."""
+    """Even if we are killed, and cannot end it."""
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
         [sys.executable, "-c", KEEPER], cwd=REPOSITORY, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -98,7 +98,7 @@ def test_the_server_ends_with_its_parent(tmp_path: Path) -> None:
 
 
 def test_a_java_that_does_not_start_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what it said."""
+    """With its output."""
     java = tmp_path / "java"
     java.write_text("#!/bin/sh\necho 'no such option' >&2\nexit 3\n")
     java.chmod(0o755)

@@ -1,4 +1,4 @@
-"""What a client remembers: all that it asks a server for when it comes back depends on it."""
+"""A client's memory: its requests when it returns depend on it."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from tests.zookeeper.wire import Reply
 
 @pytest.fixture
 def client(server: Server) -> Iterator[Client]:
-    """A client that keeps its nodes to itself, and takes them along."""
+    """A client with nodes of its own, which it deletes at the end."""
     client = Client(server)
     client.connect()
     yield client
@@ -23,7 +23,7 @@ def client(server: Server) -> Iterator[Client]:
 
 
 def ask(client: Client, *requests: Request) -> Reply:
-    """Ask one by one: the last answer."""
+    """Send requests one by one; the last answer."""
     for request in requests:
         *_, reply = client.ask(request)
     assert isinstance(reply, Reply)
@@ -31,7 +31,7 @@ def ask(client: Client, *requests: Request) -> Reply:
 
 
 def armed(client: Client) -> dict[str, set[str]]:
-    """The watches that it has, of the kinds of which it has any."""
+    """Its armed watches, by the kinds that have any."""
     return {kind: paths for kind, paths in client.watches.items() if paths}
 
 
@@ -43,13 +43,13 @@ NODE = Create("/watched", b"", ephemeral=True)
     [(Exists("/watched", True), "data"), (Get("/watched", True), "data"), (Children("/watched", True), "child")],
 )
 def test_a_read_of_a_node_leaves_a_watch(client: Client, request_: Request, kind: str) -> None:
-    """Of its data, or of its children."""
+    """On its data, or on its children."""
     ask(client, NODE, request_)
     assert armed(client) == {kind: {"/watched"}}
 
 
 def test_to_wait_for_a_node_is_a_kind_of_its_own(client: Client) -> None:
-    """Only exists waits; others fail, and leave nothing."""
+    """Only exists waits; other reads fail, and leave no watch."""
     assert ask(client, Get("/watched", True)).code is Code.NONODE
     assert ask(client, Children("/watched", True)).code is Code.NONODE
     assert armed(client) == {}
@@ -74,7 +74,7 @@ def test_an_event_takes_the_watches_that_it_is_about(client: Client) -> None:
 
 
 def test_the_last_reply_is_the_last_seen_state(client: Client) -> None:
-    """A ping is no answer, though it tells a zxid."""
+    """A ping is no answer, though it carries a zxid."""
     seen = ask(client, NODE).zxid
     other = Client(client.server)
     other.connect()
@@ -86,7 +86,7 @@ def test_the_last_reply_is_the_last_seen_state(client: Client) -> None:
 
 
 def test_a_reconnecting_client_keeps_session_and_watches(client: Client) -> None:
-    """And is told what it asks for."""
+    """And receives the events that it missed."""
     ask(client, NODE, Get("/watched", True))
     session = client.session
     client.hang_up()

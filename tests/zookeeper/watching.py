@@ -1,8 +1,8 @@
-"""A client that outlives its connections: it knows its session, what it saw last, and which watches it has.
+"""A client that outlives its connections: it knows its session, its last zxid, and its watches.
 
-A server forgets watches with the connection. Kafka's client, which is ZooKeeper's own in Java, remembers them
-and asks for them again when it is back; what a request leaves behind, and what an event takes away, are the
-two tables here (ZooKeeper's `ClientCnxn` and `ZKWatchManager`). Where that client has a set, this one sorts.
+A server forgets a connection's watches. Kafka's client, which is ZooKeeper's own in Java, remembers them and sets
+them again on its return. The two tables here say which watch a request leaves, and which watches an event removes
+(ZooKeeper's `ClientCnxn` and `ZKWatchManager`). Where that client has a set, this one sorts.
 """
 
 from collections.abc import Sequence
@@ -21,18 +21,18 @@ FIRES: dict[EventType, tuple[Kind, ...]] = {
     EventType.NodeDeleted: ("data", "exist", "child"),
     EventType.NodeChildrenChanged: ("child",),
 }
-"""What happened to a path -> the kinds of watches on it that are gone."""
+"""The type of an event -> the kinds of watches on its path that it removes."""
 
 
 def kind_left(request: Exists | Get | Children, reply: Reply) -> Kind:
-    """The kind of watch that a read leaves. To wait for a node that is missing is a kind of its own."""
+    """The kind of watch that a read leaves. Waiting for a missing node is a kind of its own."""
     if isinstance(request, Children):
         return "child"
     return "exist" if reply.result is None else "data"
 
 
 class Client:
-    """A client of a server. At first, and when its session is over, it has no session."""
+    """A client of a server. It has no session at first, and after its session has ended."""
 
     def __init__(self, server: WalkedServer) -> None:
         self.server = server
@@ -40,7 +40,7 @@ class Client:
         self.forget()
 
     def forget(self) -> None:
-        """Its session is over."""
+        """Its session has ended."""
         self.session = 0
         self.password = bytes(16)
         self.seen = 0
@@ -49,12 +49,12 @@ class Client:
 
     @property
     def line(self) -> Connection:
-        """The connection that there must be."""
-        assert self.connection is not None, "a client that is away can neither ask nor hear"
+        """The connection, which must exist."""
+        assert self.connection is not None, "a disconnected client can neither send nor receive"
         return self.connection
 
     def connect(self) -> None:
-        """Open a session, or come back to the one that there is. Raises SessionExpired if it is over."""
+        """Open a session, or return to the existing one. Raises SessionExpired if it has ended."""
         try:
             self.connection = Connection(
                 self.server.address, self.server.patience, self.session, self.password, self.seen
@@ -65,27 +65,27 @@ class Client:
         self.session, self.password = self.connection.session, self.connection.password
 
     def armed(self) -> SetWatches:
-        """What it asks for when it is back."""
+        """The watches that it sets again on its return."""
         data, exist, child = (tuple(sorted(self.watches[kind])) for kind in ("data", "exist", "child"))
         return SetWatches(self.seen, data, exist, child)
 
     def come_back(self) -> Frames:
-        """Come back to the session and its watches: what is told of them, dated by the answer, and the answer."""
+        """Return to the session and its watches: the resulting events, with the answer's zxid, and the answer."""
         self.connect()
         *told, reply = self.ask(self.armed())
         return (*(event._replace(zxid=reply.zxid) for event in told), reply)
 
     def ask(self, request: Request) -> Frames:
-        """All that is heard up to the answer, which is the last."""
+        """All frames up to the answer, which is the last."""
         self.send(request)
         return self.hear(request)
 
     def send(self, request: Request) -> None:
-        """Ask, and do not yet wait for the answer."""
+        """Send a request, without a wait for the answer."""
         self.line.send(request)
 
     def hear(self, request: Request) -> Frames:
-        """All that is heard up to the answer to a request that was sent."""
+        """All frames up to the answer to a sent request."""
         frames = self.line.until_answered()
         for frame in frames:
             self._note(request, frame)
@@ -103,11 +103,11 @@ class Client:
                 self.watches[kind_left(request, frame)].add(path)
 
     def close(self) -> Frames:
-        """End the session: all that is heard up to the answer, and whatever else comes."""
+        """End the session: all frames up to the answer, and any after it."""
         return self.ask(Close()) + self.lose()
 
     def break_off(self, requests: Sequence[Request], whole: int | None) -> None:
-        """Lose the connection while sending: after so many requests and half of the next, or when the server does."""
+        """Lose the connection while sending: after so many requests and half of the next; None: by the server."""
         if whole is None:
             self.line.send(*requests)
             self.server.cut(self.session)
@@ -117,17 +117,17 @@ class Client:
             self.connection = None
 
     def lose(self) -> Frames:
-        """Hear the server to its end of the connection. Whether the session is over, one will be told."""
+        """All frames until the server ends the connection. Whether the session has ended shows on the next return."""
         frames = self.line.until_hung_up()
         self.connection = None
         return frames
 
     def hang_up(self) -> None:
-        """Lose the connection, if there is one, without a word."""
+        """Close the connection, if there is one, without notice."""
         if self.connection is not None:
             self.connection.hang_up()
             self.connection = None
 
     def shown(self, frames: Frames) -> Frames:
-        """What of these frames clients of this kind show to who uses them."""
+        """These frames as clients of this kind show them to their users."""
         return frames

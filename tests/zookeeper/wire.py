@@ -1,6 +1,6 @@
-"""A ZooKeeper client that is one socket: requests go out, and frames come in as they stand on the wire.
+"""A ZooKeeper client that is one socket: requests go out, and frames come in as they are on the wire.
 
-No thread stands between the socket and the reader, so what is read shows how events and answers were ordered.
+No thread is between the socket and the reader, so the order of events and answers is the server's.
 """
 
 import socket
@@ -28,14 +28,14 @@ from statemachines.zookeeper.frames import (
 )
 from statemachines.zookeeper.server import Code, Event, SessionExpired
 
-# What comes back
+# Frames from the server
 
 
 class Reply(NamedTuple):
     """The answer to a request."""
 
     zxid: int
-    """The transaction that it was; to a read, the last one before it."""
+    """The request's transaction; for a read, the last one before it."""
     code: Code
     result: Any = None
 
@@ -44,16 +44,16 @@ Frame: TypeAlias = Event | Reply
 Frames: TypeAlias = tuple[Frame, ...]
 
 NUMBERS = {Ping: Xid.PING, SetWatches: Xid.SET_WATCHES}
-"""Requests that have a number of their own; others are numbered."""
+"""Requests with fixed numbers; others are numbered in order."""
 FOREVER = 2**31 - 1
-"""How long a session may be silent; servers grant less."""
+"""The requested session timeout; servers grant less."""
 
 
 class Connection:
     """A connection to a server, for a session of its own or for one that lost its connection.
 
-    Raises SessionExpired where the session is unknown to the server; ConnectionError where the server hangs
-    up, TimeoutError where it is silent.
+    Raises SessionExpired if the server does not know the session, ConnectionError if the server hangs up, and
+    TimeoutError if it is silent.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Connection:
         seen: int = 0,
     ) -> None:
         self.asked: deque[tuple[int, Opcode]] = deque()
-        """What was asked and not yet answered, under which number."""
+        """Requests not yet answered, by number."""
         self.numbers = count(1)
         self.socket = socket.create_connection(address, patience)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -86,20 +86,20 @@ class Connection:
         self.hang_up()
 
     def send(self, *requests: Request) -> None:
-        """Send requests without waiting for answers."""
+        """Send requests without a wait for answers."""
         self.socket.sendall(b"".join(map(self._framed, requests)))
 
     def receive(self) -> Frame:
-        """The next frame; wait for it."""
+        """Wait for the next frame."""
         content = self._read()
         number, zxid, error = HEAD.unpack_from(content)
         body, code = Jute(content, HEAD.size), Code(error)
         if number == Xid.NOTIFICATION:
             return read_event(zxid, body)
         expected, asked = self.asked.popleft()
-        assert number == expected, f"an answer to request {number} where one to {expected} should be"
+        assert number == expected, f"an answer to request {number}, where {expected} was expected"
         if asked is Opcode.exists and code is Code.NONODE:
-            return Reply(zxid, Code.OK, None)  # no failure, whoever asks
+            return Reply(zxid, Code.OK, None)  # not a failure, whatever the request
         return Reply(zxid, code, read_answer(asked, body) if code is Code.OK else None)
 
     def until_answered(self) -> Frames:
@@ -110,7 +110,7 @@ class Connection:
         return tuple(frames)
 
     def ask(self, *requests: Request) -> list[Frames]:
-        """For each request all frames up to its answer. They are sent all at once."""
+        """For each request all frames up to its answer. All requests are sent at once."""
         self.send(*requests)
         return [self.until_answered() for _ in requests]
 
@@ -127,7 +127,7 @@ class Connection:
     def break_off(self, requests: Iterable[Request], whole: int) -> None:
         """Lose the connection in the middle of sending: after so many requests, and half of the next.
 
-        On return the server has read them and noticed. What it said to them is lost.
+        On return the server has read them and noticed the end. Its answers are lost.
         """
         frames = [*map(self._framed, requests), b"half"]
         half = frames[whole][: len(frames[whole]) // 2]

@@ -701,7 +701,7 @@ TEXT_ERRORS = {
     "replay T1 --on 3.9 --trace kept.itf.json": "--trace: it is for a scenario, not for T1",
     "replay t1-loss --trace nowhere/t1.itf.json": "nowhere/t1.itf.json cannot be written: No such file or directory",
     "replay --on 3.9": "--on, --afterwards, --format, --trace and --spec: say what is to be replayed",
-    "replay T1 --on 3.9": "T1 has no mapping to frames; ",
+    "replay T1 --on 3.9": "T1 cannot be replayed; ",
     # Simulations.
     "simulate": "Missing argument 'SYSTEM'.",
     "simulate nosuch": "no system is called nosuch; there are ",

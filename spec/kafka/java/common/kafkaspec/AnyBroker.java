@@ -71,7 +71,7 @@ abstract class AnyBroker implements ZooKeeper.Owner {
     /** Marks the partition as leaderless, after a controller has read the brokers. */
     abstract void putPartitionOffline();
 
-    // Where the partition is.
+    // Placement of the partition.
 
     /** Chooses what the step leaves open of the partition, before Kafka reads it. */
     final void layOut(String step) {

@@ -59,7 +59,7 @@ final class Cluster {
     /**
      * Begins a run: the cluster is set up, and no broker has run.
      *
-     * @param count how many brokers there are
+     * @param count the number of brokers
      * @param outliving the servers have a fault: ephemeral nodes outlive their session
      */
     void begin(int count, boolean outliving) {
@@ -242,7 +242,7 @@ final class Cluster {
     /**
      * Chooses what the step leaves open of the partition, before Kafka reads it.
      *
-     * @param replica the broker where the partition is
+     * @param replica the broker that hosts the partition
      * @param alive whether the controller considers that broker alive
      */
     void layOut(String step, int replica, boolean alive) {

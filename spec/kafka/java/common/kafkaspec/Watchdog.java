@@ -17,7 +17,7 @@ final class Watchdog {
     private volatile long since = NONE;
 
     /**
-     * @param patienceSeconds how long a step may take
+     * @param patienceSeconds the time limit of a step
      * @param onHang runs in the watchdog's thread, before the process ends with code 3
      */
     Watchdog(long patienceSeconds, Runnable onHang) {

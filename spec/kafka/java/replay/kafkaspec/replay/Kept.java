@@ -83,7 +83,7 @@ public final class Kept {
         }
     }
 
-    /** Files that other threads write meanwhile may stay; the process that started this one removes them if possible. */
+    /** Files that other threads write meanwhile may stay; the parent process removes them if it can. */
     private static void remove(Path directory) {
         try (Stream<Path> found = Files.walk(directory)) {
             List<Path> deepestFirst = found.sorted(Comparator.reverseOrder()).toList();

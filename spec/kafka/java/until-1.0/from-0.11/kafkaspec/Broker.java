@@ -56,7 +56,7 @@ final class Broker extends AnyBroker {
         its.put("listening", listener.pause() == null ? IDLE : listener.pause().step());
     }
 
-    // Where the partition is.
+    // Placement of the partition.
 
     @Override
     void putPartitionOffline() {

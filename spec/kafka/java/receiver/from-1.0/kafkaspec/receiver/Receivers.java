@@ -11,8 +11,8 @@ import kafkaspec.pure.Call;
 /**
  * A broker that receives a controller's requests: KafkaApis passes them to ReplicaManager, whose logs are real files.
  *
- * <p>A case: `commands` to one broker that starts with nothing, registered under `broker_epoch`. A command is to `do`
- * one of these:
+ * <p>A case: `commands` to one broker that starts with nothing, registered under `broker_epoch`. A command's
+ * `do` is one of these:
  *
  * <ul>
  * <li>`receive`: `request` is the name of a request, `told` its content, `topic_ids` a number for each topic that has

@@ -25,7 +25,7 @@ import scala.runtime.BoxedUnit;
 /**
  * The channels of a controller, and the brokers at their other ends.
  *
- * <p>A command is to `do` one of these; a request is identified by its `controllerEpoch`:
+ * <p>A command's `do` is one of these; a request is identified by its `controllerEpoch`:
  *
  * <ul>
  * <li>`startup` with channels to `brokers`, `shutdown`; `add` or `remove` the channel of a `broker`

@@ -16,8 +16,8 @@ import scala.collection.JavaConverters;
 /**
  * A follower whose leader answers that the logs diverge. Its logs are real files; Kafka's own fetcher runs once.
  *
- * <p>A case: `commands` to one broker that starts with nothing, registered under `broker_epoch`. A command is to `do`
- * one of these:
+ * <p>A case: `commands` to one broker that starts with nothing, registered under `broker_epoch`. A command's
+ * `do` is one of these:
  *
  * <ul>
  * <li>`receive`: a request, as in Receivers

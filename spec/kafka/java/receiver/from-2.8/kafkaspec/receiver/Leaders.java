@@ -24,8 +24,8 @@ import scala.collection.JavaConverters;
 /**
  * A leader that answers fetches, learns from them, and shrinks its ISRs. Its logs are real files.
  *
- * <p>A case: `commands` to one broker that starts with nothing, registered under `broker_epoch`. A command is to `do`
- * one of these:
+ * <p>A case: `commands` to one broker that starts with nothing, registered under `broker_epoch`. A command's
+ * `do` is one of these:
  *
  * <ul>
  * <li>`receive`: a request, as in Receivers
