@@ -97,7 +97,7 @@ class ManagedProcess:
 
     Args:
         name: of the program that runs in it.
-        directory: its working directory, owned by it and removed when this process ends.
+        directory: where it writes, if it does; this directory is its own, and is removed when this process ends.
         on_log: receives each line that it logs.
     """
 
@@ -204,14 +204,14 @@ class AdministratorProcess(ManagedProcess):
 
 
 class Processes:
-    """The processes of one release, from `__enter__` to `__aexit__`, even if the body fails.
+    """The processes of one release, from `__aenter__` to `__aexit__`, even if the body fails.
 
     Args:
         release: one with a lock file, such as 3.9.1.
 
     Raises (when it is entered):
         UsageError: no Java, no compiler, or a jar cannot be downloaded.
-            EnvironmentFailed: compiled classes cannot be stored.
+        EnvironmentFailed: compiled classes cannot be stored.
     """
 
     def __init__(self, release: str) -> None:

@@ -146,7 +146,7 @@ def replay(
 
     Raises:
         UsageError: no Java, no compiler, or a jar cannot be downloaded.
-            EnvironmentFailed: a process ended unexpectedly.
+        EnvironmentFailed: a process ended unexpectedly.
     """
 
     async def replayed() -> ReplayOutcome:

@@ -77,7 +77,7 @@ class Harness(JavaProcess):
 
     Raises (when it is entered; the first also when it is made):
         UsageError: the release cannot run; no Java, no compiler, or a jar cannot be downloaded.
-            EnvironmentFailed: Java died, or compiled classes cannot be stored.
+        EnvironmentFailed: Java died, or compiled classes cannot be stored.
     """
 
     def __init__(self, release: str) -> None:

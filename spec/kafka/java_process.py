@@ -49,7 +49,7 @@ class JavaProcess:
 
     Raises (when it is entered):
         UsageError: no Java, no compiler, or a jar cannot be downloaded.
-            EnvironmentFailed: Java died, or compiled classes cannot be stored.
+        EnvironmentFailed: Java died, or compiled classes cannot be stored.
     """
 
     def __init__(self, release: str, what: str, sources: Sequence[Path], main: str) -> None:

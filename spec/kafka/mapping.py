@@ -110,7 +110,7 @@ class SystemMapping(ABC, Generic[T]):
 
     @classmethod
     def corrected(cls, release: str) -> Mapping[str, Any]:
-        """Constants that a release ignores, with the values to use."""
+        """Constants to set differently for a release that lacks the requests in question."""
         return {}
 
     @abstractmethod

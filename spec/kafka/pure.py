@@ -42,7 +42,7 @@ class PureCalls(JavaProcess):
 
     Raises (when it is entered):
         UsageError: no Java, no compiler, or a jar cannot be downloaded.
-            EnvironmentFailed: Java died, or compiled classes cannot be stored.
+        EnvironmentFailed: Java died, or compiled classes cannot be stored.
     """
 
     A_LINE = 500

@@ -97,7 +97,7 @@ class RealController(PureCalls):
 
     Raises (when it is entered; the first also when it is made):
         UsageError: the release cannot run; no Java, no compiler, or a jar cannot be downloaded.
-            EnvironmentFailed: Java died, or compiled classes cannot be stored.
+        EnvironmentFailed: Java died, or compiled classes cannot be stored.
     """
 
     A_LINE = 20

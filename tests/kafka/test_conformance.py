@@ -32,7 +32,7 @@ from tests.kafka.conftest import running
 from tests.spec.systems.faults import LifeOnServers
 
 SMALL, WRONG = 1_500, 500
-"""A number of states with most kinds of steps, for two brokers; and one where each mistake below shows, for one."""
+"""How many states of two brokers have most kinds of steps; how many states of one broker show each mistake below."""
 
 
 def compared(

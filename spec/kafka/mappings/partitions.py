@@ -60,12 +60,12 @@ BEGINS: Final[Mapping[str, tuple[str, ...]]] = {
     "shrink_isr": ("AlterPartitionReceived", "AlterIsrReceived"),
     "expand_isr": ("AlterPartitionReceived", "AlterIsrReceived"),
 }
-"""The actions in which an event begins, by Kafka's names for it, newest first. Leaders send requests since 2.7.
+"""The actions in which an event begins, with Kafka's names for it. Leaders send requests since 2.7.
 
-Other events may wait, which a failover puts into the queue. A controller's own election causes a ControllerChange. If
-another controller is elected before that is processed, it reports the other election; otherwise a Reelect does, from
-the end of the earlier one. And each failover ends with a ReplicaLeaderElection of no partitions, to watch the node
-again.
+The event is the newest one of these names, since a failover may leave others in the queue. A controller's own
+election causes a ControllerChange. If another controller is elected before that is processed, it reports the other
+election; otherwise a Reelect does, from the end of the earlier one. And each failover ends with a
+ReplicaLeaderElection of no partitions, to watch the node again.
 """
 HIGHER: Final = 5
 """Additional leader epochs beyond the system's, for changes that run to their end."""

@@ -197,7 +197,7 @@ abstract class AnyBroker implements ZooKeeper.Owner {
         end();
     }
 
-    /** Removes the process. Waiting threads receive the end of the session, which ends them, or else an Error. */
+    /** Removes the process. Its waiting threads resume with the verdict DIE, and end. */
     private void end() {
         KafkaProcess ended = process;
         process = null;
