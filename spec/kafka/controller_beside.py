@@ -7,9 +7,10 @@
             for command, seen in zip(sequence, answers, strict=True):
                 assert ours.disagreements(command, seen) == []
 
-A command is JSON, `{"do": ...}` with its arguments: something that others do in ZooKeeper (`ScriptedCluster`), or a request to
-the controller (`ControllerBeside`). Watches turn it into events. The controller then processes up to `handle` events; the
-rest wait. `meanwhile` is as in `spec.kafka.state_machines_beside`, with batches counted across all events of the command.
+A command is JSON, `{"do": ...}` with its arguments: something that others do in ZooKeeper (`ScriptedCluster`), or a
+request to the controller (`ControllerBeside`). Watches turn it into events. The controller then processes up to
+`handle` events; the rest wait. `meanwhile` is as in `spec.kafka.state_machines_beside`, with batches counted across
+all events of the command.
 
 The other side is Kafka's KafkaController with all its parts, except that its thread is not started, its channels to
 brokers lead nowhere, and its client asks a real ZooKeeper server in the same call. Ours is
@@ -554,7 +555,7 @@ class ControllerBeside(ScriptedCluster):
 class ScriptedZooKeeper(ZooKeeper):
     """The servers as seen by a controller that sends one request after another.
 
-    Each request is a batch of its own of an `ControllerBeside`, which inserts what happens meanwhile.
+    Each request is a batch of its own of a `ControllerBeside`, which inserts what happens meanwhile.
     """
 
     def __init__(self, plane: ControllerBeside) -> None:

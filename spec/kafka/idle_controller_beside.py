@@ -7,17 +7,16 @@
                 assert ours.disagreements(command, seen) == []
 
 Commands are those of `spec.kafka.controller_beside`, but `handle`, `meanwhile` and `lost` have no meaning: after a
-both sides run until nothing is left to do. Until 1.0 Kafka's listeners read the content of their events, one request
-after another (`java/control/from-0.11/.../ControllerRunner.java`). Ours read only /controller and
-/brokers/ids at that
-time; everything else is read when the event is handled. So events and requests to ZooKeeper are
-not compared. The requests to a broker are compared without their order: Kafka iterates hash maps, one partition
-after the other.
+command both sides run until nothing is left to do. Until 1.0 Kafka's listeners read the content of their events, one
+request after another (`java/control/from-0.11/.../ControllerRunner.java`). Ours read only /controller and
+/brokers/ids at that time; everything else is read when the event is handled. So events and requests to ZooKeeper are
+not compared. The requests to a broker are compared without their order: Kafka iterates hash maps, one partition after
+the other.
 
 In 0.10 there is no queue: ZkEventThread's listeners do all the work, and a separate thread deletes topics. The test
-calls both directly, the deletions after each listener (`java/control/from-0.10.2/.../ControllerRunner.java`). We do not
-follow 0.10 in two cases, for which a controller would need state for this release alone. Nothing is compared after
-either:
+calls both directly, the deletions after each listener (`java/control/from-0.10.2/.../ControllerRunner.java`). We do
+not follow 0.10 in two cases, for which a controller would need state for this release alone. Nothing is compared
+after either:
 
     an election by node fails, since one of its            all of them count as in progress until the next failover:
     partitions has never had a leader                      no other begins, and leaders are not rebalanced

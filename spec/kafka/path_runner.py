@@ -5,12 +5,12 @@
         [(task, answer)] = kafka.runs([ScriptTask(commands=commands, path=..., specified=[...])])
         answer.seen[0]["live_brokers"]      # frozenset({0, 1})
 
-Other processes act by the commands of `ScriptedCluster`, and send requests by those of `ControllerBeside`. Events come from watches
-and requests, as in Kafka, and wait in its queue; `process` names the next one. While it is processed, the controller
-stops before each batch of requests by which its state machines change states. `meanwhile` says
-what happens then:
-rows of the batch's number, 0, and a command. The controller's other requests are served without a stop. `look`
-reports all observable state, under the number of a step; with `only_zookeeper`, only ZooKeeper's.
+Other processes act by the commands of `ScriptedCluster`, and send requests by those of `ControllerBeside`. Events
+come from watches and requests, as in Kafka, and wait in its queue; `process` names the next one. While it is
+processed, the controller stops before each batch of requests by which its state machines change states. `meanwhile`
+says what happens then: rows of the batch's number, 0, and a command. The controller's other requests are served
+without a stop. `look` reports all observable state, under the number of a step; with `only_zookeeper`, only
+ZooKeeper's.
 """
 
 from __future__ import annotations

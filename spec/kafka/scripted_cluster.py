@@ -1,7 +1,8 @@
 """ZooKeeper beside a controller, and its other clients: leaders, brokers, administrators, a newer controller.
 
-Their commands are methods of `ScriptedCluster`; on Kafka's side they are in `java/control/.../Ensemble.java` and `World.java`.
-A command that is impossible has no effect: a topic is created once, a node is deleted if it exists.
+Their commands are methods of `ScriptedCluster`; on Kafka's side they are in `java/control/.../Ensemble.java` and
+`ScriptedCluster.java`. A command that is impossible has no effect: a topic is created once, a node is deleted if it
+exists.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@
                 assert ours.disagreements(command, seen) == []
 
 A command is JSON, `{"do": ...}` with its arguments. Each is a method of `StateMachinesBeside` here and of
-`java/control/.../StateMachinesBeside.java` there. Kafka's side has its ControllerContext, ControllerBrokerRequestBatch and
-both state machines, over its own ZooKeeper client and a real server that runs in the same call. Requests to brokers
-are recorded, not sent.
+`java/control/.../StateMachineRunner.java` there. Kafka's side has its ControllerContext,
+ControllerBrokerRequestBatch and both state machines, over its own ZooKeeper client and a real server that runs in the
+same call. Requests to brokers are recorded, not sent.
 
 A command that changes states may say what happens while it is carried out:
 
