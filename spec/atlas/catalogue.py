@@ -5,39 +5,71 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from spec.atlas.anomalies import Anomaly
-from spec.atlas.loading import specification, system_named
+from spec.atlas.anomalies import Anomaly, anomalies
+from spec.atlas.instances import PinnedInstance, instances
+from spec.atlas.loading import specification, system_named, under
+from spec.checking.traces.lines import Line
 from spec.by_release import distinct
 from spec.checking.values.text import jsonable, show
 from spec.language.escapes import escaped
+from spec.language.identity import same
+from spec.language.rules import Property
 from spec.language.specification import Specification, title_of
 from spec.language.words import Constant
 from spec.systems import SYSTEMS
 
 
-def catalogue(names: Iterable[str] = SYSTEMS) -> str:
-    """Systems, one after the other: all of ours, or those with these names."""
-    return "\n\n".join("\n".join(map(escaped, describe(system_named(name)))) for name in names)
+def overview() -> Iterator[Line]:
+    """Our systems, one on a line: name, number of anomalies, states of the smallest check, and its sentence."""
+    rows = [("system", "anomalies", "smallest check", "what it is about")]
+    for name in SYSTEMS:
+        smallest = _smallest_check(name)
+        states = f"{smallest.distinct_states:,} states" if smallest else ""
+        rows.append((name, str(len(_anomalies_of(name))), states, _sentence(system_named(name))))
+    names, counts, sizes = (max(len(row[column]) for row in rows) for column in range(3))
+    for name, count, size, sentence in rows:
+        yield Line(f"{name:{names}}  {count:>{counts}}  {size:>{sizes}}  ", sentence)
+    yield Line()
+    yield Line(words="kafkaspec list SYSTEM    its constants, properties, switches and releases")
+    yield Line(words="kafkaspec check SYSTEM   explore it; or a specification of your own, path/to/file.py:Class")
+    yield Line(words="kafkaspec anomalies      what went wrong in Kafka, and the switch that prevents each")
 
 
-def describe(system: type[Specification]) -> Iterator[str]:
-    """One system."""
-    example = specification(system)
-    yield system.name
-    yield f"  {_sentence(system)}"
-    for variant in system.variants():
-        own = _own_constants(variant, system)
-        belonging = "" if variant is system else f" of {title_of(variant)}"
-        for title, switch in (("constants", False), ("switches", True)):
-            chosen = {name: each for name, each in own.items() if each.switch is switch}
-            yield from _constants(f"{title}{belonging}", chosen)
-    yield "  properties"
-    for judged in example.properties:
-        yield f"    {judged.name}{' [witness]' if judged.kind == 'sometimes' else ''}"
-        yield f"      {judged.doc}"
-    if system.releases:
-        yield "  releases"
-        yield from _releases(system.releases)
+def describe(system: type[Specification]) -> Iterator[Line]:
+    """One system: how it is asked for, then its constants, properties, switches and releases."""
+    yield Line(words=system.name)
+    yield Line("  ", _sentence(system))
+    if smallest := _smallest_check(system.name):
+        settings = "".join(f" --set {name}={show(value)}" for name, value in smallest.constants.items())
+        yield Line(
+            "  smallest check: ", f"kafkaspec check {system.name}{settings} ({smallest.distinct_states:,} states)"
+        )
+    if known := _anomalies_of(system.name):
+        yield Line("  anomalies: ", f"{', '.join(row.id for row in known)} (kafkaspec anomalies ID)")
+    declared = [
+        ("" if variant is system else f" of {title_of(variant)}", _own_constants(variant, system))
+        for variant in system.variants()
+    ]
+    for belonging, constants in declared:
+        yield from _constants(f"constants{belonging}", constants, switches=False)
+    yield from _section("properties", _properties(system))
+    for belonging, constants in declared:
+        yield from _constants(f"switches{belonging}", constants, switches=True)
+    yield from _section("releases, each by what differs from the one before", _releases(system.releases))
+
+
+def _smallest_check(system: str) -> PinnedInstance | None:
+    """The instance with the fewest states among those that `kafkaspec check` finds to hold by `--set` alone."""
+    plain = [
+        each
+        for each in instances()
+        if (each.system, each.verdict, each.release, each.properties) == (system, "holds", None, ())
+    ]
+    return min(plain, key=lambda each: each.distinct_states, default=None)
+
+
+def _anomalies_of(system: str) -> list[Anomaly]:
+    return [row for row in anomalies() if row.system == system]
 
 
 def _sentence(system: type[Specification]) -> str:
@@ -46,7 +78,7 @@ def _sentence(system: type[Specification]) -> str:
 
 
 def described(system: type[Specification]) -> dict[str, Any]:
-    """One system as a JSON object: all that `describe` says of it, and its actions, views and pictures."""
+    """One system as a JSON object: its constants, properties and releases, its actions, views and pictures."""
     example = specification(system)
     declared = [
         (name, each, "" if variant is system else title_of(variant))
@@ -79,6 +111,10 @@ def described(system: type[Specification]) -> dict[str, Any]:
             for each in example.actions
         ],
         "properties": [{"name": each.name, "kind": each.kind, "sentence": each.doc} for each in example.properties],
+        "properties_off": [
+            {"name": each.name, "kind": each.kind, "sentence": each.doc, "on_with": {name: jsonable(value)}}
+            for each, name, value in _properties_that_are_off(system)
+        ],
         "views": [{"name": each.name, "sentence": each.doc} for each in example.views],
         "pictures": [{"name": each.name, "sentence": each.doc} for each in example.pictures],
         "releases": {release: jsonable(system.releases[release]) for release in distinct(system.releases)},
@@ -94,17 +130,72 @@ def _own_constants(variant: type[Specification], system: type[Specification]) ->
     return {name: each for name, each in variant.constants().items() if inherited.get(name) != each}
 
 
-def _constants(title: str, constants: Mapping[str, Constant]) -> Iterator[str]:
-    if constants:
-        yield f"  {title}"
-    for name, each in constants.items():
-        forms = f" [{each.allowed}]" if each.allowed_values else ""
-        yield f"    {name} = {show(each.default)}{forms}"
-        yield f"      {each.doc}"
+def _properties_that_are_off(system: type[Specification]) -> Iterator[tuple[Property, str, Any]]:
+    """Properties that a system gets by one other value of a constant, with the constant and that value.
+
+    Each is named once. What takes two other values is not found.
+    """
+    example = specification(system)
+    known = {each.name for each in example.properties}
+    for name, constant in example.constants().items():
+        for value in _other_values(constant, example.valuation[name]):
+            try:
+                found = under(system, constants={name: value}).properties
+            except (Exception, SystemExit):  # whatever is wrong under constants that no person asked for
+                continue
+            for each in found:
+                if each.name not in known:
+                    known.add(each.name)
+                    yield each, name, value
 
 
-def _releases(releases: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Releases in a row that have the same switches, on one line."""
+def _other_values(constant: Constant, value: Any) -> list[Any]:
+    """Values close to one: the other truth, the other forms, the next integer."""
+    if constant.type is bool:
+        return [not value]
+    if constant.type is int and constant.among is None:
+        return [value + 1]
+    return [each for each in constant.forms or () if not same(each, value)]
+
+
+Row = tuple[str, str]
+"""A name, and what is said of it."""
+
+
+def _section(title: str, rows: Iterable[Row]) -> Iterator[Line]:
+    """Rows below a title, the names in a column; nothing if there are none."""
+    rows = tuple(rows)
+    if not rows:
+        return
+    yield Line()
+    yield Line("  ", title)
+    width = max(len(escaped(name)) for name, _ in rows)
+    for name, words in rows:
+        yield Line(f"    {escaped(name):{width}}  ", words)
+
+
+def _constants(title: str, constants: Mapping[str, Constant], *, switches: bool) -> Iterator[Line]:
+    chosen = {name: each for name, each in constants.items() if each.switch is switches}
+    yield from _section(
+        title,
+        (
+            (f"{name} = {show(each.default)}", f"[{each.allowed}] {each.doc}" if each.among else each.doc)
+            for name, each in chosen.items()
+        ),
+    )
+
+
+def _properties(system: type[Specification]) -> Iterator[Row]:
+    """Those of a system, then those that are off."""
+    for each in specification(system).properties:
+        yield each.name, f"[witness] {each.doc}" if each.kind == "sometimes" else each.doc
+    for each, name, value in _properties_that_are_off(system):
+        witness = "witness, " if each.kind == "sometimes" else ""
+        yield each.name, f"[{witness}off: --set {name}={show(value)}] {each.doc}"
+
+
+def _releases(releases: Mapping[str, Mapping[str, Any]]) -> Iterator[Row]:
+    """Releases in a row that have the same switches, each with those that differ from the row before."""
     runs: list[tuple[list[str], Mapping[str, Any]]] = []
     for release in distinct(releases):
         valuation = releases[release]
@@ -112,10 +203,12 @@ def _releases(releases: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             runs[-1][0].append(release)
         else:
             runs.append(([release], valuation))
-    spans = [names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" for names, _ in runs]
-    width = max(map(len, spans))
-    for span, (_, valuation) in zip(spans, runs, strict=True):
-        yield f"    {span:{width}}  {', '.join(f'{name} = {show(value)}' for name, value in valuation.items())}"
+    before: Mapping[str, Any] = {}
+    for names, valuation in runs:
+        span = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        changed = {name: value for name, value in valuation.items() if name not in before or before[name] != value}
+        yield span, ", ".join(f"{name} = {show(value)}" for name, value in changed.items())
+        before = valuation
 
 
 def atlas(rows: Iterable[Anomaly]) -> str:

@@ -60,6 +60,7 @@ def _wrapped(line: Line, console: Console) -> str:
         return str(line)
     from rich.text import Text
 
-    indent = len(line.before)
+    before = escaped(line.before)
+    indent = len(before)
     parts = Text(escaped(line.words), overflow="ignore").wrap(console, console.width - indent)
-    return line.before + f"\n{' ' * indent}".join(part.plain.rstrip() for part in parts)
+    return before + f"\n{' ' * indent}".join(part.plain.rstrip() for part in parts)

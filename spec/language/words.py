@@ -457,12 +457,17 @@ class Constant(Declaration):
         return type(self.default)
 
     @property
+    def forms(self) -> tuple[Any, ...] | None:
+        """All values that it takes, where they can be counted up: those of `among`, or of an enumeration."""
+        if self.among is not None:
+            return self.among
+        return tuple(self.type) if issubclass(self.type, Enum) else None
+
+    @property
     def allowed(self) -> str:
         """Which values it takes, in words."""
-        members = tuple(self.type) if issubclass(self.type, Enum) else None
-        forms = members if self.allowed_values is None else self.allowed_values
-        if forms is not None:
-            return "one of " + ", ".join(each.name if isinstance(each, Enum) else str(each) for each in forms)
+        if self.forms is not None:
+            return "one of " + ", ".join(each.name if isinstance(each, Enum) else str(each) for each in self.forms)
         if self.type is bool:
             return "true or false"
         return {int: "an integer", str: "a string"}.get(self.type, f"a {self.type.__name__}")

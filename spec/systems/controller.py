@@ -74,7 +74,7 @@ class ClusterAtWork(Cluster):
 
 
 class ControllerLife(ControllerElection[ClusterAtWork]):
-    """Brokers become controller, do a controller's work, and lose the office, one ZooKeeper request at a time.
+    """Brokers become controller, do its work, and lose the office, request by request.
 
     The election of `controller-election`, and besides: a failover with all its steps that read or write what is
     modelled, brokers that come and go under the eyes of the controller, connections and replies that are lost,

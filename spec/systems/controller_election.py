@@ -109,7 +109,7 @@ def is_contested(self: ControllerElection[Any]) -> bool:
 
 
 class ControllerElection(Specification[C]):
-    """Brokers with ZooKeeper sessions compete for /controller, one ZooKeeper request at a time.
+    """Brokers compete for /controller, one ZooKeeper request at a time.
 
     The ZooKeeper is `spec.parts.zookeeper`, and a broker's steps are `statemachines.controller.one_partition`'s.
     Between two requests of one broker anything may happen: requests of another, the end of a session (the servers

@@ -60,7 +60,7 @@ def may_be_ineligible(self: Partitions[Any]) -> bool:
 
 
 class Partitions(ClusterSpec[C]):
-    """One effective controller, batch by batch, and the partitions of a topic on brokers that come and go.
+    """A controller, batch by batch, and a topic's partitions, on brokers that come and go.
 
     What the controller does in an event is `ControllerEventProcessor`'s, over the variables here: its context, the
     requests that its two state machines have, and what is left of the event (decision 0024). A step is one batch of

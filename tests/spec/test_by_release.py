@@ -56,4 +56,4 @@ def test_an_exception_to_a_line_is_named() -> None:
     assert [name for name in distinct(fixed) if name.startswith("2.0")] == ["2.0.0", "2.0"]
     assert set(distinct(fixed)) == {"2.0.0", *RELEASES}
     assert list(distinct({"2.0": {}, "draft": {}})) == ["2.0", "draft"]
-    assert any(line.startswith("    2.8 to 3.0.0  ") for line in describe(system_named("controller")))
+    assert any(line.before.startswith("    2.8 to 3.0.0  ") for line in describe(system_named("controller")))

@@ -19,7 +19,7 @@ from statemachines.messages.topic_partition import TopicPartition
 
 
 class ControlRequests(ControlRequestsProperties):
-    """One effective controller, event by event, the channels to its brokers, and what these obey.
+    """A controller, event by event; the channels to its brokers; what the brokers obey.
 
     An event of the controller is one step: it reads, writes to ZooKeeper, and puts requests into queues. From there
     each broker gets them at its own pace: a step is one request that a broker handles, whose reply arrives, or is

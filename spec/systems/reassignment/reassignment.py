@@ -37,7 +37,7 @@ ENDINGS: Final = (PartitionReassignment.ENDING, PartitionReassignment.ZK_ENDING)
 
 
 class Reassignment(ReassignmentActions[R]):
-    """One effective controller, and a partition that administrators have moved from brokers to others.
+    """A controller, and a partition that administrators move from broker to broker.
 
     What the controller does is `ControllerEventProcessor`'s; how it is cut into steps, who is the controller and what
     brokers do stands in `spec.systems.partitions`, with which this has its rules in common. Here an event of a

@@ -68,7 +68,7 @@ def several_epochs(self: Replication) -> bool:
 
 
 class Replication(Specification[Replicas]):
-    """The replicas of one partition, under a controller that may elect any member of the ISR at any time.
+    """The replicas of one partition, whose controller may elect any ISR member at any time.
 
     At the abstraction of Jason Gustafson's TLA+ models of this protocol, and with `history` off in the very same
     states: ZooKeeper is one value, a LeaderAndIsr request once sent may be delivered late, twice or never, and

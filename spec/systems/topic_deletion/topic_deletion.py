@@ -29,7 +29,7 @@ from statemachines.tables.replica import (
 
 
 class TopicDeletion(TopicDeletionActions):
-    """One effective controller, and a topic that is deleted, and created again by the same name.
+    """A controller, and a topic that is deleted and created again by the same name.
 
     What the controller does is `ControllerEventProcessor`'s, its deletions those of `TopicDeletionManager`; how an
     event is cut into steps, who is the controller and when brokers die and return stands in

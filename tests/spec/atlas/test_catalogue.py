@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ from click.testing import CliRunner
 from spec import by_release
 from spec.atlas import catalogue
 from spec.atlas.anomalies import NEVER_SHIPPED, read
-from spec.atlas.catalogue import atlas, describe
+from spec.atlas.catalogue import atlas, describe, overview
+from spec.atlas.loading import system_named
 from spec.cli.command import kafkaspec
 from spec.cli.failures import failure_of
-from spec.language import Specification, switch
+from spec.language import Specification, State, action, assumption, constant, invariant, sometimes, switch, variable
+from spec.systems import SYSTEMS
 from tests.spec.atlas.test_anomalies import ATLAS
 from tests.spec.checking.traces.test_trace import Post
 from tests.spec.toys import Turnstile
@@ -65,33 +68,95 @@ def test_what_variants_share_is_said_of_each() -> None:
     """Though the class that declares it is none of them."""
     of_each = [each["of"] for each in catalogue.described(Board)["constants"] if each["name"] == "lasting"]
     assert of_each == ["board with careful = False", "board with form = pigeon"]
-    assert [*describe(Board)].count("    lasting = true") == 2
+    assert [line.before for line in describe(Board)].count("    lasting = true  ") == 2
 
 
 def test_a_system_is_described() -> None:
     """What `kafkaspec list` says of one: releases with the same constants stand together."""
-    assert list(describe(Post)) == [
+    assert [str(line) for line in describe(Post)] == [
         "post",
         "  Letters go through boxes.",
+        "",
         "  constants",
-        "    boxes = 2",
-        "      Where letters lie.",
-        "  switches",
-        "    careful = true",
-        "      Nobody writes twice.",
-        "    form = post [one of post, pigeon]",
-        "      How it is sent.",
+        "    boxes = 2  Where letters lie.",
+        "",
         "  properties",
-        "    not_both_looked",
-        "      Ann and Bob never look into the same box.",
-        "    nothing_is_taken",
-        "      No letter goes away.",
-        "    both_full [witness]",
-        "      Both are full.",
-        "  releases",
+        "    not_both_looked   Ann and Bob never look into the same box.",
+        "    nothing_is_taken  No letter goes away.",
+        "    both_full         [witness] Both are full.",
+        "",
+        "  switches",
+        "    careful = true  Nobody writes twice.",
+        "    form = post     [one of post, pigeon] How it is sent.",
+        "",
+        "  releases, each by what differs from the one before",
         "    0.10.1 to 1.1  careful = false",
         "    2.0 to 3.9     careful = true",
     ]
+
+
+class Bright(State):
+    """Of `Lit`."""
+
+    lit: bool = variable("Whether it is.")
+
+
+class Lit(Specification[Bright]):
+    """A lamp, which may be watched."""
+
+    name = "lit"
+    watched: bool = switch(False, "Somebody looks.")
+    colours: int = constant(0, "Bound: how many it has.")
+    wild: bool = switch(False, "Nothing is known of it then.")
+
+    @assumption
+    def known(self) -> bool:
+        """It is tame."""
+        return 1 // (not self.wild) > 0
+
+    @action
+    def light(self, s: Bright) -> None:
+        """It is lit."""
+        s.lit = True
+
+    @invariant(when=lambda self: self.watched or self.colours > 0)
+    def seen(self, s: Bright) -> bool:
+        """Somebody sees it."""
+        return True
+
+    @sometimes(when=lambda self: self.colours > 0)
+    def shines(self, s: Bright) -> bool:
+        """It has a colour."""
+        return s.lit
+
+
+def test_a_property_that_is_off_is_listed_with_what_brings_it() -> None:
+    """The first constant that does; one whose other value raises brings none."""
+    told = {line.before.strip(): line.words for line in describe(Lit)}
+    assert told["seen"] == "[off: --set watched=true] Somebody sees it."
+    assert told["shines"] == "[witness, off: --set colours=1] It has a colour."
+    assert catalogue.described(Lit)["properties"] == []
+    assert [(each["name"], each["on_with"]) for each in catalogue.described(Lit)["properties_off"]] == [
+        ("seen", {"watched": True}),
+        ("shines", {"colours": 1}),
+    ]
+
+
+def test_a_system_of_ours_says_how_to_begin() -> None:
+    """With a check that is small, with its anomalies, and with what it does not look after by itself."""
+    told = {line.before.strip(): line.words for line in describe(system_named("partitions"))}
+    assert re.fullmatch(r"kafkaspec check partitions( --set \w+=\w+)+ \([\d,]+ states\)", told["smallest check:"])
+    assert "K10" in told["anomalies:"]
+    assert told["balanced"].startswith("[off: --set rebalances=true] P18: ")
+
+
+def test_all_systems_are_on_one_screen() -> None:
+    """A line each, no wider than most terminals, with what it is about."""
+    lines = [str(line) for line in overview()]
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 140
+    for name in SYSTEMS:
+        assert sum(line.startswith(f"{name} ") and line.endswith(".") for line in lines) == 1
 
 
 def test_a_system_of_somebody_else_is_described_or_refused_on_a_line(tmp_path: Path) -> None:
@@ -106,23 +171,22 @@ def test_a_system_of_somebody_else_is_described_or_refused_on_a_line(tmp_path: P
 
 def test_constants_of_a_variant_stand_below_its_title() -> None:
     """What only a variant has is listed for it and no other; who is nobody's variant is not listed."""
-    text = "\n".join(describe(Turnstile))
+    text = "\n".join(map(str, describe(Turnstile)))
     assert (
         """
   switches
-    kind = arm [one of rope, arm]
-      what they go through
-  constants of turnstile with kind = arm
-    patience = 1
-      how many more it lets in without a lock
+    kind = arm  [one of rope, arm] what they go through
+
   switches of turnstile with kind = arm
-    lock = true
-      it locks when the room is full
-  properties
+    lock = true  it locks when the room is full
 """
         in text
     )
-    assert "kind = rope\n  " not in text.partition("releases")[0]
+    assert (
+        "  constants of turnstile with kind = arm\n    patience = 1  how many more it lets in without a lock\n"
+        in text
+    )
+    assert "with kind = rope" not in text
     assert "force" not in text
 
 
@@ -147,23 +211,26 @@ def test_what_a_variant_has_from_another_is_not_said_twice() -> None:
         pass
 
     assert [type(Told.of(form=form)) for form in "abcd"] == [Told, B, C, D]
-    lines = [line for line in describe(Told) if not line.startswith("      ")]
-    assert lines[2:-1] == [
+    assert [str(line) for line in describe(Told)][2:] == [
+        "",
         "  switches",
-        "    form = a [one of a, b, c, d]",
+        "    form = a  [one of a, b, c, d] Its form.",
+        "",
         "  switches of told with form = b",
-        "    loud = true",
-        "    quick = true",
+        "    loud = true   It is loud.",
+        "    quick = true  It is quick.",
+        "",
         "  switches of told with form = c",
-        "    quick = false",
+        "    quick = false  It is not so quick.",
+        "",
         "  switches of told with form = d",
-        "    loud = true",
+        "    loud = true  It is loud.",
     ]
 
 
 def test_releases_stand_in_line() -> None:
     """However long their span is."""
-    assert list(describe(Turnstile))[-2:] == [
+    assert [str(line) for line in describe(Turnstile)][-2:] == [
         "    0.11 to 1.1  kind = rope",
         "    2.0 to 3.9   kind = arm, lock = true",
     ]

@@ -49,6 +49,11 @@ def test_off_a_terminal_text_is_unchanged() -> None:
     assert for_stream(REPORT, io.StringIO()) == PLAIN
 
 
+def test_what_stands_before_the_words_is_escaped() -> None:
+    """A name that a person gave has no colours of its own."""
+    assert r"\x1b[31mred" in for_stream([Line("\x1b[31mred  ", "a constant")], Terminal(), "never")
+
+
 def test_on_a_terminal_it_is_wrapped_at_words() -> None:
     """What goes on stands below the words it goes on with."""
     shown = click.unstyle(for_stream(REPORT, Terminal())).splitlines()
