@@ -1,4 +1,5 @@
-"""How far an exploration or a simulation is, on stderr: a bar on a terminal, elsewhere a line every few seconds.
+"""How far an exploration or a simulation is, on stderr: a bar on a terminal, elsewhere a line every few seconds, if
+there is anything new to say.
 
 A quick command shows nothing of it; a slower one ends with a line that has its final statistics.
 """
@@ -37,6 +38,7 @@ class Progress:
         self._began = time.monotonic()
         self._next = self._began + (0.3 if self.on_terminal else every)
         self._last: Statistics | SimulationStatistics | None = None
+        self._printed: Statistics | SimulationStatistics | None = None
         self._shown = False
         self._doing = ""
         self._seen = MemoryGauge()
@@ -80,6 +82,11 @@ class Progress:
             print(doing, file=self.stream, flush=True)
 
     def _print(self, statistics: Statistics | SimulationStatistics) -> None:
+        """Print a line, unless only time has passed since the last one, or it would say again what is being done."""
+        figures = statistics._replace(seconds=0.0, in_python=0.0, doing="")
+        if figures == self._printed or _has_no_figures(statistics):
+            return
+        self._printed = figures
         print(line(statistics, self._seen.now()), file=self.stream, flush=True)
 
     def _move(self, statistics: Statistics | SimulationStatistics) -> None:
@@ -118,7 +125,7 @@ def line(statistics: Statistics | SimulationStatistics, taken: int, width: int =
     >>> line(SimulationStatistics(runs=7, asked=9, steps=50, seconds=2.0, in_python=0.5), taken=64_000_000, width=40)
     '7 of 9 runs, 50 steps, 25 steps/s, 0:02'
     """
-    if statistics.evaluating or (statistics.doing and not statistics.seconds):
+    if statistics.evaluating or _has_no_figures(statistics):
         told = escaped(f"one evaluation takes {statistics.evaluating}" if statistics.evaluating else statistics.doing)
         return told if len(told) <= width else f"{told[: width - 3]}..."
     phrases = [
@@ -131,6 +138,11 @@ def line(statistics: Statistics | SimulationStatistics, taken: int, width: int =
     while len(phrases) > 1 and len(", ".join(text for _, text in phrases)) > width:
         phrases.remove(max(phrases))
     return ", ".join(text for _, text in phrases)
+
+
+def _has_no_figures(statistics: Statistics | SimulationStatistics) -> bool:
+    """Whether something is done before the first state."""
+    return bool(statistics.doing and not statistics.seconds and not statistics.evaluating)
 
 
 Phrase = tuple[int, str]

@@ -124,10 +124,20 @@ def test_a_plain_line_every_few_seconds(clock: Clock) -> None:
     with Progress(stream, every=3.0) as progress:
         for seconds, lines in ((0.0, 0), (2.9, 0), (0.2, 1), (2.0, 1), (1.5, 2)):
             clock(seconds)
-            progress(STATISTICS)
+            progress(STATISTICS._replace(depth=12 + lines))
             assert stream.getvalue().count("\n") == lines
-        progress(STATISTICS._replace(depth=13))
-    assert [said.split(",")[0] for said in stream.getvalue().splitlines()] == ["depth 12", "depth 12", "depth 13"]
+        progress(STATISTICS._replace(depth=15))
+    assert [said.split(",")[0] for said in stream.getvalue().splitlines()] == ["depth 13", "depth 14", "depth 15"]
+
+
+def test_where_only_time_has_passed_nothing_is_said_again(clock: Clock) -> None:
+    """Neither while one level takes long, nor at the end."""
+    stream = io.StringIO()
+    with Progress(stream, every=3.0) as progress:
+        for seconds in (4.0, 8.0, 12.0):
+            clock(4.0)
+            progress(STATISTICS._replace(seconds=seconds, in_python=1 / seconds))
+    assert stream.getvalue() == f"{told(STATISTICS._replace(in_python=0.25))}\n"
 
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["a terminal", "a file"])
@@ -184,25 +194,20 @@ def test_other_activities_are_printed_at_once(clock: Clock) -> None:
         progress(STATISTICS._replace(doing=doing))
         clock(3.0)
         progress(STATISTICS._replace(doing=doing))
-        progress(STATISTICS)
     lines = stream.getvalue().splitlines()
     assert lines[0] == doing
-    assert lines[1:] == [told(STATISTICS)] * 2
+    assert lines[1:] == [told(STATISTICS)]
 
 
 def test_before_the_first_state_no_figures_are_printed(clock: Clock) -> None:
-    """A line says what is done instead."""
+    """A line says what is done instead, once."""
     stream, nothing = io.StringIO(), Statistics(0, 0, 0, 0, 0.0, doing="compiling")
     with Progress(stream, every=3.0) as progress:
         progress(nothing)
         clock(4.0)
         progress(nothing)
         progress(STATISTICS)
-    assert [each.partition(",")[0] for each in stream.getvalue().splitlines()] == [
-        "compiling",
-        "compiling",
-        "depth 12",
-    ]
+    assert [each.partition(",")[0] for each in stream.getvalue().splitlines()] == ["compiling", "depth 12"]
 
 
 def test_a_dumb_terminal_gets_plain_lines(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +217,7 @@ def test_a_dumb_terminal_gets_plain_lines(clock: Clock, monkeypatch: pytest.Monk
     with Progress(stream, every=3.0) as progress:
         clock(4.0)
         progress(STATISTICS)
-    assert stream.getvalue() == 2 * f"{told(STATISTICS)}\n"
+    assert stream.getvalue() == f"{told(STATISTICS)}\n"
 
 
 def test_a_long_evaluation_is_not_part_of_the_final_line(clock: Clock) -> None:
@@ -233,4 +238,4 @@ def test_progress_goes_to_stderr(clock: Clock, capsys: pytest.CaptureFixture[str
         clock(4.0)
         progress(STATISTICS)
     out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 2)
+    assert (out, err.count("\n")) == ("", 1)
