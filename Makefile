@@ -32,12 +32,13 @@ help:  ## this list
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Error: Python 3.11 or later is needed, this is " + sys.version.split()[0])'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@echo 'Installing into $(VENV): a minute or two.'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-check: $(STAMP)  ## explore the controller election on both engines, then break it twice
-	$(BIN)/python -m spec.cli.demonstration
+check: $(STAMP)  ## explore the controller election on each engine, then show two of Kafka's bugs
+	@$(BIN)/python -m spec.cli.demonstration
 
 # The kernels, so that the workers of the tests do not compile the same side by side.
 $(COMPILED): $(STAMP) $(wildcard spec/checking/local/*.py)

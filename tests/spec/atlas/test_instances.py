@@ -49,7 +49,7 @@ ON_THE_DRIVER = {
 """Those that Spark's driver explores in every run of the tests."""
 FEW = {each.name for each in instances() if each.distinct_states <= 1000}
 """Those that the reference engine explores in every run, and the local one by orbits. Of the controller election all
-engines are asked by `make check`."""
+engines are asked by `make check`, the reference engine of a smaller one."""
 
 
 def asked(soon: Set[str], at_all: Set[str], orbits: bool = False) -> pytest.MarkDecorator:

@@ -1,22 +1,71 @@
-"""`make check` fails if a result is not what it is known to be."""
+"""`make check` fails if a result is not what it is known to be, and says little else."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from spec.atlas.instances import instances
+from spec.checking import Result
 from spec.checking.spark import SparkEngine
-from spec.cli.demonstration import shown
+from spec.cli import demonstration
+from spec.cli.demonstration import LARGE, differs, main
+from spec.language import Specification
 
-SMALL = next(each for each in instances() if each.name == "controller, 0.10.2")
+TINY = next(each for each in instances() if each.name == "controller, 0.10.2")
 
 
-def test_pinned_results_pass() -> None:
-    """On an engine that has no jobs."""
-    assert not shown(SMALL, "reference")
+def test_pinned_results_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    """On an engine that has no jobs; a line says so."""
+    assert not differs(TINY, "reference", "plain Python")
+    [line] = capsys.readouterr().out.splitlines()
+    assert line.split()[:3] == ["plain", "Python", *TINY.broken]
+
+
+def test_what_is_not_pinned_is_wrong() -> None:
+    """Though it holds."""
+    assert differs(replace(TINY, depth=TINY.depth + 1), "reference", "plain Python")
 
 
 def test_spark_without_a_job_fails(capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever it found: nothing of Spark was demonstrated."""
-    assert shown(SMALL, SparkEngine())
-    assert "as pinned" in capsys.readouterr().out
+    assert differs(TINY, SparkEngine(), "Spark")
+    assert "0 levels as Spark jobs" in capsys.readouterr().out
+
+
+@pytest.fixture
+def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On small instances, on a machine without Java."""
+    pinned = [replace(TINY, name=name) for name in (LARGE, demonstration.SMALL)]
+    monkeypatch.setattr(demonstration, "instances", lambda: pinned)
+    monkeypatch.setattr(demonstration, "BUGS", ("B1",))
+    monkeypatch.setattr(demonstration, "_spark_engine", lambda: None)
+
+
+def test_nothing_is_said_but_verdicts(without_spark: None, capfd: pytest.CaptureFixture[str]) -> None:
+    """A line for each engine, and a bug with the command that tells it whole; no progress."""
+    assert main() == 0
+    out, err = capfd.readouterr()
+    assert err == ""
+    assert out.count(f": {TINY.distinct_states} states, depth {TINY.depth}, ") == 2
+    assert out.count("kafkaspec anomalies B1\n") == 1
+    assert out.endswith("All as it is known to be.\n")
+
+
+def test_an_interruption_ends_it(
+    without_spark: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the command ends, on a line; nothing further is explored."""
+    interrupted: Result = SimpleNamespace(verdict="interrupted")  # type: ignore[assignment]
+    asked: list[str] = []
+
+    def explored(subject: Specification, engine: str) -> Result:
+        asked.append(engine)
+        return interrupted
+
+    monkeypatch.setattr(demonstration, "check", explored)
+    assert main() == 130
+    assert asked == ["local"]
+    assert capsys.readouterr().err.startswith("Error: interrupted")
