@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -57,6 +58,15 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty directory, in an environment that points to no checkout."""
     monkeypatch.delenv("PYTHONPATH", raising=False)
     return tmp_path
+
+
+def test_a_version_and_its_day_are_the_same_wherever_they_stand() -> None:
+    """In the package, the newest released part of the changelog, and the citation."""
+    cited, changes = ((ROOT / name).read_text() for name in ("CITATION.cff", "CHANGELOG.md"))
+    citation = dict(re.findall(r'^(version|date-released): "?([^"\n]+)"?$', cited, re.M))
+    released = re.findall(r"^## ([\d.]+) - ([\d-]+)$", changes, re.M)
+    assert released[0] == (PROJECT["version"], citation["date-released"])
+    assert citation["version"] == PROJECT["version"]
 
 
 def test_the_wheel_holds_the_packages(wheel: Path) -> None:
