@@ -25,7 +25,7 @@ CLAIMED := tests/test_packaging.py tests/test_tutorial.py::test_document_example
 	checking/traces/test_itf.py checking/graph/test_state_space.py checking/traces/test_tabular.py testing/test_machine.py reports what_if/test_live_zookeeper.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help check quick test lowest newest lint long long-sequences long-large long-mutation kafka bench diagrams api clean $(PARTS)
+.PHONY: help check quick test lowest newest lint long long-sequences long-large long-mutation kafka bench dist diagrams api clean $(PARTS)
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -130,6 +130,12 @@ lint: $(STAMP)  ## style, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+dist: $(STAMP)  ## build the wheel and the sdist in dist/, and try each in an empty environment of each Python that is here; minutes
+	rm -rf dist
+	$(BIN)/python -m build --quiet --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	DIST=$(abspath dist) $(BIN)/python -m pytest -m 'not long' tests/test_packaging.py
 
 diagrams: $(STAMP)  ## draw diagrams/ anew, from the tables and from what exploring the controller finds
 	$(BIN)/python -m spec.diagrams diagrams

@@ -1,15 +1,26 @@
-"""What is installed is what is tested: the wheel holds the three packages whole, and works far from the checkout."""
+"""What is installed is what is tested: the wheel holds the three packages whole, and works far from the checkout.
+
+`make dist` sets DIST, the folder in which it has built the wheel and the sdist. Both are installed then, with all
+that they need, into an empty environment of each Python that the project claims; a Python that is not here is
+skipped, and named. Otherwise both are built here, and the wheel is tried on this Python, with the libraries that are
+here.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tomllib
 import zipfile
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -18,44 +29,127 @@ from tests.tutorial import TUTORIAL, Reader
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("election", "statemachines", "spec")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+DIST: Final = os.environ.get("DIST")
+THIS: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
+CLAIMED: Final = [each for line in PROJECT["classifiers"] for each in re.findall(r":: Python :: (3\.\d+)$", line)]
+INSTALLED: Final = [(version, kind) for version in CLAIMED for kind in ("whl", "tar.gz")] if DIST else [(THIS, "whl")]
+"""On which Pythons, and what."""
+
+TOPICS = """\
+Topic: audit   Partition: 0  Leader: 3  Replicas: 3,1    Isr: 3,1
+Topic: orders  Partition: 0  Leader: 1  Replicas: 1,2,3  Isr: 1,2,3
+Topic: orders  Partition: 1  Leader: 2  Replicas: 2,3,4  Isr: 2,3,4
+Topic: orders  Partition: 2  Leader: 3  Replicas: 3,4,1  Isr: 3,4,1
+Topic: orders  Partition: 3  Leader: 4  Replicas: 4,1,2  Isr: 4,1,2
+"""
+LAMP = """\
+from spec.language import Specification, State, action, invariant, variable
+
+
+class Lamps(State):
+    lit: bool = variable("Whether it is.")
+
+
+class Lamp(Specification[Lamps]):
+    name = "lamp"
+
+    @action
+    def light(self, s):
+        s.lit = True
+
+    @invariant
+    def dark(self, s):
+        return not s.lit
+"""
+
+
+def sources() -> list[str]:
+    """The project's files, as they would be committed; in an unpacked sdist all that are there."""
+    if (ROOT / ".git").exists():
+        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+        return [name for name in names if name and (ROOT / name).exists()]
+    files = (each.relative_to(ROOT) for each in ROOT.rglob("*") if each.is_file() and "__pycache__" not in each.parts)
+    return [str(each) for each in files if not each.parts[0].startswith(".")]
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from a copy, so that the checkout stays as it is and nothing left over gets in."""
-    source = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", PROJECT["readme"], *PROJECT["license-files"]):
-        shutil.copy(ROOT / name, source)
-    for name in (*PACKAGES, "tests", "docs"):
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    dist = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(dist), str(source)]
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy, so that the checkout stays as it is and nothing left over gets in."""
+    copy = tmp_path_factory.mktemp("source")
+    for name in sources():
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, copy / name)
+    return copy
+
+
+def build(source: Path, into: Path, *options: str) -> None:
+    """What is built of a folder: the sdist, and of that the wheel; or what the options say."""
+    command = [sys.executable, "-m", "build", "--no-isolation", *options, "--outdir", str(into), str(source)]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
-    (built,) = dist.iterdir()
-    return built
 
 
 @pytest.fixture(scope="module")
-def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the commands of a fresh environment are, in which the wheel is installed.
+def dist(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the wheel and the sdist are, and nothing else."""
+    if DIST:
+        return Path(DIST)
+    made = tmp_path_factory.mktemp("dist")
+    build(request.getfixturevalue("source"), made)
+    return made
 
-    Its dependencies are those installed here: a line in a `.pth` file adds a directory to the path, but runs none
-    of the `.pth` files in it, so an editable installation of this checkout is not among them.
+
+def only(dist: Path, kind: str) -> Path:
+    """The one file of a kind."""
+    (found,) = dist.glob(f"*.{kind}")
+    return found
+
+
+@pytest.fixture(scope="module")
+def wheel(dist: Path) -> Path:
+    """The wheel."""
+    return only(dist, "whl")
+
+
+@cache
+def interpreter(version: str) -> str | None:
+    """The program of this Python, if it is here and runs: a shim may stand in the path for one that is not chosen."""
+    if version == THIS:
+        return sys.executable
+    found = shutil.which(f"python{version}")
+    works = found and subprocess.run([found, "-c", "import venv"], capture_output=True).returncode == 0
+    return found if works else None
+
+
+@pytest.fixture(scope="module", params=INSTALLED, ids=lambda it: f"{it[1]} on {it[0]}")
+def programs(request: pytest.FixtureRequest, dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where the commands of a fresh environment are, in which it is installed.
+
+    Without DIST its dependencies are those installed here: a line in a `.pth` file adds a directory to the path, but
+    runs none of the `.pth` files in it, so an editable installation of this checkout is not among them.
     """
+    version, kind = request.param
+    python = interpreter(version)
+    if python is None:
+        pytest.skip(f"there is no python{version} here")
     home = tmp_path_factory.mktemp("installed")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
-    binaries = home / "bin"
-    command = [sys.executable, "-m", "pip", "--python", str(binaries / "python"), "--disable-pip-version-check"]
-    subprocess.run([*command, "install", "--quiet", "--no-deps", "--no-index", str(wheel)], check=True)
-    (site,) = home.glob("lib/python*/site-packages")
-    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return binaries
+    subprocess.run([python, "-m", "venv", "--without-pip", home], check=True)
+    command = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "--disable-pip-version-check"]
+    alone = [] if DIST else ["--no-deps", "--no-index"]
+    subprocess.run([*command, "install", "--quiet", *alone, str(only(dist, kind))], check=True)
+    if not DIST:
+        (site,) = home.glob("lib/python*/site-packages")
+        (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    yield home / "bin"
+    shutil.rmtree(home)  # with its dependencies it is large
 
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty directory, in an environment that points to no checkout."""
+    """A directory of a person's own, in an environment that points to no checkout."""
+    (tmp_path / "topics.txt").write_text(TOPICS)
+    (tmp_path / "lamp.py").write_text(LAMP)
     monkeypatch.delenv("PYTHONPATH", raising=False)
     return tmp_path
 
@@ -90,6 +184,23 @@ def test_the_wheel_holds_the_packages(wheel: Path) -> None:
     assert f"{information}licenses/LICENSE" in held
 
 
+def test_the_sdist_holds_the_project(dist: Path) -> None:
+    """All that tests, documents and make need, and nothing that is not in the project but what setuptools adds."""
+    with tarfile.open(only(dist, "tar.gz")) as archive:
+        held = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
+    added = {name for name in held if name in {"PKG-INFO", "setup.cfg"} or name.startswith("kafkaspec.egg-info/")}
+    assert held - added == {name for name in sources() if not name.startswith(".")} - added
+
+
+def test_the_sdist_builds_the_wheel_of_the_checkout(source: Path, wheel: Path, tmp_path: Path) -> None:
+    """Byte by byte the same files."""
+    build(source, tmp_path, "--wheel")
+    with zipfile.ZipFile(wheel) as of_sdist, zipfile.ZipFile(only(tmp_path, "whl")) as direct:
+        assert {name: of_sdist.read(name) for name in of_sdist.namelist()} == {
+            name: direct.read(name) for name in direct.namelist()
+        }
+
+
 def test_the_installed_packages_are_the_wheels(programs: Path, elsewhere: Path) -> None:
     """The fresh environment does not see this checkout."""
     program = f"import sys, {', '.join(PACKAGES)}; print(*sys.path, *({', '.join(PACKAGES)}), sep='\\n')"
@@ -101,25 +212,30 @@ def test_the_installed_packages_are_the_wheels(programs: Path, elsewhere: Path) 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "code", "said"),
     [
-        (["--version"], PROJECT["version"]),
-        (["list"], "controller-election"),
-        (["elect", "offline", "--replicas", "1,2", "--isr", "2", "--live", "2"], "leader 2"),
-        (["diagram", "replica", "--format", "svg"], "<svg"),
+        (["--version"], 0, PROJECT["version"]),
+        (["list"], 0, "controller-election"),
+        (["elect", "offline", "--replicas", "1,2", "--isr", "2", "--live", "2"], 0, "leader 2"),
+        (["diagram", "replica", "--format", "mermaid"], 0, "stateDiagram"),
+        (["what-if", "topics.txt", "--crash", "1,3"], 12, "online -> offline"),
+        (["check", "lamp.py"], 12, "lamp: dark is violated, in 2 states"),
         (
             ["check", "controller-election", "--set", "brokers=1", "--set", "elections=1", "--engine", "reference"],
+            0,
             "controller-election: holds",
         ),
     ],
-    ids=lambda value: value[0] if isinstance(value, list) else "",
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
 )
-def test_the_installed_command_works(programs: Path, elsewhere: Path, arguments: list[str], said: str) -> None:
+def test_the_installed_command_works(
+    programs: Path, elsewhere: Path, arguments: list[str], code: int, said: str
+) -> None:
     """Everything that it needs came along."""
     command = [str(programs / "kafkaspec"), *arguments]
     run = subprocess.run(command, cwd=elsewhere, capture_output=True, text=True)
     progress = all(line.startswith("depth ") for line in run.stderr.splitlines())  # on a slow machine
-    assert (run.returncode, progress) == (0, True), run.stderr
+    assert (run.returncode, progress) == (code, True), run.stderr
     assert said in run.stdout
 
 

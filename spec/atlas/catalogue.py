@@ -8,11 +8,11 @@ from typing import Any
 from spec.atlas.anomalies import Anomaly, anomalies
 from spec.atlas.instances import PinnedInstance, instances
 from spec.atlas.loading import specification, system_named, under
-from spec.checking.traces.lines import Line
 from spec.by_release import distinct
+from spec.checking.traces.lines import Line
 from spec.checking.values.text import jsonable, show
 from spec.language.escapes import escaped
-from spec.language.identity import same
+from spec.language.identity import is_same_value
 from spec.language.rules import Property
 from spec.language.specification import Specification, title_of
 from spec.language.words import Constant
@@ -153,9 +153,9 @@ def _other_values(constant: Constant, value: Any) -> list[Any]:
     """Values close to one: the other truth, the other forms, the next integer."""
     if constant.type is bool:
         return [not value]
-    if constant.type is int and constant.among is None:
+    if constant.type is int and constant.allowed_values is None:
         return [value + 1]
-    return [each for each in constant.forms or () if not same(each, value)]
+    return [each for each in constant.forms or () if not is_same_value(each, value)]
 
 
 Row = tuple[str, str]
@@ -179,7 +179,7 @@ def _constants(title: str, constants: Mapping[str, Constant], *, switches: bool)
     yield from _section(
         title,
         (
-            (f"{name} = {show(each.default)}", f"[{each.allowed}] {each.doc}" if each.among else each.doc)
+            (f"{name} = {show(each.default)}", f"[{each.allowed}] {each.doc}" if each.allowed_values else each.doc)
             for name, each in chosen.items()
         ),
     )

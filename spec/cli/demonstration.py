@@ -17,7 +17,7 @@ from spec.checking.local.compiling import Compilation, is_compiled, load
 from spec.checking.model import Model
 from spec.checking.traces.brief import brief
 from spec.cli.failures import failure_of
-from spec.cli.streams import note
+from spec.cli.streams import print_note
 from spec.language.errors import UsageError
 
 LARGE: Final = "controller-election, two brokers"
@@ -46,7 +46,7 @@ def main() -> int:
         failure = failure_of(error)
         if failure is None:
             raise
-        note(failure)
+        print_note(failure)
         return failure.exit
     say("\nAll as it is known to be." if not wrong else f"\n{wrong} of them did not come out as pinned.")
     return 1 if wrong else 0

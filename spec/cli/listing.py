@@ -6,8 +6,8 @@ import json
 
 import click
 
-from spec.cli.answering import tell_lines
 from spec.cli.options import AS_JSON, TEXT
+from spec.cli.output import print_lines
 from spec.cli.streams import print_result, printing_to_stderr
 
 
@@ -35,4 +35,4 @@ def list_systems(system: str | None, as_json: bool) -> None:
         return
     with printing_to_stderr(), answering_for(named[0]):
         lines = [*(overview() if system is None else describe(named[0]))]
-    tell_lines(lines)
+    print_lines(lines)

@@ -15,8 +15,10 @@ __all__ = ["identity", "is_same_value"]
 def is_same_value(one: Any, other: Any) -> bool:
     """Whether two values are the same: equal, and of the same classes part by part. A frozenset is one of any class.
 
-    >>> same((1, 2), (True, 2)), same(1, 1.0), same((1, frozenset({2})), (1, frozenset({2})))
-    (False, False, True)
+    >>> is_same_value((1, 2), (True, 2)), is_same_value(1, 1.0)
+    (False, False)
+    >>> is_same_value((1, frozenset({2})), (1, frozenset({2})))
+    True
     """
     if one is other:
         return True

@@ -459,8 +459,8 @@ class Constant(Declaration):
     @property
     def forms(self) -> tuple[Any, ...] | None:
         """All values that it takes, where they can be counted up: those of `among`, or of an enumeration."""
-        if self.among is not None:
-            return self.among
+        if self.allowed_values is not None:
+            return self.allowed_values
         return tuple(self.type) if issubclass(self.type, Enum) else None
 
     @property
