@@ -48,6 +48,9 @@ def test_a_block_is_run_or_says_why_not(block: Example) -> None:
         assert not re.search(r"^(\$ |kafkaspec |make |\S*python )", block.parsed, re.MULTILINE)
         return
     assert NOT_RUN.fullmatch(note)
+    if block.region.lexemes["language"] == "python":
+        assert compile(block.parsed, block.path, "exec")
+        return
     for command in [line.removeprefix("$ ") for line in lines if line.startswith("$ ")] or lines:
         could_be_given(command)
 

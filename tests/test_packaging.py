@@ -169,7 +169,8 @@ def test_the_wheel_holds_the_packages(wheel: Path) -> None:
         str(path.relative_to(ROOT))
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
-        if path.suffix in {".py", ".toml", ".html", ".css", ".js", ".java", ".txt"} or path.name == "py.typed"
+        if path.suffix in {".py", ".toml", ".html", ".css", ".js", ".java", ".txt", ".diff"}
+        or path.name == "py.typed"
         if "__pycache__" not in path.parts
     }
     assert {f"{package}/py.typed" for package in PACKAGES} <= files

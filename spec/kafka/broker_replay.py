@@ -135,6 +135,7 @@ def replay(
     tell: Callable[[str], None] = lambda line: None,
     afterwards: float = AFTERWARDS,
     patience: float = PATIENCE,
+    change: str = "",
 ) -> ReplayOutcome:
     """Replay a script on processes of its release. All of them have ended when this returns or raises.
 
@@ -143,6 +144,7 @@ def replay(
         tell: receives each line of the report at once.
         afterwards: seconds after the last step in which nothing may happen.
         patience: seconds to wait for an expected event.
+        change: of Kafka's source, if it is not to be as it is (`spec.kafka.changes`).
 
     Raises:
         UsageError: no Java, no compiler, or a jar cannot be downloaded.
@@ -150,7 +152,7 @@ def replay(
     """
 
     async def replayed() -> ReplayOutcome:
-        async with BrokerReplay(script, tell, patience) as replaying:
+        async with BrokerReplay(script, tell, patience, change) as replaying:
             return await replaying.run(afterwards)
 
     return asyncio.run(replayed())
@@ -163,8 +165,10 @@ class Departure(Exception):
 class BrokerReplay:
     """A script and its processes, from `__aenter__` to `__aexit__`, even if the body fails."""
 
-    def __init__(self, script: Script, tell: Callable[[str], None], patience: float = PATIENCE) -> None:
-        self.script, self.tell, self.patience = script, tell, patience
+    def __init__(
+        self, script: Script, tell: Callable[[str], None], patience: float = PATIENCE, change: str = ""
+    ) -> None:
+        self.script, self.tell, self.patience, self.change = script, tell, patience, change
         self.specified = Replay(script.specification)
         self._done: list[TraceStep] = []
         self._followed = 0
@@ -178,7 +182,7 @@ class BrokerReplay:
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            self._processes = await stack.enter_async_context(Processes(self.script.release))
+            self._processes = await stack.enter_async_context(Processes(self.script.release, self.change))
             stack.push_async_callback(self._await_nothing)
             self._zookeeper: ZooKeeperProcess = await self._processes.zookeeper()
             self._ends[None] = asyncio.create_task(self._zookeeper.ended())

@@ -44,25 +44,27 @@ class Artifact(NamedTuple):
     organisation: str
     name: str
     version: str
+    classifier: str = ""
+    """Which of its jars, if it is not the one with the classes: `sources`."""
 
     def __str__(self) -> str:
-        return ":".join(self)
+        return ":".join(filter(None, self))
 
     @property
     def file(self) -> str:
         """The name of its file."""
-        return f"{self.name}-{self.version}.jar"
+        return "-".join(filter(None, self[1:])) + ".jar"
 
     @classmethod
     def parse(cls, written: str) -> Artifact:
-        """The artifact of these coordinates, `organisation:name:version`.
+        """The artifact of these coordinates, `organisation:name:version[:classifier]`.
 
         Raises:
             UsageError: the text has another form.
         """
         parts = written.split(":")
-        if len(parts) != 3 or not all(parts):
-            raise UsageError(f"{written}: write an artifact as organisation:name:version")
+        if len(parts) not in (3, 4) or not all(parts):
+            raise UsageError(f"{written}: write an artifact as organisation:name:version[:classifier]")
         return cls(*parts)
 
 
@@ -140,14 +142,14 @@ def _fetch(missing: Sequence[Artifact], wanted: dict[Artifact, str], place: Path
 
 def _file_of(artifact: Artifact) -> str:
     """Where Ivy puts an artifact: two organisations may use one name."""
-    return f"{'~'.join(artifact)}.jar"
+    return f"{'~'.join(filter(None, artifact))}.jar"
 
 
 def _ivy(artifacts: Sequence[Artifact], into: Path, whole: Sequence[Artifact] = ()) -> None:
     """Have Ivy put artifacts into a directory, the `whole` ones with their dependencies."""
     dependencies = "".join(
         f"<dependency org={quoteattr(each.organisation)} name={quoteattr(each.name)} rev={quoteattr(each.version)}"
-        f' conf="*->{"default" if each in whole else "master"}"/>'
+        f' conf="*->{"default" if each in whole else each.classifier or "master"}"/>'
         for each in artifacts
     )
     module = into / "ivy.xml"
@@ -161,7 +163,8 @@ def _ivy(artifacts: Sequence[Artifact], into: Path, whole: Sequence[Artifact] = 
         *(java().command, *BRIEFLY, "-cp", str(_ivy_jar()), "org.apache.ivy.Main"),
         *(("-settings", settings) if settings else ()),
         *("-ivy", str(module), "-confs", "default", "-cache", str(into / "ivy")),
-        *("-types", "jar", "bundle", "-retrieve", f"{into}/[organisation]~[artifact]~[revision].[ext]"),
+        *("-types", "jar", "bundle", "source"),
+        *("-retrieve", f"{into}/[organisation]~[artifact]~[revision](~[classifier]).[ext]"),
     ]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     shutil.rmtree(into / "ivy", ignore_errors=True)

@@ -51,11 +51,12 @@ class KafkaReceivers(PureCalls):
 
     Args:
         release: one that can run.
+        change: of Kafka's source, if it is not to be as it is.
     """
 
-    def __init__(self, release: str) -> None:
+    def __init__(self, release: str, change: str = "") -> None:
         own = sources_for(release, SOURCES / "receiver")
-        super().__init__(release, "receiver", [*SHARED, *protocol(release), *own])
+        super().__init__(release, "receiver", [*SHARED, *protocol(release), *own], change)
 
 
 class Receive(NamedTuple):

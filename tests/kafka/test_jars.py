@@ -69,7 +69,23 @@ def test_fetched_once(repository: Path, lock: Callable[..., None], tmp_path: Pat
     }
 
 
-def test_shared_jars_are_fetched_once(repository: Path, lock: Callable[..., None], tmp_path: Path) -> None:
+def test_sources_are_another_jar(repository: Path, tmp_path: Path) -> None:
+    """Of one artifact, which says so in its name."""
+    shutil.copy(repository / "small-1.0.jar", sources := repository / "small-1.0-sources.jar")
+    with zipfile.ZipFile(sources, "a") as jar:
+        jar.writestr("c", "d")
+    digests = {each: hashlib.sha256(each.read_bytes()).hexdigest() for each in repository.glob("*.jar")}
+    (tmp_path / "9.9.txt").write_text(
+        "".join(
+            f"{ARTIFACT}{':sources' if jar == sources else ''} {digest}\n" for jar, digest in sorted(digests.items())
+        )
+    )
+    assert {each.name: each.read_bytes() for each in class_path("9.9")} == {
+        each.name: each.read_bytes() for each in digests
+    }
+
+
+def test_what_two_releases_need_is_fetched_once(repository: Path, lock: Callable[..., None], tmp_path: Path) -> None:
     """The second release finds it in the cache."""
     lock()
     fetched = class_path("9.9")
@@ -135,8 +151,8 @@ def test_an_unknown_release_is_refused() -> None:
         locked("4.0.0")
 
 
-@pytest.mark.parametrize("written", ["a:b", "a:b:", "a:b:c:d"])
+@pytest.mark.parametrize("written", ["a:b", "a:b:", "a:b:c:d:e"])
 def test_invalid_coordinates_are_refused(written: str) -> None:
     """The error says how to write them."""
-    with pytest.raises(UsageError, match="write an artifact as organisation:name:version"):
+    with pytest.raises(UsageError, match=r"write an artifact as organisation:name:version\[:classifier\]"):
         Artifact.parse(written)

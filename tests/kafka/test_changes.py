@@ -1,0 +1,68 @@
+"""A change of Kafka's source applies exactly, or one line says why not."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from spec.kafka.changes import CHANGED, ROOT, applied, changes, class_path_with
+from spec.language.errors import UsageError
+
+DIFF = f"""--- a/{ROOT}/kafka/A.scala
++++ b/{ROOT}/kafka/A.scala
+@@ -1,2 +1,2 @@
+ object A {{
+-}}
++  val b = 1 }}
+"""
+
+
+@pytest.fixture
+def change(tmp_path: Path) -> Path:
+    diff = tmp_path / "K0.diff"
+    diff.write_text(DIFF)
+    return diff
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """Kafka's sources, as their jar has them."""
+    place = tmp_path / "kafka-9.9-sources.jar"
+    with zipfile.ZipFile(place, "w") as jar:
+        jar.writestr("kafka/A.scala", "object A {\n}\n")
+        jar.writestr("kafka/B.scala", "object B\n")
+    return place
+
+
+def test_a_change_that_applies(change: Path, sources: Path, tmp_path: Path) -> None:
+    """Only the file that it is about is taken out of the jar."""
+    [changed] = applied(change, sources, tmp_path / "into")
+    assert changed.read_text() == "object A {\n  val b = 1 }\n"
+    assert [each.name for each in changed.parent.iterdir()] == ["A.scala"]
+
+
+def test_a_change_that_does_not_apply(change: Path, sources: Path, tmp_path: Path) -> None:
+    """Not even nearly: another line in its place is another source."""
+    change.write_text(DIFF.replace("object A", "class A"))
+    with pytest.raises(UsageError, match=r"^K0\.diff does not apply to kafka-9\.9-sources\.jar: .*FAILED at 1"):
+        applied(change, sources, tmp_path / "into")
+
+
+def test_a_machine_without_patch(
+    change: Path, sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name is said."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="changed by `patch`, and there is none on the PATH"):
+        applied(change, sources, tmp_path / "into")
+
+
+@pytest.mark.parametrize(("change", "release"), [("K0", CHANGED), ("K1", "2.8.2")])
+def test_a_change_that_is_not_there(change: str, release: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are, are named."""
+    monkeypatch.setattr("spec.kafka.changes.class_path", lambda release: [])
+    with pytest.raises(UsageError, match=rf"^there is no change {change} of Kafka {release}; of {CHANGED} are K1"):
+        class_path_with(change, release)
+    assert "K1" in changes()
