@@ -28,7 +28,7 @@ __all__ = ["CHANGED", "applied", "changes", "class_path_with"]
 CHANGED: Final = "3.9.1"
 """The release of Kafka whose source is changed."""
 CHANGES: Final = Path(__file__).parent / "changes"
-ROOT: Final = "core/src/main/scala"
+SCALA: Final = "core/src/main/scala"
 """Where Kafka's repository has what is in the jar of sources."""
 COMPILER: Final = "scala.tools.nsc.Main"
 
@@ -83,10 +83,10 @@ def applied(change: Path, sources: Path, into: Path) -> list[Path]:
     Raises:
         UsageError: it does not apply, or there is no `patch`.
     """
-    names = re.findall(rf"^\+\+\+ b/{ROOT}/(\S+)", change.read_text(encoding="utf-8"), re.MULTILINE)
+    names = re.findall(rf"^\+\+\+ b/{SCALA}/(\S+)", change.read_text(encoding="utf-8"), re.MULTILINE)
     with zipfile.ZipFile(sources) as jar:
         files = [Path(jar.extract(name, into)) for name in names]
-    strip = f"-p{ROOT.count('/') + 2}"
+    strip = f"-p{SCALA.count('/') + 2}"
     command = ["patch", strip, "--batch", "--fuzz=0", "--directory", str(into), "--input", str(change)]
     try:
         run = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from spec.kafka.changes import CHANGED, ROOT, applied, changes, class_path_with
+from spec.kafka.changes import CHANGED, SCALA, applied, changes, class_path_with
 from spec.language.errors import UsageError
+from tests.tutorial import ROOT
 
-DIFF = f"""--- a/{ROOT}/kafka/A.scala
-+++ b/{ROOT}/kafka/A.scala
+DIFF = f"""--- a/{SCALA}/kafka/A.scala
++++ b/{SCALA}/kafka/A.scala
 @@ -1,2 +1,2 @@
  object A {{
 -}}
@@ -66,3 +68,12 @@ def test_a_change_that_is_not_there(change: str, release: str, monkeypatch: pyte
     with pytest.raises(UsageError, match=rf"^there is no change {change} of Kafka {release}; of {CHANGED} are K1"):
         class_path_with(change, release)
     assert "K1" in changes()
+
+
+def test_each_open_finding_has_a_page_and_a_change() -> None:
+    """Those that the table of findings calls open; the page links the change."""
+    table = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    pages = dict(re.findall(r"^\| \[(K\d+)\]\((findings/k\d+\.md)\), open", table, re.MULTILINE))
+    assert sorted(pages) == sorted(changes())
+    for name, page in pages.items():
+        assert f"(../../spec/kafka/changes/{name}.diff)" in (ROOT / "docs" / page).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The claims of `docs/findings.md` about a controller's daily work, on real brokers with a real ZooKeeper."""
+"""The claims of `docs/findings.md` says of controllers, on real brokers with a real ZooKeeper."""
 
 from __future__ import annotations
 
@@ -30,7 +30,13 @@ SEEN: Final = {
 """The releases on which rows of the atlas are reproduced here."""
 LAG: Final = 1_000
 """Milliseconds after which a leader removes a lagging follower from the ISR."""
+STATE: Final = "/brokers/topics/t/partitions/0/state"
 ACTIVE: Final = "kafka.controller:type=KafkaController,name=ActiveControllerCount"
+
+
+def writes_state(request: RequestFrame) -> bool:
+    """Whether the controller writes the state of partition 0 of topic t."""
+    return request.operation == Opcode.multi.name and f"setData {STATE}" in request.parts
 
 
 async def controller_moved_during_change(cluster: Cluster) -> None:
@@ -129,7 +135,7 @@ def test_a_leader_that_shrinks_its_isr_meanwhile_loses_the_partition() -> None:
         holding = False
 
         def holds(request: RequestFrame) -> bool:
-            return holding and request.path == "/brokers/topics/t/partitions/0/state"
+            return holding and request.path == STATE
 
         release, lag = LEADERS_WRITE_ISRS, LAG
         async with cluster_of(0, 1, 2, release=release, holds=holds, replica_lag_time_max_ms=lag) as cluster:
@@ -169,8 +175,7 @@ def test_a_leader_whose_isr_is_written_unheard_changes_it_no_more(release: str, 
         holding = True
 
         def holds(request: RequestFrame) -> bool:
-            state = "/brokers/topics/t/partitions/0/state"
-            return holding and request.operation == Opcode.multi.name and f"setData {state}" in request.parts
+            return holding and writes_state(request)
 
         async with cluster_of(0, 1, 2, release=release, holds=holds, replica_lag_time_max_ms=LAG) as cluster:
             ask = cluster.administrator.ask

@@ -7,49 +7,60 @@ specification as well: Kafka with the change does what the specification says wi
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from functools import partial
+from typing import Any
 
 import pytest
 
 from spec.atlas.anomalies import anomaly_named
+from spec.atlas.loading import system_named, under
 from spec.checking.model import Model, Path
 from spec.checking.traces.replay import Replay
 from spec.kafka.changes import CHANGED
 from spec.kafka.conformance import conform
+from spec.kafka.control_plane import KafkaControlPlane
 from spec.kafka.following import Following
 from spec.kafka.harness import Harness
 from spec.kafka.mappings.controller import DRIVEN
 from spec.kafka.replaying import replay
 from spec.kafka.script import OWN, script_of
+from spec.kafka.step_plane import KafkaSteps
+from spec.kafka.wire import RequestFrame
 from spec.systems.controller import ControllerLife
 from tests.kafka.conftest import of_release
 from tests.kafka.real_cluster import cluster_of, until
+from tests.kafka.receiver_comparison import KafkaReceivers, all_asked, asked, compare, ours_of, with_other
 from tests.kafka.test_conformance import shortest
+from tests.kafka.test_findings import LAG, moved_half_way, writes_state
+from tests.kafka.test_partitions_conformance import FEW, of
+from tests.kafka.test_receiver import RULES, UNREAD
 from tests.kafka.test_replay import of_another_kafka
+from tests.kafka.test_whole_controller import GOES_AND_COMES, topics
 from tests.tutorial import ROOT, blocks
 
 pytestmark = pytest.mark.long
 PAGES = ROOT / "docs" / "findings"
 
 
-def until_quiet(name: str, **switch: bool) -> tuple[Model, Path]:
-    """The steps into an anomaly of `controller`, as far as they go with what mends it, and on until all is quiet."""
+def into(name: str, own: Collection[str], **constants: Any) -> tuple[Model, Path]:
+    """The way into an anomaly, as far as it goes with what mends it, and on by steps that come by themselves."""
     row = anomaly_named(name)
     unmended = Model(row.specification("off"))
-    run = Replay(ControllerLife.of_release("3.9", **{**row.constants, **switch, "elections": 5}))
+    run = Replay(under(system_named(row.system), None, {**row.constants, row.switch: True, **constants}))
     for action, instance in shortest(unmended, row.property)[1]:
         step = unmended.actions[action].step(instance)
         if step in run.enabled:
             run.do(step)
-    while own := [step for step in run.enabled if step.action in OWN]:
-        run.do(own[0])
+    while following := [step for step in run.enabled if step.action in own]:
+        run.do(following[0])
     return run.model, (run.reached[0], run.choices)
 
 
 @pytest.mark.parametrize("name", ["K1", "K1a"])
 def test_k1_who_reads_that_there_is_no_controller_stands_for_election(name: str) -> None:
     """Kafka's class does nothing more; the changed one is controller in the end."""
-    model, path = until_quiet(name, elect_if_none=True)
+    model, path = into(name, OWN, elections=5)
     following = Following(model)
     with of_release(Harness, CHANGED) as kafka:
         deviation = following.follow(kafka, path)
@@ -92,3 +103,106 @@ def test_k1_as_its_page_says(change: str) -> None:
             assert await cluster.lacks("/controller") is not bool(change)
 
     asyncio.run(provoked())
+
+
+def test_k10_the_controller_knows_what_it_has_written() -> None:
+    """Kafka's does not look what it was that ZooKeeper refused; the changed one does, and tells the leader."""
+    model, path = into("K10", ["answer_alteration"])
+    following = Following(model)
+    with of_release(KafkaSteps, CHANGED) as kafka:
+        assert str(following.follow(kafka, path)) == "Kafka does not come to where this step can be seen"
+    mended = of(CHANGED, **FEW, lost_replies=True, read_back_alteration=True)
+    with of_release(lambda release: KafkaSteps(release, "K10"), CHANGED) as changed:
+        assert following.follow(changed, path) is None
+        assert conform(mended, changed, max_states=80).conforms
+
+
+@pytest.mark.parametrize(("change", "left"), [("", {"e"}), ("K8", set())])
+def test_k8_a_topic_that_had_to_wait_in_an_earlier_life_is_deleted(change: str, left: set[str]) -> None:
+    """Kafka's controller waits for nothing; the changed one deletes it, and does all else as before."""
+    with of_release(lambda release: KafkaControlPlane(release, change), CHANGED) as kafka:
+        [(_, seen)] = kafka.of("Events", [GOES_AND_COMES])
+    assert topics(seen) == left
+
+
+@pytest.mark.parametrize(("change", "error"), [("", "NOT_LEADER_OR_FOLLOWER"), ("K5", "NONE")])
+def test_k5_a_follower_whose_log_could_not_be_made_follows_when_it_is_told_again(change: str, error: str) -> None:
+    """Kafka's broker refuses what it is told again. The changed one obeys, and keeps every other rule as well."""
+    kinds = with_other("epoch_after_log") if change else None
+    with of_release(lambda release: KafkaReceivers(release, change), CHANGED) as kafka:
+        for sequence, seen in all_asked(
+            kafka, [sequence for _, sequence in RULES.values() if UNREAD not in sequence]
+        ):
+            compare(sequence, seen, kinds)
+        sequence, seen = asked(kafka, *RULES["that follower once more"][1])
+    assert seen[-1]["partitions"] == {"t-0": error}
+    assert bool(seen[-1]["fetchers"]) is bool(change), "whether it fetches from its leader"
+    *_, ours = ours_of(sequence, seen, kinds)
+    assert ours == {name: seen[-1][name] for name in ours}
+
+
+# On real brokers; what happens to them as they are, `test_findings` has.
+
+
+def test_k2_a_cancellation_that_keeps_nothing_in_sync_is_refused() -> None:
+    """Nothing is deleted; and once an original replica is in sync again, it is cancelled without loss."""
+
+    async def refused() -> None:
+        async with cluster_of(0, 1, 2, 3, change="K2") as cluster:
+            ask = cluster.administrator.ask
+            await moved_half_way(cluster)
+            assert await ask("cancel t") == "InvalidReplicaAssignmentException"
+            assert await ask("reassign t 0") == "InvalidReplicaAssignmentException"
+            await cluster.starts_again(1)
+            await cluster.reaches("t", 2, [1, 2])
+            assert await ask("cancel t") == "done"
+            await cluster.reaches("t", 1, [1])
+            assert await ask("end t") == "10", "all that were acknowledged"
+
+    asyncio.run(refused())
+
+
+def test_k4_a_reassignment_that_takes_the_leader_away_is_refused() -> None:
+    """The leader leads on; one that keeps it ends, and after that the leader can go."""
+
+    async def refused() -> None:
+        async with cluster_of(0, 1, 2, 3, change="K4") as cluster:
+            ask = cluster.administrator.ask
+            await moved_half_way(cluster)
+            await cluster.starts_again(1)
+            await cluster.reaches("t", 2, [1, 2])
+            assert await ask("reassign t 0") == "InvalidReplicaAssignmentException"
+            assert await cluster.state("t") == (2, [1, 2])
+            assert await ask("reassign t 0,2") == "done"
+            await cluster.reaches("t", 2, [0, 2])
+            assert await ask("reassign t 0") == "done"
+            await cluster.reaches("t", 0, [0])
+            assert await ask("end t") == "10", "all that were acknowledged"
+
+    asyncio.run(refused())
+
+
+def test_k10_a_leader_whose_isr_is_written_unheard_goes_on() -> None:
+    """It is told what was written: records are acknowledged, and its follower is taken back."""
+
+    async def acknowledged() -> None:
+        holding = True
+
+        def holds(request: RequestFrame) -> bool:
+            return holding and writes_state(request)
+
+        async with cluster_of(0, 1, 2, change="K10", holds=holds, replica_lag_time_max_ms=LAG) as cluster:
+            ask = cluster.administrator.ask
+            assert await ask("create t 1,2") == "done"
+            await cluster.reaches("t", 1, [1, 2])
+            assert await ask("produce t 5") == "5"
+            await cluster.kill(2)
+            produced = asyncio.create_task(ask("produce t 5"))
+            held = await cluster.proxy.next_held()
+            holding = False
+            await held.lose()
+            assert await produced == "10"
+            await cluster.starts_again(2)
+            await cluster.reaches("t", 1, [1, 2])
+
+    asyncio.run(acknowledged())
