@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Final
@@ -25,6 +27,7 @@ SEEN: Final = {
     "K2": ("2.4.1", "2.8.2", RELEASE),
     "K3": (LEADERS_WRITE_ISRS,),
     "K4": ("2.4.1", "2.8.2", RELEASE),
+    "K8": ("2.4.1", "2.8.2", RELEASE),
     "K10": ("2.8.2", RELEASE),
 }
 """The releases on which rows of the atlas are reproduced here."""
@@ -277,3 +280,33 @@ def test_what_is_left_of_a_deletion_keeps_brokers_from_taking_over(release: str,
             assert (await epoch() == 1, await operator.get(leftover) is None) == (takes_over, takes_over)
 
     asyncio.run(elected())
+
+
+async def topic_stays_that_is_deleted_again(release: str = RELEASE, change: str = "") -> bool:
+    """Broker 1 dies behind its answer that it has deleted topic t, and before 2 answers; then all of it once more."""
+    async with cluster_of(0, 1, release=release, change=change) as cluster:
+        ask, operator = cluster.administrator.ask, cluster.operator
+        slow = await cluster.processes.broker(2, cluster.zookeeper, cluster.log.append, 40_000)
+        await cluster.registered(2)
+        assert await ask("create t 1,2") == "done"
+        await cluster.reaches("t", 1, [1, 2])
+        os.kill(slow.pid, signal.SIGSTOP)
+        await operator.create(delete_topics_topic_path("t"))
+        await until(partial(cluster.said, "Deletion successfully completed for replicas"))
+        await cluster.kill(1)
+        await until(partial(cluster.said, "Halted deletion of topics t due to replica deletion failure"))
+        os.kill(slow.pid, signal.SIGCONT)
+        await until(partial(cluster.lacks, "/brokers/topics/t"))
+        await cluster.starts_again(1)
+        assert await ask("create t 1,2") == "done"
+        await cluster.reaches("t", 1, [1, 2])
+        await operator.create(delete_topics_topic_path("t"))
+        await asyncio.sleep(3)
+        return not await cluster.lacks("/brokers/topics/t")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", SEEN["K8"])
+def test_a_topic_cannot_be_deleted_whose_predecessor_had_to_wait(release: str) -> None:
+    """All brokers run, and none has failed."""
+    assert asyncio.run(topic_stays_that_is_deleted_again(release))

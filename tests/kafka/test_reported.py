@@ -32,7 +32,7 @@ from tests.kafka.conftest import of_release
 from tests.kafka.real_cluster import cluster_of, until
 from tests.kafka.receiver_comparison import KafkaReceivers, all_asked, asked, compare, ours_of, with_other
 from tests.kafka.test_conformance import shortest
-from tests.kafka.test_findings import LAG, moved_half_way, writes_state
+from tests.kafka.test_findings import LAG, moved_half_way, topic_stays_that_is_deleted_again, writes_state
 from tests.kafka.test_partitions_conformance import FEW, of
 from tests.kafka.test_receiver import RULES, UNREAD
 from tests.kafka.test_replay import of_another_kafka
@@ -180,6 +180,11 @@ def test_k4_a_reassignment_that_takes_the_leader_away_is_refused() -> None:
             assert await ask("end t") == "10", "all that were acknowledged"
 
     asyncio.run(refused())
+
+
+def test_k8_on_brokers() -> None:
+    """The topic is deleted, as its predecessor was."""
+    assert not asyncio.run(topic_stays_that_is_deleted_again(change="K8"))
 
 
 def test_k10_a_leader_whose_isr_is_written_unheard_goes_on() -> None:
