@@ -563,5 +563,5 @@ KEEP_IN_SYNC: Final = proposed(
     by="KRaft, which has it",
 )
 KEEP_LEADER: Final = proposed(
-    "A reassignment, or its cancellation, that would take the leader away at once is refused", by="KAFKA-14808"
+    "A reassignment that would take the leader away before it elects another is refused", by="KAFKA-14808"
 )

@@ -28,7 +28,8 @@ not. So a partition is lost, its data deleted, where none of those that stay is 
 cancelled, or another takes its place, when only replicas that it had added are in the ISR; or, until 2.6, if the
 leader shrinks the ISR between the look at it and B3. The KRaft controller refuses such a cancellation; `keep_in_sync`
 proposes that. And where U3 takes the leader away while replicas stay that could lead, none is elected before B3,
-though the partition is online [KAFKA-14808]; `keep_leader` proposes to refuse that.
+though the partition is online [KAFKA-14808]; `keep_leader` proposes to refuse that, but for a cancellation, which
+comes to B3 at once.
 
 Until 2.3 it was otherwise, see `zk_reassignment` [KAFKA-8345, 2.4].
 
@@ -245,9 +246,10 @@ class PartitionReassignment(ZkReassignment):
         if known is None:
             return True
         leader, isr = known.leader_and_isr.leader, known.leader_and_isr.isr
-        if self.design.keep_leader and leader not in (NO_LEADER, *reassignment.replicas):
+        replicas = reassignment.replicas
+        if self.design.keep_leader and reassignment.is_being_reassigned and leader not in (NO_LEADER, *replicas):
             return False
-        return not self.design.keep_in_sync or not set(isr).isdisjoint(reassignment.replicas)
+        return not self.design.keep_in_sync or not set(isr).isdisjoint(replicas)
 
     def _triggered(
         self,

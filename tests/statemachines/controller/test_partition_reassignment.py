@@ -319,6 +319,8 @@ def test_a_second_one_takes_the_leader_away(keep_leader: bool, answer: Errors) -
     assert cluster.state(T1).leader == (4 if keep_leader else -1)
     assert 1 in cluster.state(T1).isr
     assert cluster.context.partition_state(T1) is OnlinePartition
+    assert reassign(cluster, (T1, None)).answer == ((T1, Errors.NONE),), "a cancellation elects at once"
+    assert cluster.state(T1).leader == 1
 
 
 @pytest.mark.parametrize(("release", "known"), [("2.3", 0), ("2.4", 1)])
