@@ -42,7 +42,7 @@ def writes_state(request: RequestFrame) -> bool:
     return request.operation == Opcode.multi.name and f"setData {STATE}" in request.parts
 
 
-async def controller_moved_during_change(cluster: Cluster) -> None:
+async def reassigned_half_way(cluster: Cluster) -> None:
     """Topic t, with ten records, moves from broker 1 to 2 and 3. 3 is dead; 1 dies when five are copied."""
     ask = cluster.administrator.ask
     assert await ask("create t 1") == "done"
@@ -71,7 +71,7 @@ def test_a_second_reassignment_deletes_what_alone_is_in_sync(
 
     async def lost() -> None:
         async with cluster_of(0, 1, 2, 3, release=release) as cluster:
-            await controller_moved_during_change(cluster)
+            await reassigned_half_way(cluster)
             assert await cluster.administrator.ask(request_) == "done"
             await cluster.reaches("t", -1, [2])
             await cluster.assigned("t", assigned)
@@ -90,7 +90,7 @@ def test_moving_it_there_again_deletes_the_rest() -> None:
 
     async def lost() -> None:
         async with cluster_of(0, 1, 2, 3) as cluster:
-            await controller_moved_during_change(cluster)
+            await reassigned_half_way(cluster)
             assert await cluster.administrator.ask("cancel t") == "done"
             await cluster.reaches("t", -1, [2])
             await cluster.starts_again(1)
@@ -112,7 +112,7 @@ def test_a_second_reassignment_takes_the_leader_away(release: str) -> None:
     async def leaderless() -> None:
         async with cluster_of(0, 1, 2, 3, release=release) as cluster:
             ask = cluster.administrator.ask
-            await controller_moved_during_change(cluster)
+            await reassigned_half_way(cluster)
             await cluster.starts_again(1)
             await cluster.reaches("t", 2, [1, 2])
             assert await ask("reassign t 0") == "done"

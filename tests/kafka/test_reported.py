@@ -17,26 +17,31 @@ from spec.atlas.anomalies import anomaly_named
 from spec.atlas.loading import system_named, under
 from spec.checking.model import Model, Path
 from spec.checking.traces.replay import Replay
+from spec.kafka.broker_replay import replay
 from spec.kafka.changes import CHANGED
 from spec.kafka.conformance import conform
-from spec.kafka.control_plane import KafkaControlPlane
-from spec.kafka.following import Following
 from spec.kafka.harness import Harness
 from spec.kafka.mappings.controller import DRIVEN
-from spec.kafka.replaying import replay
+from spec.kafka.path_follower import PathFollower
+from spec.kafka.path_runner import PathRunner
 from spec.kafka.script import OWN, script_of
-from spec.kafka.step_plane import KafkaSteps
+from spec.kafka.state_machines_beside import RealController
 from spec.kafka.wire import RequestFrame
 from spec.systems.controller import ControllerLife
 from tests.kafka.conftest import of_release
 from tests.kafka.real_cluster import cluster_of, until
 from tests.kafka.receiver_comparison import KafkaReceivers, all_asked, asked, compare, ours_of, with_other
+from tests.kafka.test_broker_replay import of_another_kafka
 from tests.kafka.test_conformance import shortest
-from tests.kafka.test_findings import LAG, moved_half_way, topic_stays_that_is_deleted_again, writes_state
+from tests.kafka.test_controller_beside import GOES_AND_COMES, topics
+from tests.kafka.test_findings import (
+    LAG,
+    reassigned_half_way,
+    topic_stays_that_is_deleted_again,
+    writes_state,
+)
 from tests.kafka.test_partitions_conformance import FEW, of
-from tests.kafka.test_receiver import RULES, UNREAD
-from tests.kafka.test_replay import of_another_kafka
-from tests.kafka.test_whole_controller import GOES_AND_COMES, topics
+from tests.kafka.test_receiving_broker import RULES, UNREAD
 from tests.tutorial import ROOT, blocks
 
 pytestmark = pytest.mark.long
@@ -61,7 +66,7 @@ def into(name: str, own: Collection[str], **constants: Any) -> tuple[Model, Path
 def test_k1_who_reads_that_there_is_no_controller_stands_for_election(name: str) -> None:
     """Kafka's class does nothing more; the changed one is controller in the end."""
     model, path = into(name, OWN, elections=5)
-    following = Following(model)
+    following = PathFollower(model)
     with of_release(Harness, CHANGED) as kafka:
         deviation = following.follow(kafka, path)
     assert str(deviation) == "brokers.0.doing is Idle, and by the specification Elect"
@@ -107,12 +112,12 @@ def test_k1_as_its_page_says(change: str) -> None:
 
 def test_k10_the_controller_knows_what_it_has_written() -> None:
     """Kafka's does not look what it was that ZooKeeper refused; the changed one does, and tells the leader."""
-    model, path = into("K10", ["answer_alteration"])
-    following = Following(model)
-    with of_release(KafkaSteps, CHANGED) as kafka:
+    model, path = into("K10", ["answer_alter_partition"])
+    following = PathFollower(model)
+    with of_release(PathRunner, CHANGED) as kafka:
         assert str(following.follow(kafka, path)) == "Kafka does not come to where this step can be seen"
     mended = of(CHANGED, **FEW, lost_replies=True, read_back_alteration=True)
-    with of_release(lambda release: KafkaSteps(release, "K10"), CHANGED) as changed:
+    with of_release(lambda release: PathRunner(release, "K10"), CHANGED) as changed:
         assert following.follow(changed, path) is None
         assert conform(mended, changed, max_states=80).conforms
 
@@ -120,7 +125,7 @@ def test_k10_the_controller_knows_what_it_has_written() -> None:
 @pytest.mark.parametrize(("change", "left"), [("", {"e"}), ("K8", set())])
 def test_k8_a_topic_that_had_to_wait_in_an_earlier_life_is_deleted(change: str, left: set[str]) -> None:
     """Kafka's controller waits for nothing; the changed one deletes it, and does all else as before."""
-    with of_release(lambda release: KafkaControlPlane(release, change), CHANGED) as kafka:
+    with of_release(lambda release: RealController(release, change), CHANGED) as kafka:
         [(_, seen)] = kafka.of("Events", [GOES_AND_COMES])
     assert topics(seen) == left
 
@@ -150,7 +155,7 @@ def test_k2_a_cancellation_that_keeps_nothing_in_sync_is_refused() -> None:
     async def refused() -> None:
         async with cluster_of(0, 1, 2, 3, change="K2") as cluster:
             ask = cluster.administrator.ask
-            await moved_half_way(cluster)
+            await reassigned_half_way(cluster)
             assert await ask("cancel t") == "InvalidReplicaAssignmentException"
             assert await ask("reassign t 0") == "InvalidReplicaAssignmentException"
             await cluster.starts_again(1)
@@ -168,7 +173,7 @@ def test_k4_a_reassignment_that_takes_the_leader_away_is_refused() -> None:
     async def refused() -> None:
         async with cluster_of(0, 1, 2, 3, change="K4") as cluster:
             ask = cluster.administrator.ask
-            await moved_half_way(cluster)
+            await reassigned_half_way(cluster)
             await cluster.starts_again(1)
             await cluster.reaches("t", 2, [1, 2])
             assert await ask("reassign t 0") == "InvalidReplicaAssignmentException"

@@ -98,7 +98,7 @@ def test_random_systems_equal_reference(society: Society) -> None:
             Replication.of(brokers=3, max_leader_epoch=1, log_size=1, max_records=1), marks=pytest.mark.long
         ),
         pytest.param(
-            ControllerElection.of(brokers=2, elections=1, crashes=False, operator=False, fence_zk=False),
+            ControllerElection.of(brokers=2, elections=1, crashes=False, operator_deletes=False, fence_zk=False),
             marks=pytest.mark.long,
         ),
     ],

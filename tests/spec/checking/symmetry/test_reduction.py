@@ -438,7 +438,8 @@ def test_replication_has_as_many_states_as_orbits(brokers: int, states: int, orb
         ),
         Replication.of(brokers=2, max_leader_epoch=1, truncation="truncate-to-high-watermark", history=True),
         pytest.param(
-            ControllerElection.of(brokers=2, elections=1, crashes=False, operator=False), marks=pytest.mark.long
+            ControllerElection.of(brokers=2, elections=1, crashes=False, operator_deletes=False),
+            marks=pytest.mark.long,
         ),
     ],
     ids=["four brokers", "three brokers", "with a history", "election"],
