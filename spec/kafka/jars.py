@@ -7,7 +7,9 @@ repository of your own. Releases share the jars that they have in common.
     python -m spec.kafka.jars 3.9.1 org.apache.kafka:kafka_2.13:3.9.1 org.slf4j:slf4j-simple:1.7.36
 
 writes the lock file of a release: the first artifact with its dependencies, as Ivy resolves them, and the others
-without theirs.
+without theirs. What
+changes and compiles the source of a release (`changes.py`) has a lock of its own,
+`compiler/3.9.1`: the same with `org.scala-lang:scala-compiler:2.13.15 org.apache.kafka:kafka_2.13:3.9.1:sources`.
 """
 
 from __future__ import annotations
@@ -78,6 +80,9 @@ def releases() -> list[str]:
 def locked(release: str) -> dict[Artifact, str]:
     """The jars of a release, each with its SHA-256.
 
+    Args:
+        release: or the name of another lock, such as `compiler/3.9.1`.
+
     Raises:
         UsageError: the release has no lock file.
     """
@@ -90,6 +95,9 @@ def locked(release: str) -> dict[Artifact, str]:
 
 def class_path(release: str) -> list[Path]:
     """The jars of a release in the cache; missing or damaged ones are downloaded.
+
+    Args:
+        release: or the name of another lock, such as `compiler/3.9.1`.
 
     Raises:
         UsageError: no such release, no Java, or a jar cannot be downloaded.
