@@ -16,7 +16,7 @@ import spec.language
 from tests import tutorial
 from tests.tutorial import DOCUMENTS, ROOT, Reader, as_shown, blocks, evaluated, lines_of
 
-LONG = {"tutorial-2", "explorer", "traces", "what-if"}
+LONG = {"coming-from-hypothesis", "explorer", "traces", "tutorial-2", "what-if"}
 """Pages whose commands take more than a few seconds together."""
 TRIED = [each for each in DOCUMENTS if any(block.region.evaluator for block in blocks(each))]
 
