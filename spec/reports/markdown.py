@@ -28,9 +28,9 @@ def unfinished_to_markdown(unfinished: Unfinished) -> str:
 
 
 def _unfinished_sections(unfinished: Unfinished) -> Iterator[str]:
-    yield f"# {_plain(unfinished.system)}: {HEADLINE}"
+    yield f"# {plain(unfinished.system)}: {HEADLINE}"
     for line in unfinished.message.split("\n"):
-        yield from ("", _plain(line.strip()))
+        yield from ("", plain(line.strip()))
     if unfinished.trace is not None:
         yield from _trace(unfinished.trace, unfinished.heading)
     if unfinished.values:
@@ -39,11 +39,11 @@ def _unfinished_sections(unfinished: Unfinished) -> Iterator[str]:
 
 
 def _result_sections(result: Result) -> Iterator[str]:
-    yield f"# {_plain(result.system)}: {_plain(result.headline)}"
+    yield f"# {plain(result.system)}: {plain(result.headline)}"
     if result.verdict == "holds":
-        yield from ("", _plain(content.summary(result)))
+        yield from ("", plain(content.summary(result)))
     for line in content.known(result):
-        yield from ("", _plain(line))
+        yield from ("", plain(line))
     for trace in result.traces:
         yield from _trace(trace, content.heading(trace))
     yield from ("", "## What was checked", "")
@@ -56,7 +56,7 @@ def _result_sections(result: Result) -> Iterator[str]:
     yield from _table(("", ""), content.figures(result))
     yield from _judged("Properties", content.properties(result), result)
     yield from _judged("Witnesses", content.witnesses(result), result)
-    yield from ("", "## Actions", "", _plain(content.coverage(result)), "")
+    yield from ("", "## Actions", "", plain(content.coverage(result)), "")
     actions = [
         (each.name, f"{each.enabled:,}", f"{each.taken:,}", "" if each.new_states is None else f"{each.new_states:,}")
         for each in result.actions
@@ -89,9 +89,9 @@ def _growth(result: Result) -> Iterator[str]:
 
 
 def _trace(trace: Trace, heading: str) -> Iterator[str]:
-    yield from ("", f"## {_plain(heading)}")
+    yield from ("", f"## {plain(heading)}")
     if trace.sentence:
-        yield from ("", _plain(trace.sentence))
+        yield from ("", plain(trace.sentence))
     if content.has_lanes(trace):
         diagram = mermaid(trace)
         yield ""
@@ -115,13 +115,13 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], aligned: str = ""
     yield _row(head)
     yield _row(["---:" if place == "r" else "---" for place in (aligned or "l" * len(head))])
     for each in rows:
-        yield _row(map(_plain, each))
+        yield _row(map(plain, each))
 
 
 def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _plain(words: str) -> str:
+def plain(words: str) -> str:
     """Words in which Markdown sees no markup of its own; an underscore within a name is none."""
     return re.sub(r"[\\`*\[\]<>&#~$|]|(?<!\w)_|_(?!\w)", r"\\\g<0>", escaped(words))
