@@ -25,7 +25,7 @@ CLAIMED := tests/test_packaging.py tests/test_tutorial.py::test_document_example
 	checking/traces/test_itf.py checking/graph/test_state_space.py checking/traces/test_tabular.py testing/test_machine.py reports what_if/test_live_zookeeper.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help check quick test lowest newest lint long long-sequences long-large long-mutation kafka bench dist diagrams api clean $(PARTS)
+.PHONY: help check quick test lowest newest lint long long-sequences long-large long-mutation kafka bench dist diagrams docs clean $(PARTS)
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -114,7 +114,7 @@ long-mutants: PART = $(wildcard tests/*/test_mutants.py tests/*/*/*/test_mutants
 
 long-pictures:  ## of that, what is drawn of each generation, the pages of words, and the command in a hostile world
 long-pictures: PART = $(addprefix tests/spec/test_,explorer.py trace_formats.py controller_life.py diagrams.py environment_failures.py) tests/spec/cli \
-	tests/statemachines/drawing/test_controller_diagram.py tests/test_tutorial.py tests/test_documents.py tests/test_api.py
+	tests/statemachines/drawing/test_controller_diagram.py tests/test_tutorial.py tests/test_documents.py tests/test_site.py
 
 kafka: $(COMPILED)  ## Kafka's own classes beside the specification, all there is for the newest release; minutes
 	$(TEST) tests/kafka
@@ -140,8 +140,8 @@ dist: $(STAMP)  ## build the wheel and the sdist in dist/, and try each in an em
 diagrams: $(STAMP)  ## draw diagrams/ anew, from the tables and from what exploring the controller finds
 	$(BIN)/python -m spec.diagrams diagrams
 
-api: $(STAMP)  ## pages of every public word, in build/api
-	$(BIN)/python -m tests.api build/api
+docs: $(COMPILED)  ## the documentation site, in build/docs: each link is checked, each anomaly explored; two minutes
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --conf-dir docs --doctree-dir build/doctrees . build/docs
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info build dist
+	rm -rf $(VENV) docs/reference/*/ $(VENV)-lowest $(VENV)-newest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info build dist

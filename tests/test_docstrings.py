@@ -11,7 +11,7 @@ from tests.rows import rows
 ROOT = Path(__file__).parents[1]
 SHOWN = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    for package in ("election", "statemachines", "spec", "benchmarks")
+    for package in ("election", "statemachines", "spec", "benchmarks", "docs")
     for path in (ROOT / package).rglob("*.py")
     if ">>> " in path.read_text()
 )

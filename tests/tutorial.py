@@ -6,7 +6,8 @@ All blocks of a document are tried in their order, in a directory with nothing b
 - other Python ends with a comment, the value of its last expression;
 - commands print what stands below them, where a line of three dots stands for any lines.
 
-A text that goes nowhere is a quotation. A fence that says `not run: ` and why is left alone.
+A text that goes nowhere is a quotation. A fence that says `not run: ` and why is left alone; so is one that is a
+directive of the site (`docs/conf.py`).
 `python -m tests.tutorial` writes into the documents what is printed today: read the difference before you keep it.
 """
 
@@ -29,7 +30,8 @@ from sybil.typing import Evaluator
 
 ROOT = Path(__file__).parents[1]
 TUTORIAL = ROOT / "docs" / "tutorial.md"
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")])
+PLACES = ("*.md", "docs/*.md", "docs/decisions/*.md", "benchmarks/*.md")
+DOCUMENTS = sorted(page for place in PLACES for page in ROOT.glob(place))
 PROGRAMS = Path(sys.executable).parent
 
 FENCES = RawFencedCodeBlockLexer(re.compile(r"(?P<language>\w*) ?(?P<note>.*)\n"))
@@ -108,6 +110,8 @@ def blocks(page: Path, reader: Reader | None = None) -> list[Example]:
 
 def _parse(document: Document) -> Iterable[Region]:
     for region in FENCES(document):
+        if region.lexemes["note"].startswith("{"):
+            continue
         first = document.text.index("\n", region.start) + 1
         region.parsed = document.text[first : document.text.rindex("```", first, region.end)]  # Sybil's is dedented
         region.evaluator = _evaluator(region, _WHERE.search(document.text, 0, region.start))

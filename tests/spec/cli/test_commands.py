@@ -30,7 +30,6 @@ from spec.cli.progress import Progress
 from spec.cli.running import engine_named
 from spec.diagrams import FORMATS, NAMES, draw
 from spec.systems import SYSTEMS
-from tests import commands
 from tests.spec.atlas.test_anomalies import ATLAS, BY_FORM
 
 COMMAND = str(Path(sys.executable).with_name("kafkaspec"))
@@ -1787,11 +1786,6 @@ def test_every_option_has_its_help() -> None:
         assert command.help, name
         for option in command.params:
             assert not isinstance(option, click.Option) or option.help, f"{name} {option.name}"
-
-
-def test_help_equals_the_command_page() -> None:
-    """Word by word; `python -m tests.commands` writes the page."""
-    assert commands.PAGE.read_text(encoding="utf-8") == commands.page()
 
 
 def test_without_a_command_help_is_an_error(ask: Ask) -> None:

@@ -1,0 +1,143 @@
+"""The pages of reference that are made of the product's own data: systems, anomalies, and what can be imported.
+
+They are Markdown, written into `docs/reference/` before Sphinx looks which pages there are. Each anomaly is explored
+without its fix; if it does not come out as recorded, that is a warning, and a warning fails the build.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from inspect import isclass, isroutine
+from itertools import groupby
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.display import status_iterator
+
+from spec.atlas.anomalies import Anomaly, anomalies
+from spec.atlas.catalogue import described
+from spec.atlas.loading import specification, system_named
+from spec.checking.values.text import show
+from spec.reports.content import has_lanes
+from spec.reports.markdown import plain
+from spec.reports.sequence_diagram import svg
+from spec.systems import SYSTEMS
+
+PACKAGES: Final = ("election", "spec.language", "spec.checking", "spec.testing", "spec.reports", "spec.scenarios")
+"""What is imported from as a whole."""
+MODULE_BY_MODULE: Final = ("statemachines", "spec.what_if")
+"""What is imported from module by module."""
+
+_log = logging.getLogger(__name__)
+
+
+def modules() -> Iterator[str]:
+    """The names of all modules that have a page."""
+    yield from PACKAGES
+    for package in MODULE_BY_MODULE:
+        yield package
+        for each in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+            yield each.name
+
+
+def constants(module: ModuleType) -> list[str]:
+    """The public words of a module that are neither classes nor functions, of which autodoc would pass over some."""
+    words = {word: getattr(module, word) for word in getattr(module, "__all__", ())}
+    return [word for word, it in words.items() if not (isclass(it) or isroutine(it) or hasattr(it, "__wrapped__"))]
+
+
+class Pages:
+    """Writes pages by their templates into a directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.written: set[Path] = set()
+        self.templates = Environment(
+            loader=FileSystemLoader(Path(__file__).parent / "templates"),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.templates.filters.update(plain=plain, value=show)
+
+    def write(self, page: str, template: str, /, **given: Any) -> None:
+        """Write a page."""
+        self.put(page, self.templates.get_template(template).render(given))
+
+    def put(self, name: str, text: str) -> None:
+        """Write a file. One that says the same already stays as it is: Sphinx need not read it again."""
+        file = self.directory / name
+        self.written.add(file)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
+
+    def remove_others(self) -> None:
+        """Remove what an earlier build has written, and this one has not."""
+        for file in {*self.directory.glob("*/*")} - self.written:
+            file.unlink()
+
+
+def write_all(app: Sphinx) -> None:
+    """Write all pages."""
+    pages = Pages(Path(app.srcdir, "docs", "reference"))
+    for name in modules():
+        module = importlib.import_module(name)
+        file = Path(module.__file__ or "").relative_to(app.srcdir)
+        pages.write(f"api/{name}.md", "module.md.jinja", name=name, file=file, constants=constants(module))
+    systems = [described(system_named(name)) for name in SYSTEMS]
+    pages.write("systems/index.md", "systems.md.jinja", systems=systems)
+    for system in systems:
+        write_system(pages, system)
+    pages.write("anomalies/index.md", "anomalies.md.jinja", anomalies=anomalies())
+    rows = anomalies()
+    for row in status_iterator(rows, "exploring... ", length=len(rows), stringify_func=lambda row: row.id):
+        write_anomaly(pages, row)
+    pages.remove_others()
+
+
+def write_system(pages: Pages, system: Mapping[str, Any]) -> None:
+    """Write the page of a system."""
+    name = system["name"]
+    declared = specification(system_named(name)).variables
+    pages.write(
+        f"systems/{name}.md",
+        "system.md.jinja",
+        system=system,
+        variables={variable: sentence for variable, (sentence, _) in declared.items()},
+        releases=[*by_valuation(system["releases"])],
+        anomalies=[row for row in anomalies() if row.system == name],
+    )
+
+
+def by_valuation(releases: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Releases in a row that have the same switches, in words, each with these."""
+    for valuation, same in groupby(releases, key=releases.__getitem__):
+        names = [*same]
+        yield names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}", valuation
+
+
+def write_anomaly(pages: Pages, row: Anomaly) -> None:
+    """Write the page of an anomaly, with the shortest way there."""
+    _, result = next(row.sides())
+    if result.headline != row.recorded("off"):
+        _log.warning("%s: %s is recorded, and found is: %s", row.id, row.recorded("off"), result.headline)
+    trace = result.counterexample
+    pictured = trace is not None and has_lanes(trace)
+    if trace is not None and pictured:
+        pages.put(f"anomalies/{row.id}.svg", svg(trace))
+    sentence = result.documentation.get(row.property, "")
+    pages.write(
+        f"anomalies/{row.id}.md", "anomaly.md.jinja", row=row, sentence=sentence, trace=trace, pictured=pictured
+    )
+
+
+def setup(app: Sphinx) -> None:
+    """Connect it."""
+    app.connect("builder-inited", write_all)
