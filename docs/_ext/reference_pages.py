@@ -90,7 +90,10 @@ def write_all(app: Sphinx) -> None:
     for name in modules():
         module = importlib.import_module(name)
         file = Path(module.__file__ or "").relative_to(app.srcdir)
-        pages.write(f"api/{name}.md", "module.md.jinja", name=name, file=file, constants=constants(module))
+        words = getattr(module, "__all__", ())
+        pages.write(
+            f"api/{name}.md", "module.md.jinja", name=name, file=file, words=words, constants=constants(module)
+        )
     systems = [described(system_named(name)) for name in SYSTEMS]
     pages.write("systems/index.md", "systems.md.jinja", systems=systems)
     for system in systems:
