@@ -1,4 +1,4 @@
-"""The brokers that an election is told of."""
+"""Checks of the brokers passed to an election."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import SupportsIndex
@@ -7,14 +7,14 @@ from election.ids import Id
 
 
 class InvalidBrokers(ValueError):
-    """The brokers given to an election contradict each other or are no brokers at all."""
+    """The brokers passed to an election contradict each other, or are not broker ids."""
 
 
 def in_order(name: str, brokers: Sequence[Id]) -> tuple[Id, ...]:
-    """Return `brokers`, the argument called `name`, as a tuple in which each broker stands once.
+    """Return `brokers`, the argument called `name`, as a tuple that contains each broker once.
 
-    Raises InvalidBrokers for a repeated broker, for what is no broker id, for a set, which has no order, and for
-    what is no sequence at all.
+    Raises InvalidBrokers for a repeated broker, a value that is no broker id, a set (sets have no order), or a value
+    that is no sequence.
 
     >>> in_order("isr", [3, 1])
     (3, 1)
@@ -35,10 +35,10 @@ def in_order(name: str, brokers: Sequence[Id]) -> tuple[Id, ...]:
 
 
 def up_and_leaving(live: Collection[Id], shutting_down: Collection[Id]) -> tuple[frozenset[Id], frozenset[Id]]:
-    """Return the brokers that are up for a partition, and those that are shutting down, up for it or not.
+    """Return the brokers that are up for a partition, and those that are shutting down, whether up for it or not.
 
-    A broker that is shutting down and whose log directory has failed is the one that is not.
-    Raises InvalidBrokers for what is no broker id.
+    A broker that is shutting down is not up for a partition whose log directory has failed.
+    Raises InvalidBrokers for a value that is no broker id.
 
     >>> up_and_leaving(live=[1, 2], shutting_down=[2, 3])
     (frozenset({1, 2}), frozenset({2, 3}))

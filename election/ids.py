@@ -1,9 +1,9 @@
-"""What numbers mean: the types that records and functions of every package share.
+"""Types of numbers that the records and functions of every package share.
 
-They are aliases: a plain integer is one, and `epoch + 1` is an epoch again. A specification says how many there are.
+They are aliases of `int`: a plain integer is a valid epoch, and so is `epoch + 1`. A specification sets their ranges.
 
-An election takes for a broker's id an integer, or what stands for one, an `Id`: it is compared, and that is all, so
-that brokers may be values that can neither be ordered nor counted with.
+Elections accept any `Id` as a broker's id: an integer, or a value that stands for one. Ids are only compared for
+equality, so brokers may be values without order or arithmetic.
 """
 
 from typing import TYPE_CHECKING, Annotated, SupportsIndex
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Id = TypeVar("Id", bound=SupportsIndex, default=int)
 else:
-    # Type variables have defaults since Python 3.13, and at run time the standard library has to do.
+    # Type variables have defaults since Python 3.13; at run time the standard library's suffice without one.
     from typing import TypeVar
 
     Id = TypeVar("Id", bound=SupportsIndex)
@@ -21,13 +21,13 @@ else:
 __all__ = ["BrokerEpoch", "BrokerId", "ControllerEpoch", "Id", "LeaderEpoch"]
 
 BrokerId = Annotated[int, "a broker's id"]
-"""Which broker; an integer from 0 on."""
+"""A broker; an integer from 0 on."""
 
 LeaderEpoch = Annotated[int, "a leader epoch"]
-"""How often the partition's leader was elected before; an integer from 0 on."""
+"""The number of earlier elections of the partition's leader; an integer from 0 on."""
 
 ControllerEpoch = Annotated[int, "a controller epoch"]
-"""How often a controller was elected; an integer from 0 on, which is before the first one."""
+"""The number of controller elections so far; an integer from 0 on, 0 before the first."""
 
 BrokerEpoch = Annotated[int, "a broker epoch"]
-"""Which registration of a broker it is: the zxid that created its node; 0 before the first one."""
+"""A registration of a broker: the zxid that created its node; 0 before the first one."""

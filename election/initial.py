@@ -15,8 +15,8 @@ def initialize_leader_and_isr(
 ) -> ElectionResult[Id]:
     """Elect for a new partition, which never had a leader [PartitionStateMachine.scala, 3.9].
 
-    The log is empty everywhere, so a replica that is online is in sync: these form the ISR, the first of them
-    leads, and they are the ones to be told. If none is online the partition stays new: NO_ELIGIBLE_LEADER.
+    Every log is empty, so each online replica is in sync. The online replicas form the ISR and receive the result,
+    and the first of them leads. If none is online the partition stays new: NO_ELIGIBLE_LEADER.
 
     Raises InvalidBrokers when the arguments are malformed.
 

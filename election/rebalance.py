@@ -1,12 +1,12 @@
 """The automatic return of leadership to the preferred replicas.
 
-Leadership wanders: when a broker fails others take over, and its return alone gives nothing back. So every
-leader.imbalance.check.interval.seconds the controller looks, broker by broker, at the partitions whose
-preferred replica that broker is. If more than leader.imbalance.per.broker.percentage of them are not led by
-it, a preferred election is held for those that it is fit to lead [KafkaController.scala, 3.9].
+When a broker fails others take over, and its return alone does not bring leadership back. So every
+leader.imbalance.check.interval.seconds the controller checks, for each broker, the partitions that prefer it. If the
+broker does not lead more than leader.imbalance.per.broker.percentage of them, a preferred election is held for
+those that it is fit to lead [KafkaController.scala, 3.9].
 
-What Kafka does not look at is the caller's to leave out: the partitions of topics that are queued for
-deletion and, up to 3.3, all of them while any partition is being reassigned [KafkaController.scala, 3.3].
+The caller must leave out the partitions that Kafka skips: those of topics queued for deletion and, up to 3.3, all
+partitions while any partition is being reassigned [KafkaController.scala, 3.3].
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -21,27 +21,27 @@ LEADER_IMBALANCE_PER_BROKER_PERCENTAGE: Final = 10
 """Kafka's default for leader.imbalance.per.broker.percentage [ReplicationConfigs.java, 3.9]."""
 
 Name = TypeVar("Name")
-"""Whatever the caller calls a partition by, such as ("topic", 0)."""
+"""The caller's name for a partition, such as ("topic", 0)."""
 
 
 class Partition(NamedTuple):
-    """A partition as the controller remembers it [ControllerContext.scala, 3.9]."""
+    """A partition as the controller's context holds it [ControllerContext.scala, 3.9]."""
 
     replicas: Sequence[BrokerId]
     """The assigned replicas; the first is the preferred one."""
 
     leader: BrokerId | None = None
-    """The leader, or None where Kafka writes -1: the leader was lost and none has followed."""
+    """The leader, or None where Kafka writes -1: the partition lost its leader and has no new one."""
 
     isr: Sequence[BrokerId] | None = None
     """The in-sync replicas, or None for a new partition, which never had a leader."""
 
 
 def imbalance_ratio(broker: BrokerId, partitions: Mapping[Name, Partition]) -> Fraction:
-    """Return the share of the partitions preferring `broker` that another one leads, or none any more.
+    """Return the share of the partitions preferring `broker` that have another leader, or have lost theirs.
 
-    A partition that never had a leader is not counted among these, only in the whole. The ratio is exact, and
-    0 if no partition prefers `broker`; Kafka does not ask about such a broker [KafkaController.scala, 3.9].
+    A partition that never had a leader counts in the denominator only. The ratio is exact. It is 0 if no partition
+    prefers `broker`; Kafka does not check such a broker [KafkaController.scala, 3.9].
 
     Raises InvalidBrokers when `broker` or a partition is malformed.
 
@@ -69,12 +69,12 @@ def rebalance_candidates(
     percentage: int = LEADER_IMBALANCE_PER_BROKER_PERCENTAGE,
     in_sync: bool = True,
 ) -> tuple[Name, ...]:
-    """Return which of `partitions` go back to `broker` by a preferred election, in the order of `partitions`.
+    """Return the `partitions` that return to `broker` by a preferred election, in the order of `partitions`.
 
-    They are those that prefer `broker`, are led by another or by none any more, and would elect it: it has to
-    be online and in their ISR. There are none unless the imbalance ratio *exceeds* `percentage`
-    [checkAndTriggerAutoLeaderRebalance in KafkaController.scala, 3.9]. Up to 2.5 it was enough that `broker` is
-    online, so that elections were held that could only fail: `in_sync=False` [KAFKA-9866, 2.6].
+    They prefer `broker`, have another leader or have lost theirs, and would elect `broker`: it must be online and in
+    their ISR. There are none unless the imbalance ratio *exceeds* `percentage`
+    [checkAndTriggerAutoLeaderRebalance in KafkaController.scala, 3.9]. Up to 2.5 `broker` only had to be online, so
+    some elections could only fail: `in_sync=False` [KAFKA-9866, 2.6].
 
     Raises InvalidBrokers when `broker`, a partition, or the brokers are malformed.
 

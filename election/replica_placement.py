@@ -1,29 +1,29 @@
-"""Where Kafka places the replicas of a new topic, and of the partitions that a topic gets later.
+"""Where Kafka places the replicas of a new topic, and of partitions added later.
 
-The brokers stand in a ring. The first replica of each partition goes to the next broker of the ring, the others to
-those that come after it, skipping a few: after each round through the ring one more, lest the same brokers keep the
-same partitions together. Five brokers, ten partitions with three replicas, here three of them:
+The brokers form a ring. The first replica of each partition goes to the next broker of the ring, the others to the
+brokers after it, skipping a few. Each round through the ring skips one more, so that the same brokers do not share
+all their partitions. Five brokers, ten partitions with three replicas, of which three are shown:
 
 >>> placed = assign_replicas_to_brokers(range(5), partitions=10, replication_factor=3)
 >>> placed[0], placed[1], placed[5]
 ((0, 1, 2), (1, 2, 3), (0, 2, 3))
 
-Brokers with racks stand in the ring in turns, one of each rack, and replicas go to racks that have none of the
-partition yet, until each has one [KIP-36, 0.10.0]. Brokers without racks are all of one rack.
+With racks, the ring alternates between racks, and replicas go to racks that have none of the partition yet, until
+each has one [KIP-36, 0.10.0]. Brokers without racks share one rack.
 
 ==============  =====================================================================================
-mode            what becomes of the racks [RackAwareMode.scala; getBrokerMetadatas in AdminZkClient.scala]
+mode            use of racks [RackAwareMode.scala; getBrokerMetadatas in AdminZkClient.scala]
 ==============  =====================================================================================
-ENFORCED        they count; that some brokers have one and others have none is refused
-SAFE            they count if every broker has one
-DISABLED        they do not count
+ENFORCED        racks count; a mix of brokers with and without racks is refused
+SAFE            racks count if every broker has one
+DISABLED        racks do not count
 ==============  =====================================================================================
 
-Topics that are asked for go by ENFORCED, or by DISABLED with `--disable-rack-aware` [TopicCommand.scala, 2.8]. Those
-that a broker creates by itself go by SAFE [KafkaApis.scala, 2.6], since 2.8 by ENFORCED.
+Topics that a client creates use ENFORCED, or DISABLED with `--disable-rack-aware` [TopicCommand.scala, 2.8]. Topics
+that a broker creates automatically use SAFE [KafkaApis.scala, 2.6], and ENFORCED since 2.8.
 
 Fourteen releases from 0.10.2.2 to 3.9.1 were compared and do not differ: AdminUtils.scala until 3.5, AdminUtils.java
-since 3.6. What Kafka draws by chance is an argument here.
+since 3.6. Values that Kafka draws at random are arguments here.
 """
 
 from collections import deque
@@ -36,11 +36,11 @@ from election.ids import BrokerId
 
 
 class InvalidPartitions(ValueError):
-    """There cannot be so many partitions, or no others can be added to these [InvalidPartitionsException]."""
+    """The number of partitions is out of bounds, or no partition can be added [InvalidPartitionsException]."""
 
 
 class InvalidReplicationFactor(ValueError):
-    """There cannot be so many replicas of a partition [InvalidReplicationFactorException]."""
+    """The number of replicas is out of bounds [InvalidReplicationFactorException]."""
 
 
 class RackAwareMode(Enum):
@@ -64,24 +64,24 @@ def assign_replicas_to_brokers(
 ) -> dict[int, tuple[BrokerId, ...]]:
     """Return the replicas of each partition, the preferred leader first [AdminUtils.java, 3.9].
 
-    `brokers` are those that are registered, in the order of the ring. Kafka sorts them by their ids, except for a
-    CreateTopics request, where they come as the metadata cache has them. Those with `racks` are put into another
-    order anyway. Partitions are numbered from `start_partition` on, where the ring is entered, too.
+    `brokers` are the registered brokers, in the order of the ring. Kafka sorts them by id, except for a CreateTopics
+    request, which takes the order of the metadata cache. Racks override this order. Partitions are numbered from
+    `start_partition` on, which also shifts where the ring is entered.
 
     >>> racks = {0: "rack1", 1: "rack3", 2: "rack3", 3: "rack2", 4: "rack2", 5: "rack1"}
     >>> assign_replicas_to_brokers(range(6), 3, 3, racks=racks)
     {0: (0, 3, 1), 1: (3, 1, 5), 2: (1, 5, 4)}
 
-    Kafka draws `start_index`, the place in the ring where partition 0 begins, and `shift`, how many brokers its other
-    replicas skip, for each topic that is created. Who wants them by chance draws them from as many brokers:
+    For each new topic Kafka draws `start_index`, the place in the ring where partition 0 begins, and `shift`, the
+    number of brokers that its other replicas skip. To randomize them, draw both from the number of brokers:
 
     >>> import random
     >>> chance = random.Random(7)
     >>> assign_replicas_to_brokers(range(6), 3, 3, start_index=chance.randrange(6), shift=chance.randrange(6))
     {0: (2, 4, 5), 1: (3, 5, 0), 2: (4, 0, 1)}
 
-    Raises InvalidPartitions and InvalidReplicationFactor for numbers out of bounds, and InvalidBrokers when the
-    brokers are malformed, or only some have racks where these are enforced.
+    Raises InvalidPartitions and InvalidReplicationFactor for numbers out of bounds. Raises InvalidBrokers when the
+    brokers are malformed, or when racks are enforced and only some brokers have one.
     """
     ordered = in_order("brokers", brokers)
     if partitions < 1:
@@ -108,7 +108,7 @@ def assign_replicas_to_brokers(
         others.rotate(-(start_index + partition))
         replicas = [others.popleft()]
         others.rotate(-shift * number_of_racks)
-        for broker in (*others, *others):  # once around, each rack has been found
+        for broker in (*others, *others):  # after one round, every rack has been found
             if len(replicas) == replication_factor:
                 break
             taken = {rack_of[replica] for replica in replicas}
@@ -126,27 +126,28 @@ def create_new_partitions_assignment(
     racks: Mapping[BrokerId, str] | None = None,
     mode: RackAwareMode = RackAwareMode.ENFORCED,
 ) -> dict[int, tuple[BrokerId, ...]]:
-    """Return the replicas of the partitions that a topic gets so that it has as many as `partitions`.
+    """Return the replicas of the partitions to add so that a topic has `partitions` of them.
 
-    `existing` are the replicas of those that it has. Each gets as many as partition 0 has. Nothing is drawn: start
-    index and shift are both the place among `brokers` of the first replica of partition 0. If that broker is gone it
-    is the place of the next higher id, or 0 [createNewPartitionsAssignment in AdminZkClient.scala, 3.9; addPartitions
-    until 2.7]. So a topic that gets its partitions one by one differs from one that had them from the beginning:
+    `existing` are the replicas of its present partitions. Each new one gets as many replicas as partition 0. Nothing
+    is random: start index and shift are both the position in `brokers` of the first replica of partition 0. If that
+    broker is gone, it is the position of the next higher id, or 0 [createNewPartitionsAssignment in
+    AdminZkClient.scala, 3.9; addPartitions until 2.7]. So a topic that grows one partition at a time differs from one
+    that was created with all of them:
 
     >>> assign_replicas_to_brokers((1, 2, 3), 3, 2, start_index=1)
     {0: (2, 3), 1: (3, 1), 2: (1, 2)}
     >>> create_new_partitions_assignment({0: (2, 3)}, 3, (1, 2, 3))
     {1: (3, 2), 2: (1, 3)}
 
-    With racks the place is still that among `brokers`, and leads to another broker of the ring.
+    With racks the position is still that in `brokers`, and leads to another broker of the ring.
 
-    Raises InvalidPartitions if there would be no more partitions than there are, or if partition 0 has no replicas,
-    and what `assign_replicas_to_brokers` raises.
+    Raises InvalidPartitions if `partitions` does not exceed the number of existing ones, or if partition 0 has no
+    replicas, and the errors of `assign_replicas_to_brokers`.
     """
     ordered = in_order("brokers", brokers)
     pattern = in_order("replicas of partition 0", existing.get(0, ()))
     if not pattern:
-        raise InvalidPartitions("existing: partition 0 has no replicas, and the others are placed as it is")
+        raise InvalidPartitions("existing: partition 0 has no replicas, and the new ones are placed like it")
     added = partitions - len(existing)
     if added < 1:
         raise InvalidPartitions(f"partitions: {partitions}, allowed are the integers from {len(existing) + 1} on")
@@ -166,7 +167,7 @@ def create_new_partitions_assignment(
 def _by_count(
     brokers: tuple[BrokerId, ...], racks: Mapping[BrokerId, str], mode: RackAwareMode
 ) -> dict[BrokerId, str]:
-    """The racks of these brokers, or none if they do not count."""
+    """The racks of these brokers; empty if racks do not count."""
     known = {broker: racks[broker] for broker in brokers if broker in racks}
     if mode is RackAwareMode.DISABLED or not known:
         return {}

@@ -1,4 +1,4 @@
-"""What an election decides."""
+"""The result of an election."""
 
 from typing import Any, Final, Generic, NamedTuple
 
@@ -8,14 +8,14 @@ from election.ids import Id
 class ElectionResult(NamedTuple, Generic[Id]):
     """The outcome of an election [Election.scala, 3.9].
 
-    Compare `leader` with None and do not ask for its truth: broker 0 is a broker.
+    Compare `leader` with None; do not test its truth, since 0 is a broker.
     """
 
     leader: Id | None
-    """The replica that leads from now on, or None if none qualified."""
+    """The replica that leads afterwards, or None if none qualified."""
 
     isr: tuple[Id, ...] | None
-    """The in-sync replicas from now on, in the order they had before; None without a leader."""
+    """The in-sync replicas afterwards, in their previous order; None without a leader."""
 
     recipients: tuple[Id, ...]
     """The brokers to send LeaderAndIsr to, in the order of the AR; Kafka then drops those that are not up."""
@@ -25,4 +25,4 @@ class ElectionResult(NamedTuple, Generic[Id]):
 
 
 NO_ELIGIBLE_LEADER: Final[ElectionResult[Any]] = ElectionResult(leader=None, isr=None, recipients=(), unclean=False)
-"""The outcome when no replica qualifies: the partition keeps what it had and no broker is told."""
+"""The result when no replica qualifies: the partition does not change and no broker receives anything."""

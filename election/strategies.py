@@ -4,21 +4,21 @@ Each is named for the reason of the election:
 
 - offline: the partition has no leader, or its leader died;
 - reassign: the partition moves to other brokers, and its leader is not among them or not up;
-- preferred: the leadership goes back to where the assignment wants it;
-- controlled-shutdown: the leader has asked for leave before it stops.
+- preferred: leadership returns to the preferred replica;
+- controlled-shutdown: the leader has asked the controller for permission to stop.
 
 ===================  =========================================  ==================  =====================
 strategy             the leader is the first of the AR that is  the ISR becomes     recipients
 ===================  =========================================  ==================  =====================
 offline              online, in the ISR                         its online members  online replicas
 offline, unclean     online, if no member of the ISR is         the leader alone    online replicas
-reassign             online, in the ISR                         what it was         all target replicas
-preferred            online, in the ISR, at the head            what it was         all replicas
+reassign             online, in the ISR                         unchanged            all target replicas
+preferred            online, in the ISR, at the head            unchanged            all replicas
 controlled-shutdown  up, in the ISR, not shutting down          all but those that  replicas that are up,
                                                                 are shutting down   shutting down or not
 ===================  =========================================  ==================  =====================
 
-*Online* is up and not shutting down [ControllerContext.scala, 3.9]. Only *offline* takes the dead out of the
+*Online* means up and not shutting down [ControllerContext.scala, 3.9]. Only *offline* removes dead brokers from the
 ISR. The others keep them: the death of a broker is an event of its own, and its handling shrinks the ISR
 [ReplicaStateMachine.scala, 3.9].
 """
@@ -33,11 +33,11 @@ from election.result import NO_ELIGIBLE_LEADER, ElectionResult
 
 
 class Strategy(Protocol):
-    """How to elect a leader: one signature for all, so that a caller may choose a strategy by its name.
+    """How to elect a leader: one signature for all, so that a caller may choose a strategy by name.
 
     `replicas` are the assigned replicas, for *reassign* those that the partition moves to. `live` holds the
-    brokers that are up, `shutting_down` those that are about to leave. `unclean` is a permission and
-    not a wish: only *offline* makes use of it, and only when nothing else is left.
+    brokers that are up, `shutting_down` those that are about to leave. `unclean` is a permission, not a request:
+    only *offline* uses it, and only as the last resort.
 
     Returns NO_ELIGIBLE_LEADER when no replica qualifies; raises InvalidBrokers when the arguments are malformed.
     """
@@ -56,7 +56,7 @@ class Strategy(Protocol):
 
 
 UNCLEAN: Final = frozenset({"offline"})
-"""The strategies that make use of the permission to elect uncleanly."""
+"""The strategies that use the permission to elect uncleanly."""
 
 
 def leader_for_offline(
@@ -67,7 +67,7 @@ def leader_for_offline(
     shutting_down: Collection[Id] = (),
     unclean: bool = False,
 ) -> ElectionResult[Id]:
-    """Elect for a partition without a live leader; the dead leave the ISR [Election.scala, 3.9].
+    """Elect for a partition without a live leader; dead brokers leave the ISR [Election.scala, 3.9].
 
     The order of the assignment decides, not that of the ISR:
 
@@ -84,8 +84,8 @@ def leader_for_offline(
     >>> leader_for_offline(replicas=(1, 2, 3), isr=(1,), live={2, 3}, unclean=True)
     ElectionResult(leader=2, isr=(2,), recipients=(2, 3), unclean=True)
 
-    A live member of the ISR that is no assigned replica cannot lead. Yet while there is one, the permission
-    counts for nothing [collectUncleanLeaderElectionState in PartitionStateMachine.scala, 3.9].
+    A live member of the ISR that is no assigned replica cannot lead. Yet while there is one, the permission has no
+    effect [collectUncleanLeaderElectionState in PartitionStateMachine.scala, 3.9].
 
     >>> leader_for_offline(replicas=(1, 2), isr=(2, 3), live={1, 3}, unclean=True)
     ElectionResult(leader=None, isr=None, recipients=(), unclean=False)
@@ -114,8 +114,8 @@ def leader_for_reassign(
 ) -> ElectionResult[Id]:
     """Elect among the replicas that a partition moves to, here `replicas` [Election.scala, 3.9; KIP-455].
 
-    The ISR stays as it is, with its dead members and with those that the partition moves away from. All of
-    the target replicas are told, the dead among them too.
+    The ISR does not change: it keeps its dead members, and those that the partition moves away from. All target
+    replicas receive the result, including dead ones.
 
     >>> leader_for_reassign(replicas=(4, 5, 6), isr=(1, 2, 4, 5), live={1, 2, 5})
     ElectionResult(leader=5, isr=(1, 2, 4, 5), recipients=(4, 5, 6), unclean=False)
@@ -140,8 +140,8 @@ def leader_for_preferred_replica(
 ) -> ElectionResult[Id]:
     """Elect the preferred replica, the first of the assignment, or none [Election.scala, 3.9].
 
-    The ISR stays as it is, with its dead members, and all replicas are told. Kafka's callers do not ask when
-    the preferred replica leads already [KafkaController.scala, 3.9]; the strategy would elect it once more.
+    The ISR does not change, dead members included, and all replicas receive the result. Kafka's callers do not ask
+    when the preferred replica already leads [KafkaController.scala, 3.9]; the strategy would elect it again.
 
     >>> leader_for_preferred_replica(replicas=(1, 2, 3), isr=(2, 1, 3), live={1, 2})
     ElectionResult(leader=1, isr=(2, 1, 3), recipients=(1, 2, 3), unclean=False)
@@ -168,9 +168,9 @@ def leader_for_controlled_shutdown(
 ) -> ElectionResult[Id]:
     """Elect in place of a leader that is shutting down [Election.scala, 3.9; KAFKA-3670].
 
-    A broker that is shutting down leaves the ISR at once but is still told: it is up, and has to learn that it
-    leads no more [KAFKA-7482]. A dead member of the ISR stays until the controller hears of its death. One that is
-    shutting down leaves the ISR also if its log directory has failed, for which it is not live here.
+    A broker that is shutting down leaves the ISR at once but still receives the result: it is up, and must learn that
+    it no longer leads [KAFKA-7482]. A dead member of the ISR stays until the controller learns of its death. A broker
+    that is shutting down leaves the ISR even if its log directory has failed, so that it is not in `live`.
 
     >>> leader_for_controlled_shutdown(replicas=(1, 2, 3), isr=(1, 2, 3), live={1, 3}, shutting_down={1})
     ElectionResult(leader=3, isr=(2, 3), recipients=(1, 3), unclean=False)
@@ -178,8 +178,8 @@ def leader_for_controlled_shutdown(
     >>> leader_for_controlled_shutdown(replicas=(0,), isr=(0, 1), live={0}, shutting_down={1})
     ElectionResult(leader=0, isr=(0,), recipients=(0,), unclean=False)
 
-    If all that could lead are shutting down there is no leader: the partition keeps its old one, and the
-    broker that asked for leave is told that it still leads [KafkaController.scala, 3.9].
+    If all candidates are shutting down there is no leader: the partition keeps its old one, and the reply to the
+    broker that asked says that it still leads [KafkaController.scala, 3.9].
 
     >>> leader_for_controlled_shutdown(replicas=(1, 2, 3), isr=(1, 2), live={1, 2, 3}, shutting_down={1, 2})
     ElectionResult(leader=None, isr=None, recipients=(), unclean=False)
@@ -203,9 +203,9 @@ def leader_for_controlled_shutdown_1_1(
     shutting_down: Collection[Id] = (),
     unclean: bool = False,
 ) -> ElectionResult[Id]:
-    """Elect in place of a leader that is shutting down, as from 1.1 to 2.0 [PartitionStateMachine.scala, 1.1].
+    """Elect in place of a leader that is shutting down, as in 1.1 to 2.0 [PartitionStateMachine.scala, 1.1].
 
-    Brokers that are shutting down are not told, and the old leader goes on as one [KAFKA-7482].
+    Brokers that are shutting down receive nothing, and the old leader continues to lead [KAFKA-7482].
 
     >>> leader_for_controlled_shutdown_1_1(replicas=(1, 2, 3), isr=(1, 2, 3), live={1, 3}, shutting_down={1})
     ElectionResult(leader=3, isr=(2, 3), recipients=(3,), unclean=False)
@@ -223,4 +223,4 @@ STRATEGIES: Final[Mapping[str, Strategy]] = MappingProxyType(
         "controlled-shutdown": leader_for_controlled_shutdown,
     }
 )
-"""The strategies by Kafka's names for them [PartitionStateMachine.scala, 3.9]."""
+"""The strategies by Kafka's names [PartitionStateMachine.scala, 3.9]."""

@@ -1,15 +1,15 @@
 """A bounded queue between threads, and the notification that wakes the wrong thread.
 
-Producers wait while the queue is full, consumers while it is empty, all on one condition variable. What a thread
-does to the queue it does under a lock, so in one step, and then it notifies. With `--set notify=one` that wakes any
-one thread: a consumer that has made room may wake a consumer, which finds nothing and waits again, while the
-producers sleep on; at last every thread waits. `all` wakes all, `other` one of the other kind, as if there were two
-condition variables. Left out: interrupts, threads that wake by themselves, and that a thread which was woken
-competes for the lock.
+Producers wait while the queue is full, consumers while it is empty, all on one condition variable. A thread changes
+the queue under a lock, so in one step, and then notifies. `--set notify=one` wakes any one thread. A consumer that
+has made room may then wake a consumer, which finds the queue empty and waits again while the producers sleep on; in
+the end every thread waits. `all` wakes all, `other` one of the other kind, as if there were two condition variables.
+Left
+out: interrupts, spurious wake-ups, and competition for the lock by a thread that was woken.
 
 BlockingQueue of Markus Kuppe, after Michel Charpentier, as TLC counts it (github.com/lemmy/BlockingQueue). With
 `one`, all threads wait after 8 steps at the earliest (2 producers, 1 consumer, 1 place), after 46 (4, 3 and 3), or
-never: where twice the places are not fewer than the threads. With `other`, 4, 3 and 3 make 1,600 distinct states,
+never, if twice the places are at least as many as the threads. With `other`, 4, 3 and 3 make 1,600 distinct states,
 12,313 generated.
 """
 
@@ -37,7 +37,7 @@ Consumer = Annotated[str, "a consumer"]
 class Queue(State):
     """A queue and the threads that wait for it."""
 
-    elements: tuple[Producer, ...] = variable("What is in the queue, oldest first; of each the producer.")
+    elements: tuple[Producer, ...] = variable("Elements in the queue, oldest first; each is its producer.")
     waiting: frozenset[Producer | Consumer] = variable("The threads that wait on the condition variable.")
 
 
@@ -52,7 +52,7 @@ class BoundedQueue(Specification[Queue]):
     notify: str = switch("other", "Which threads are woken.", among=["one", "all", "other"])
 
     def sizes(self) -> dict[Any, Size]:
-        """Producers are called p1, p2, consumers c1, c2."""
+        """Producers are p1, p2, consumers c1, c2."""
         return {
             Producer: interchangeable("producer", [f"p{number + 1}" for number in range(self.producers)]),
             Consumer: interchangeable("consumer", [f"c{number + 1}" for number in range(self.consumers)]),
@@ -86,7 +86,7 @@ class BoundedQueue(Specification[Queue]):
         s.waiting |= {consumer}
 
     def wake(self, s: Queue, woken: str | None, others: set[str]) -> None:
-        """All threads wake, or one does, if one waits of those that may."""
+        """All waiting threads wake, or one of the candidates, if any waits."""
         if self.notify == "all":
             require(woken is None)
             s.waiting = frozenset()

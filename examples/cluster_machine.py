@@ -1,9 +1,9 @@
 """A Hypothesis state machine written by hand: brokers start and die, topics are created, other controllers take over.
 
-Three bundles hold what a program has by name: brokers that do not run, brokers that do, and partitions. `start`
-consumes one of the first and makes one of the second, and `crash` does the reverse, so no rule needs a filter. The
-rules do nothing but have things befall a `Cluster`; a seed draws in which order it does what follows from them. Copy
-it, and add your own rules. Under pytest, `TestCluster = ClusterMachine.TestCase` is enough. Broker 0 always runs.
+Three bundles name the objects of a program: stopped brokers, running brokers, and partitions. `start` consumes a
+stopped broker and makes a running one, and `crash` does the reverse, so no rule needs a filter. The rules only
+trigger events in a `Cluster`; a seed draws the order of the steps that follow. Copy it, and add your own rules. Under
+pytest, `TestCluster = ClusterMachine.TestCase` is enough. Broker 0 always runs.
 
 Topics permit unclean elections. Until 1.0, the last broker then left the ISR when it died (KAFKA-5642):
 
@@ -35,7 +35,7 @@ SEEDS = st.integers(0, 7)
 
 
 class ClusterMachine(RuleBasedStateMachine):
-    """A cluster that comes to rest before the next thing happens to it."""
+    """A cluster that comes to rest before the next event."""
 
     release = "3.9"
     brokers: Bundle[int] = Bundle("brokers")
@@ -69,7 +69,7 @@ class ClusterMachine(RuleBasedStateMachine):
 
     @rule(seed=SEEDS)
     def another_controller(self, seed: int) -> None:
-        """The controller loses its session: one is elected anew, be it the same broker in another session."""
+        """The controller loses its session, and an election follows; the same broker may win in a new session."""
         assert self.cluster.controller is not None
         self.cluster.expire_session(self.cluster.controller)
         self.cluster.settle(seed)
@@ -92,7 +92,7 @@ class ClusterMachine(RuleBasedStateMachine):
 
     @invariant()
     def check(self) -> None:
-        """Each partition is well."""
+        """Each partition is healthy."""
         for partition, now in self.cluster.partitions().items():
             assert now.isr, f"the ISR of {partition} is empty"
             assert now.leader in (*now.isr, None), f"the leader of {partition} is not in sync"
@@ -107,7 +107,7 @@ class ClusterMachine10(ClusterMachine):
 
 
 def main() -> None:
-    """Run both; Hypothesis shrinks what fails to a program."""
+    """Run both; Hypothesis shrinks a failure to a program."""
     few = settings(
         max_examples=30, stateful_step_count=20, deadline=None, derandomize=True, print_blob=False, phases=PHASES
     )

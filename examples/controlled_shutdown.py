@@ -1,12 +1,13 @@
-"""A controlled shutdown: broker 1 is told to stop, and broker 2, the controller, lets it go.
+"""A controlled shutdown: broker 1 asks broker 2, the controller, for permission to stop.
 
-Where broker 1 leads another replica is elected, and it leaves the ISR with that. Where it follows it is told to stop,
-leaves the ISR, and is told once more. What only it has it keeps. u-0 has no other replica in sync: that it remains is
-the answer, and broker 1 waits, to ask again. Meanwhile broker 2 catches up, and broker 1 asks for an ISR with it.
-Since 3.3 it is refused, for a broker that shuts down is not eligible, itself for one; so it stops uncleanly, and u-0
-has no leader. Until 3.2 broker 2 is in sync by then, and leads: `main("3.2")`.
+For partitions that broker 1 leads, the controller elects another replica, and broker 1 leaves the ISR. For partitions
+that it follows, it receives StopReplica, leaves the ISR, and receives StopReplica again. It keeps the partitions that
+only it has. No other replica of u-0 is in sync: the reply names u-0 as remaining, and broker 1 waits before it asks
+again. Meanwhile broker 2 catches up, and broker 1 proposes an ISR with both. Since 3.3 that is refused, because
+brokers that are shutting down are not eligible, and broker 1 itself is one. So it stops uncleanly, and u-0 has no
+leader. Until 3.2 broker 2 is in sync by then, and leads: `main("3.2")`.
 
-Broker 1 does what the controller says, but begins to fetch nothing. It follows in t-0, and stays behind.
+Broker 1 obeys the controller, but starts no fetchers. It follows in t-0, and stays behind.
 
     broker 1 fetches t-1
     broker 1 shuts down: Begin
@@ -38,22 +39,22 @@ from statemachines.messages.topic_partition import PartitionAndReplica, TopicPar
 
 
 class Logs:
-    """Broker 2 is behind in u-0, for a while."""
+    """Logs in which broker 2 lags in u-0 at first."""
 
     behind = frozenset({PartitionAndReplica(TopicPartition("u", 0), 2)})
 
     def is_caught_up(self, replica: PartitionAndReplica, leader: int) -> bool:
-        """Whether a replica is not."""
+        """Whether the replica does not lag."""
         return replica not in self.behind
 
 
 def fetched(cluster: Cluster) -> str:
-    """What broker 1 fetches."""
+    """The partitions that broker 1 fetches."""
     return ", ".join(map(str, cluster.brokers[1].replica_manager.state.fetchers)) or "nothing"
 
 
 def made(release: str, logs: Logs) -> Cluster:
-    """The cluster, and its topics: u while broker 2 was down, and t, of which t-2 is on broker 1 alone."""
+    """The cluster and its topics: u was created while broker 2 was down; t-2 is on broker 1 alone."""
     cluster = Cluster((1, 2), release, down=(2,), logs=logs)
     cluster.create_topic("u", {0: (1, 2)})
     cluster.settle()
@@ -66,7 +67,7 @@ def made(release: str, logs: Logs) -> Cluster:
 
 
 def main(release: str = "3.9") -> None:
-    """Go through it, as a release does it: the most urgent step first."""
+    """Run it in a release, always taking the most urgent step."""
     logs = Logs()
     cluster = made(release, logs)
     print(f"broker 1 fetches {fetched(cluster)}")

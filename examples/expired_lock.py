@@ -1,8 +1,8 @@
-"""A lock whose holder's session expires: it goes on as if it held the lock, and only a fence stops it.
+"""A lock whose holder's session expires: the holder goes on as if it held the lock, and only a fence stops it.
 
 While the first client is busy, say with a pause of its garbage collector, its session ends. kazoo opens another by
 itself, the lock object does not notice, and a write goes through. A write is refused if it checks the version of a
-node that each holder of the lock increments first.
+node that each new holder of the lock increments first.
 
     one takes the lock, with epoch 1
     two takes the lock, with epoch 2

@@ -1,8 +1,8 @@
-"""What a controller of Kafka 0.10.2 asks ZooKeeper, and sends, in its failover, in order.
+"""The requests of a Kafka 0.10.2 controller to ZooKeeper and to brokers during its failover, in order.
 
-It arms its watches, and then reads: the brokers, the topics with their partitions, and what is to be done. The one
-broker that has registered hears of the brokers before it hears of a leader [KAFKA-4443]. `main("3.9")` is the same
-of another release.
+It sets its watches, and then reads the brokers, the topics with their partitions, and the pending work. The one
+registered broker learns of the brokers before it learns of a leader [KAFKA-4443]. `main("3.9")` shows another
+release.
 
     Exists       /admin/reassign_partitions
     GetChildren  /isr_change_notification
@@ -51,7 +51,7 @@ T0 = TopicPartition("t", 0)
 
 
 def left_behind() -> ZooKeeper:
-    """What a controller finds: brokers, two topics of which one is to go, and an election that was asked for."""
+    """The tree before: brokers, two topics, one of them queued for deletion, and a requested election."""
     zookeeper = ZooKeeper()
     for path in PERSISTENT_PATHS:
         zookeeper.create(None, path)
@@ -68,7 +68,7 @@ def left_behind() -> ZooKeeper:
 
 
 def main(release: str = "0.10.2") -> None:
-    """It is elected, and takes over."""
+    """A controller is elected, and takes over."""
     zookeeper = left_behind()
 
     def ask(requests: Sequence[ZkRequest]) -> Sequence[ZkResponse]:

@@ -3,9 +3,9 @@
 A server that hears of no leader begins a term, votes for itself and asks for votes. The others vote for the first
 that asks, and remember it on disk: after a crash they would vote again, for another (`--without vote_on_disk`).
 
-What was sent is never taken back, so a message may arrive late, twice or never. A candidate wins when the votes of
-a majority were sent; that they arrive is no step of its own. Left out: logs, and with them that servers refuse a
-candidate whose log is behind; refusals themselves; all heartbeats of a leader but the first.
+Sent messages are never removed, so a message may arrive late, twice or never. A candidate wins when a majority has
+sent its votes; their arrival is not a separate step. Left out: logs, and so the refusal of a candidate whose log is
+behind; refusals themselves; all heartbeats of a leader but the first.
 
 Diego Ongaro and John Ousterhout, In Search of an Understandable Consensus Algorithm (2014), section 5.2. No figures
 are published; the tests count the same states in plain Python.
@@ -36,12 +36,12 @@ Term = Annotated[int, "a term"]
 class Servers(State):
     """What servers know, and what they have sent."""
 
-    term: Total[Server, Term] = variable("The latest term of which each server has heard; on disk.")
-    voted_for: Total[Server, Server | None] = variable("For which server each has voted in its term; on disk.")
-    role: Total[Server, Literal["follower", "candidate", "leader"]] = variable("What each server is in its term.")
-    requests: Total[Term, frozenset[Server]] = variable("Which servers have asked for votes in each term.")
-    votes: Total[tuple[Term, Server], frozenset[Server]] = variable("Which have voted in a term, for a candidate.")
-    heartbeats: Total[Term, frozenset[Server]] = variable("Which servers have said that they lead in each term.")
+    term: Total[Server, Term] = variable("The latest term that each server has heard of; on disk.")
+    voted_for: Total[Server, Server | None] = variable("The vote of each server in its term; on disk.")
+    role: Total[Server, Literal["follower", "candidate", "leader"]] = variable("The role of each server in its term.")
+    requests: Total[Term, frozenset[Server]] = variable("The servers that have asked for votes in each term.")
+    votes: Total[tuple[Term, Server], frozenset[Server]] = variable("The voters for a candidate in a term.")
+    heartbeats: Total[Term, frozenset[Server]] = variable("Servers that announced leading each term.")
 
 
 class RaftElection(Specification[Servers]):
@@ -50,15 +50,15 @@ class RaftElection(Specification[Servers]):
     leaves_out = "logs, refusals, heartbeats but the first"
 
     servers: int = constant(3, "Servers.", at_least=2)
-    terms: int = constant(2, "Bound: terms after term 0, in which no server has begun anything.", at_least=1)
-    vote_on_disk: bool = switch(True, "A server that restarts remembers for which it has voted.")
+    terms: int = constant(2, "Bound: terms after term 0, the initial one.", at_least=1)
+    vote_on_disk: bool = switch(True, "A server that restarts remembers its vote.")
 
     def sizes(self) -> dict[Any, Size]:
-        """No server is special, and time has an end."""
+        """Servers are interchangeable, and terms are bounded."""
         return {Server: interchangeable("server", range(self.servers)), Term: range(self.terms + 1)}
 
     def enter(self, s: Servers, server: Server, term: Term) -> None:
-        """A server follows in a term; if that is a later one, it has not voted in it."""
+        """A server becomes a follower in a term; in a later term it has not voted yet."""
         require(term >= s.term[server])
         if term > s.term[server]:
             s.term[server], s.voted_for[server] = term, None
@@ -89,7 +89,7 @@ class RaftElection(Specification[Servers]):
 
     @action
     def win(self, s: Servers, server: Server) -> None:
-        """A candidate has the votes of a majority: it leads, and says so."""
+        """A candidate has the votes of a majority: it leads, and announces it."""
         require(s.role[server] == "candidate")
         require(2 * len(s.votes[s.term[server], server]) > self.servers)
         s.role[server] = "leader"
@@ -97,14 +97,14 @@ class RaftElection(Specification[Servers]):
 
     @action
     def follow(self, s: Servers, server: Server, term: Term) -> None:
-        """A server hears of a leader of a later term, or as a candidate of its own."""
+        """A server hears of a leader of a later term, or, as a candidate, of one in its own term."""
         require(s.heartbeats[term])
         require(term > s.term[server] or s.role[server] == "candidate")
         self.enter(s, server, term)
 
     @action
     def restart(self, s: Servers, server: Server) -> None:
-        """A server crashes, and comes back with what it had on disk."""
+        """A server crashes, and restarts with its state on disk."""
         s.role[server] = "follower"
         if not self.vote_on_disk:
             s.voted_for[server] = None
@@ -116,7 +116,7 @@ class RaftElection(Specification[Servers]):
 
     @sometimes
     def two_leaders(self, s: Servers) -> bool:
-        """A leader does not know yet that another leads in a later term."""
+        """A leader does not know yet that another server leads in a later term."""
         return list(s.role.values()).count("leader") > 1
 
     @sometimes

@@ -1,8 +1,8 @@
 """A reassignment, step by step: t-0 moves from brokers 1 and 2 to 3 and 2.
 
-The topic's node says where it moves from and to as long as it does, so that any controller can go on. The leader
-epoch grows three times: with the new replica, with the new leader, and without the old one. Steps that only read are
-left out, and so is UpdateMetadata.
+While the partition moves, the topic's node records from where and to where, so that any controller can continue. The
+leader epoch grows three times: with the new replica, with the new leader, and without the old one. Steps that only
+read, and UpdateMetadata, are left out.
 
     ZooKeeper: /brokers/topics/t: on (3, 2, 1), adding (3,), removing (1,)
     ZooKeeper: /brokers/topics/t/partitions/0/state: leader 1, epoch 1, ISR 1,2
@@ -32,7 +32,7 @@ from statemachines.messages.zk_data import TopicAssignment
 
 
 def show(effect: Effect) -> None:
-    """A line; of the topic's node what it says of the partition."""
+    """Print an effect in a line; for the topic's node, its entry of the partition."""
     match effect:
         case Sent(_, UpdateMetadataRequest()):
             pass
@@ -43,7 +43,7 @@ def show(effect: Effect) -> None:
 
 
 def main() -> None:
-    """Go through it, the most urgent step first."""
+    """Run it, always taking the most urgent step."""
     cluster = Cluster(brokers=(1, 2, 3))
     cluster.create_topic("t", {0: (1, 2)})
     cluster.settle()

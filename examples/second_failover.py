@@ -1,8 +1,8 @@
-"""What every run to a second failover has in common: the smallest controller election as a graph of networkx.
+"""Common points of all runs to a second failover: the smallest controller election as a graph of networkx.
 
-There is one broker. It may crash, its session may expire, and an operator may delete /controller. The dominators of
-the state graph are what every run passes through. A run can stay for ever in a strongly connected component: 9 of the
-13 are left by some step, and the other 4 follow the second election, the last that the bound allows.
+There is one broker. It may crash, its session may expire, and an operator may delete /controller. Every run passes
+through the dominators of the state graph. A run can stay forever in a strongly connected component: 9 of the 13 have
+a step that leaves them, and the other 4 follow the second election, the last that the bound allows.
 
     260 states and 651 steps; check says: holds
     Every run to a second failover passes through

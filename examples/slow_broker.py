@@ -1,10 +1,10 @@
 """A channel with a slow broker: broker 2 dies, and broker 1 does not answer.
 
-The controller elects leaders and takes the dead broker out of the ISRs. It never waits for a broker: broker 3 has all
-of it while broker 1 still has the first request, which is sent again and again. At last broker 1 is found dead, and
-what had waited for it is gone.
+The controller elects leaders and removes the dead broker from the ISRs. It never waits for a broker: broker 3 has
+handled everything while broker 1 still has the first request, which the controller sends again and again. In the end
+the controller finds broker 1 dead, and drops the requests that waited for it.
 
-    what waits: 3 for broker 1, 3 for broker 3
+    waiting: 3 for broker 1, 3 for broker 3
     broker 3 handles LeaderAndIsr: t-0 has leader 1, epoch 1, ISR (1, 3)
     broker 3 handles UpdateMetadata
     broker 3 handles UpdateMetadata
@@ -12,9 +12,9 @@ what had waited for it is gone.
     its reply is lost, and the request is sent again
     broker 1 handles LeaderAndIsr: t-0 has leader 1, epoch 1, ISR (1, 3)
     its reply is lost, and the request is sent again
-    what waits: 2 for broker 1, 0 for broker 3
-    broker 1 is removed; of LeaderAndIsr the controller does not know whether it was handled
-    what waits: nothing for broker 1, 0 for broker 3
+    waiting: 2 for broker 1, 0 for broker 3
+    broker 1 is removed; the controller does not know whether it handled LeaderAndIsr
+    waiting: nothing for broker 1, 0 for broker 3
 """
 
 from statemachines.controller.channel_manager import ControllerChannelManager, Delivery
@@ -34,18 +34,18 @@ from statemachines.messages.topic_partition import TopicPartition
 
 
 def name(request: ControlRequest) -> str:
-    """Its kind."""
+    """The kind of a request."""
     return type(request).__name__.removesuffix("Request")
 
 
 class Broker:
-    """A broker that says what it handles."""
+    """A broker that prints the requests that it handles."""
 
     def __init__(self, broker: int) -> None:
         self.broker = broker
 
     def handle(self, request: ControlRequest) -> ControlResponse:
-        """Handle a request, whatever it is."""
+        """Handle a request of any kind."""
         states = request.partitionStates if isinstance(request, LeaderAndIsrRequest) else ()
         said = "; ".join(
             f"{state.topicName}-{state.partitionIndex} has leader {state.leader}, epoch {state.leaderEpoch}, "
@@ -64,11 +64,11 @@ def show_what_waits(channels: ControllerChannelManager) -> None:
     """The gauges of the queues of brokers 1 and 3."""
     there = channels.state.message_queues
     sizes = (f"{channels.queue_size(each) if each in there else 'nothing'} for broker {each}" for each in (1, 3))
-    print(f"what waits: {', '.join(sizes)}")
+    print(f"waiting: {', '.join(sizes)}")
 
 
 def main() -> None:
-    """Go through it."""
+    """Run it."""
     context = ControllerContext()
     context.add_live_brokers({1: 101, 3: 103})
     partition = TopicPartition("t", 0)
@@ -99,7 +99,7 @@ def main() -> None:
     context.remove_live_brokers([1])
     under_way = channels.remove_broker(1)
     assert under_way is not None
-    print(f"broker 1 is removed; of {name(under_way)} the controller does not know whether it was handled")
+    print(f"broker 1 is removed; the controller does not know whether it handled {name(under_way)}")
     show_what_waits(channels)
 
 

@@ -1,7 +1,7 @@
-"""How often two brokers both take themselves for the controller: the states of a kept run, asked in SQL, and plotted.
+"""How often two brokers both consider themselves controller: the states of a kept run, queried in SQL and plotted.
 
-A run of two brokers is kept, and its states are a DataFrame with a column for each variable. SQLite, which is part of
-Python, answers a question about them; `pip install matplotlib` draws the answer into `both_active.svg`.
+The states of a kept run with two brokers are a DataFrame with a column for each variable. SQLite, part of Python,
+answers a question about them; with `pip install matplotlib` the answer is drawn into `both_active.svg`.
 
     127,369 states; in 4,890 both brokers are active
       from depth 16 on, of 720 states there 1.1%
@@ -43,7 +43,7 @@ def by_depth(frame: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def plot(answer: pandas.DataFrame, file: Path) -> None:
-    """How many states there are at each depth, and in how many of them both are active."""
+    """Plot the number of states at each depth, and the number in which both brokers are active."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4), layout="constrained")

@@ -1,4 +1,4 @@
-"""A specification of one's own under pytest: what holds goes on holding, and what once was broken is known to be."""
+"""Your own specification under pytest: correct variants stay correct, and the known failure stays known."""
 
 import pytest
 
@@ -9,10 +9,10 @@ from spec.checking import check
 @pytest.mark.parametrize("notify", ["all", "other"])
 @pytest.mark.parametrize("producers", [1, 2, 3])
 def test_no_thread_waits_for_ever(producers: int, notify: str) -> None:
-    """However many put."""
+    """For any number of producers."""
     assert check(BoundedQueue(producers=producers, notify=notify)).verdict == "holds"
 
 
 def test_one_notification_is_not_enough() -> None:
-    """The lost wakeup, in the fewest steps that lead to it."""
+    """The lost wakeup, in the fewest steps."""
     assert [trace.length for trace in check(BoundedQueue(notify="one")).traces] == [9]

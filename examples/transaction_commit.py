@@ -1,8 +1,8 @@
 """A transaction in several databases: all of them commit it, or all abort it.
 
-This is what is asked of a protocol, before there is one. A resource manager (a database that takes part) works, is
-prepared, and at last commits or aborts, and in that step sees all the others. Left out: by which messages it sees
-them, and failures; one that aborts needs no reason.
+This is the requirement on a protocol, not yet a protocol. A resource manager (a database that takes part) works, is
+prepared, and in the end commits or aborts, and in that step sees all the others. Left out: the messages by which it
+sees them, failures, and reasons to abort.
 
 TCommit of Jim Gray and Leslie Lamport, Consensus on Transaction Commit (2006), as TLC counts it: 34 distinct states
 with three resource managers, 94 generated, depth 7 [tlaplus/Examples,
@@ -30,20 +30,20 @@ Stage = Literal["working", "prepared", "committed", "aborted"]
 
 
 class Transaction(State):
-    """How far a transaction is."""
+    """The progress of a transaction."""
 
-    stage: Total[ResourceManager, Stage] = variable("How far each resource manager is with it.")
+    stage: Total[ResourceManager, Stage] = variable("The stage of each resource manager.")
 
 
 class TransactionCommit(Specification[Transaction]):
-    """Resource managers come to one decision."""
+    """Resource managers reach one decision."""
 
     leaves_out = "messages, failures"
 
     managers: int = constant(3, "Resource managers that take part.", at_least=1)
 
     def sizes(self) -> dict[Any, Size]:
-        """As many resource managers as take part."""
+        """Resource managers are interchangeable."""
         return {ResourceManager: interchangeable("resource manager", range(self.managers))}
 
     @action

@@ -1,7 +1,7 @@
-"""What happens to this assignment when brokers 1 and 3 die, both before the controller looks.
+"""What happens to this assignment when brokers 1 and 3 die, both before the controller reacts?
 
 Partition 0 has another replica in sync, which leads now. Partition 1 had its whole ISR on the two: it has no leader,
-and the last member stays in the ISR, so that it can lead again. Partition 2 was led by broker 2 all the time.
+and the last member stays in the ISR, so that it can lead again. Broker 2 led partition 2 throughout.
 
     before: t-0: leader 1, epoch 0, ISR 1,2,3, on 1,2,3
     before: t-1: leader 1, epoch 0, ISR 1,3, on 1,3
@@ -25,13 +25,13 @@ from statemachines.controller.state_change import FailedStateChange
 
 
 def show(cluster: Cluster, when: str) -> None:
-    """Each partition, in a line."""
+    """Print each partition in a line."""
     for partition, status in cluster.partitions().items():
         print(f"{when}: {partition}: {status}")
 
 
 def main() -> None:
-    """Go through it."""
+    """Run it."""
     cluster = Cluster(brokers=(1, 2, 3, 4), controller=2)
     cluster.create_topic("t", {0: (1, 2, 3), 1: (1, 3), 2: (2, 4, 1)})
     cluster.settle()

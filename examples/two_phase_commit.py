@@ -1,9 +1,9 @@
-"""Two-phase commit: a transaction manager decides, and resource managers do as they are told.
+"""Two-phase commit: a transaction manager decides, and resource managers obey.
 
-A resource manager says that it is prepared; when all have said so the transaction manager may say commit, and until
-then abort. What was sent is never taken back, so a message may arrive late, twice or never. Left out: the request
-to prepare; that a resource manager which aborts says so (the transaction manager aborts without a reason, too);
-crashes.
+A resource manager reports that it is prepared. Once all have, the transaction manager may decide to commit; until
+then it may abort. Sent messages are never removed, so a message may arrive late, twice or never. Left out: the
+request to prepare; the report of a resource manager that aborts (the transaction manager may abort without a reason
+anyway); crashes.
 
 TwoPhase of Jim Gray and Leslie Lamport, Consensus on Transaction Commit (2006), as TLC counts it: 288 distinct
 states with three resource managers, 1,146 generated, depth 11, and 50,816 distinct states with six
@@ -38,47 +38,47 @@ class Prepared(NamedTuple):
 
 
 class Transaction(State):
-    """How far a transaction is, and what was sent."""
+    """The progress of a transaction, and the messages sent."""
 
-    stage: Total[ResourceManager, Stage] = variable("How far each resource manager is with it.")
-    decision: Decision | None = variable("What the transaction manager has decided, if it has.")
-    prepared: frozenset[ResourceManager] = variable("Of which the transaction manager has heard that they are.")
-    messages: frozenset[Prepared | Decision] = variable("All that was ever sent.")
+    stage: Total[ResourceManager, Stage] = variable("The stage of each resource manager.")
+    decision: Decision | None = variable("The decision of the transaction manager, if any.")
+    prepared: frozenset[ResourceManager] = variable("Those that the transaction manager knows are prepared.")
+    messages: frozenset[Prepared | Decision] = variable("All messages ever sent.")
 
 
 class TwoPhaseCommit(Specification[Transaction]):
-    """Resource managers come to one decision by way of a transaction manager."""
+    """Resource managers reach one decision through a transaction manager."""
 
     leaves_out = "the request to prepare, the message of one that aborts, crashes"
 
     managers: int = constant(3, "Resource managers that take part.", at_least=1)
 
     def sizes(self) -> dict[Any, Size]:
-        """As many resource managers as take part."""
+        """Resource managers are interchangeable."""
         return {ResourceManager: interchangeable("resource manager", range(self.managers))}
 
     @action
     def prepare(self, s: Transaction, manager: ResourceManager) -> None:
-        """A resource manager has done its work, and says that it can commit."""
+        """A resource manager has done its work, and reports that it can commit."""
         require(s.stage[manager] == "working")
         s.stage[manager] = "prepared"
         s.messages |= {Prepared(manager)}
 
     @action
     def choose_to_abort(self, s: Transaction, manager: ResourceManager) -> None:
-        """A resource manager that is not prepared gives up, and says nothing."""
+        """A resource manager that is not prepared aborts, and reports nothing."""
         require(s.stage[manager] == "working")
         s.stage[manager] = "aborted"
 
     @action(actor="transaction manager")
     def receive_prepared(self, s: Transaction, manager: ResourceManager) -> None:
-        """The transaction manager, still undecided, hears that a resource manager is prepared."""
+        """The transaction manager, still undecided, learns that a resource manager is prepared."""
         require(s.decision is None and Prepared(manager) in s.messages)
         s.prepared |= {manager}
 
     @action(actor="transaction manager")
     def decide(self, s: Transaction, decision: Decision) -> None:
-        """The transaction manager says commit, if it knows that all are prepared, or abort, for any reason."""
+        """The transaction manager decides: commit, if it knows that all are prepared, or abort, for any reason."""
         require(s.decision is None)
         require(decision == "abort" or len(s.prepared) == self.managers)
         s.decision = decision
@@ -86,7 +86,7 @@ class TwoPhaseCommit(Specification[Transaction]):
 
     @action
     def obey(self, s: Transaction, manager: ResourceManager, decision: Decision) -> None:
-        """A resource manager hears what was decided, and does so."""
+        """A resource manager learns of the decision, and obeys."""
         require(decision in s.messages)
         s.stage[manager] = "committed" if decision == "commit" else "aborted"
 
@@ -102,5 +102,5 @@ class TwoPhaseCommit(Specification[Transaction]):
 
     @sometimes
     def aborted_though_all_are_prepared(self, s: Transaction) -> bool:
-        """The transaction manager has said abort, and all are prepared, of which it need not have heard."""
+        """The transaction manager has aborted while all are prepared; it may not know that they are."""
         return s.decision == "abort" and set(s.stage.values()) == {"prepared"}

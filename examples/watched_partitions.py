@@ -52,27 +52,27 @@ class WatchedTopic(Watched):
         self.partitions: list[WatchedPartition] = []
 
     def is_due(self, event: EventData) -> bool:
-        """It changes once, and is online when all its partitions are."""
+        """The topic changes once, and is online when all its partitions are."""
         states = {partition.state for partition in self.partitions}
         worst = OfflinePartition if OfflinePartition in states else OnlinePartition
         return self.state is not worst and event.event.name == trigger(worst)
 
 
 class WatchedPartition(Watched):
-    """One partition of it."""
+    """One partition of the topic."""
 
     def __init__(self, partition: TopicPartition, topic: WatchedTopic) -> None:
         self.name, self.topic = str(partition), topic
         topic.partitions.append(self)
 
     def changed(self, event: EventData) -> None:
-        """Its topic may change with it."""
+        """The topic may change with its partition."""
         event.event.trigger(self.topic)
         super().changed(event)
 
 
 class WatchedStates(dict[TopicPartition, PartitionState]):
-    """Where the controller keeps the states of partitions. Each change is an event of the machine that watches."""
+    """The controller's states of partitions. Each change triggers an event of the watching machine."""
 
     def __init__(self) -> None:
         super().__init__()

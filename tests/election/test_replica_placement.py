@@ -110,7 +110,7 @@ def test_a_smaller_partition_count_is_refused() -> None:
     said = "InvalidPartitions: partitions: 2, allowed are the integers from 3 on"
     assert added({0: (1,), 1: (2,)}, 2, (1, 2)) == said
     assert added({0: (1,), 1: (2,)}, 3, (1, 2)) == {2: (1,)}
-    said = "InvalidPartitions: existing: partition 0 has no replicas, and the others are placed as it is"
+    said = "InvalidPartitions: existing: partition 0 has no replicas, and the new ones are placed like it"
     for existing in ({}, {1: (1,)}, {0: ()}):
         assert added(existing, 3, (1, 2)) == said
 
