@@ -1,16 +1,16 @@
-"""Kafka's state machines and what they talk to, as pure parts: import them, run them, draw them, check them.
+"""Kafka's state machines and their environment, as pure parts: import them, run them, draw them, check them.
 
-In rooms:
+Packages:
 
-tables      what a transition table is, and those of partitions and replicas
+tables      transition tables, and those of partitions and replicas
 zookeeper   ZooKeeper in memory, over dicts or over a specification's variables, and served to any client for tests
-messages    the requests to brokers, states and assignments of partitions, what stands in ZooKeeper, error codes
+messages    requests to brokers, states and assignments of partitions, data of ZooKeeper nodes, error codes
 znodes      Kafka's nodes in ZooKeeper as bytes, read and written as each release does
-changes     what releases did otherwise, one record each, and on what that rests; `releases` has Kafka's releases
-controller  is elected, fails over, and does what events ask for: KafkaController
-broker      obeys a controller (kafka_apis, replica_manager, metadata_cache), changes its ISRs, shuts down
-broker.log  a replica's log with its leader epochs, and how much of it a follower gives up, as each release has it
-cluster     all of it together, in memory; it is made to fail, and read
+changes     one record for each change between releases, with its evidence; `releases` lists Kafka's releases
+controller  KafkaController: its election, its failover and its events
+broker      a broker obeys a controller (kafka_apis, replica_manager, metadata_cache), changes its ISRs, shuts down
+broker.log  a replica's log with its leader epochs, and each release's rule of how much a follower truncates
+cluster     all of it together, in memory: trigger failures and read the result
 drawing     pictures of the tables, and of a controller's life
 
 from statemachines import PARTITION, REPLICA, Cluster, ZooKeeper
@@ -29,7 +29,7 @@ __all__ = ["PARTITION", "REPLICA", "Cluster", "PartitionState", "ReplicaState", 
 
 
 def __getattr__(name: str) -> Any:
-    """`Cluster`, which brings the whole controller with it: who imports a table need not wait for that."""
+    """Import `Cluster` lazily: it loads the whole controller, which users of the tables do not need."""
     if name == "Cluster":
         from statemachines.cluster import Cluster
 

@@ -1,7 +1,7 @@
-"""What an administrator is refused before a controller hears of it: topics and moves that cannot be.
+"""Requests that an administrator's tools refuse before a controller sees them: impossible topics and moves.
 
-A replica may be assigned to a broker that nobody has heard of: Kafka does not look when a topic is created. It looks
-whether all partitions of a topic have as many replicas, which is left out: a reassignment can change that at once.
+A replica may be assigned to an unknown broker: Kafka does not check that when a topic is created. Left out: Kafka
+checks that all partitions of a new topic have equally many replicas, but a reassignment can change that at once.
 
 [validateTopicCreate in AdminZkClient.scala, AdminUtils.scala; ReassignPartitionsCommand.scala; 0.10 to 3.9]
 """
@@ -26,7 +26,7 @@ __all__ = ["checked_targets", "validate_topic_create"]
 def validate_topic_create(
     name: object, replicas: object, topics: Collection[TopicName]
 ) -> dict[TopicPartition, ReplicaAssignment]:
-    """How the partitions of a topic are assigned that is to be created.
+    """Return the assignment of the partitions of a topic that is about to be created.
 
     >>> validate_topic_create("t", {0: (1, 2)}, topics=["u"])[("t", 0)].replicas
     (1, 2)
@@ -35,12 +35,12 @@ def validate_topic_create(
     ValueError: topic a_b collides with a.b: '.' and '_' are one character in the names of metrics
 
     Args:
-        name: of the topic.
-        replicas: of each partition, the brokers that are to keep it.
-        topics: those that there are.
+        name: the topic's name.
+        replicas: the brokers of each partition.
+        topics: the existing topics.
 
     Raises:
-        ValueError: Kafka refuses it.
+        ValueError: Kafka refuses the topic.
     """
     topic = checked_topic(name)
     if topic in topics:
@@ -60,10 +60,10 @@ def validate_topic_create(
 
 
 def checked_targets(targets: object) -> tuple[tuple[TopicPartition, tuple[BrokerId, ...] | None], ...]:
-    """Which brokers are to keep which partitions; None: a partition is not to move any more.
+    """Return the target brokers of each partition; None cancels the partition's reassignment.
 
     Raises:
-        ValueError: that is not what is given, or no partition is.
+        ValueError: `targets` is not such a mapping, or is empty.
     """
     if not isinstance(targets, Mapping) or not targets:
         allowed = "allowed are mappings of partitions to the brokers that are to keep them"
@@ -74,7 +74,7 @@ def checked_targets(targets: object) -> tuple[tuple[TopicPartition, tuple[Broker
 
 def _replicas(partition: TopicPartition, brokers: object) -> tuple[BrokerId, ...]:
     where = f"the replicas of {partition}"
-    ids: tuple[BrokerId, ...] = in_order(where, brokers)  # type: ignore[arg-type]  # what is no sequence it refuses
+    ids: tuple[BrokerId, ...] = in_order(where, brokers)  # type: ignore[arg-type]  # refuses whatever is no sequence
     if not ids:
         raise ValueError(f"{where}: there are none, allowed is one broker or more")
     return ids

@@ -1,1 +1,1 @@
-"""A broker: it obeys controllers, changes the ISRs that it leads, and shuts down. Its log is in `log`."""
+"""A broker: it obeys controllers, changes the ISRs of partitions that it leads, and shuts down. `log` has its log."""

@@ -1,27 +1,29 @@
-"""AlterPartitionManager: how a leader has its ISR changed by the controller, since 2.7.
+"""AlterPartitionManager: how a leader asks the controller to change its ISR, since 2.7.
 
-A leader proposes a change, and is in a pending state until it is answered (`hosted_partition`). Proposals gather, one
-for each partition, and go together: while one request is on its way no other is sent. A request whose answer is lost,
-or that finds no controller, is sent again as it is, to the broker that is controller then. What an answer does:
+A leader proposes a change, and is in a pending state until the reply arrives (`hosted_partition`). Proposals gather,
+one for each partition, and travel together; only one request is in flight at a time. If the reply is lost, or the
+receiver is no controller, the same request is sent again, to the current controller. Effects of a reply:
 
+    success                      the leader commits the state in the reply, if the leader epoch is still the same and
+                                 it knows no later version
     success                      the state that the controller gives is committed, if the leader epoch is still the
                                  same and no later version is known
-    INELIGIBLE_REPLICA,          nothing was written, and never will be: back to what was committed
+    INELIGIBLE_REPLICA,          nothing was written, nor will be: the leader returns to the committed state
     OPERATION_NOT_ATTEMPTED
     UNKNOWN_TOPIC_OR_PARTITION,  the leader may be behind: the change stays pending until LeaderAndIsr brings a new
     FENCED_LEADER_EPOCH,         leader epoch
     INVALID_UPDATE_VERSION,
     INVALID_REQUEST
-    any other                    the same proposal once more
+    any other                    the leader proposes the same again
 
-An answer to a proposal that LeaderAndIsr has overtaken is not looked at. But until it arrives the place of its
-partition is taken: what is proposed meanwhile is OPERATION_NOT_ATTEMPTED.
+A leader ignores the reply to a proposal that LeaderAndIsr has overtaken. But until that reply arrives the proposal
+occupies its partition's place: any other proposal in the meantime fails with OPERATION_NOT_ATTEMPTED.
 
-That a replica is in sync, or is not, is for the caller to say, who has the logs. Left out: the pause of 50 ms after a
-request that was refused as a whole.
+The caller has the logs, and says which replicas are in sync. Left out: the pause of 50 ms after a request that was
+refused as a whole.
 
-What older releases did otherwise, and this does not follow: until 2.8 a proposal was forgotten with LeaderAndIsr, and
-an answer found a state that it was not about [KAFKA-12686, 3.0].
+Not modelled: until 2.8 LeaderAndIsr discarded the proposal, and the reply then met a state that it did not match
+[KAFKA-12686, 3.0].
 
 [AlterPartitionManager.scala, NodeToControllerRequestThread, Partition.submitAlterPartition, 3.9]
 """
@@ -48,7 +50,7 @@ from statemachines.messages.topic_partition import TopicPartition
 __all__ = ["AlterPartitionManager", "AlterPartitionState", "InFlight", "InMemoryAlterPartition"]
 
 NOT_APPLIED: Final = frozenset({Errors.INELIGIBLE_REPLICA, Errors.OPERATION_NOT_ATTEMPTED})
-"""Nothing was written, and never will be."""
+"""Errors after which nothing was written, nor will be."""
 WAIT_FOR_LEADER_AND_ISR: Final = frozenset(
     {
         Errors.UNKNOWN_TOPIC_OR_PARTITION,
@@ -57,42 +59,42 @@ WAIT_FOR_LEADER_AND_ISR: Final = frozenset(
         Errors.INVALID_REQUEST,
     }
 )
-"""The leader does not know whether something was written."""
+"""Errors after which the leader does not know whether the change was written."""
 
 
 class InFlight(NamedTuple):
-    """A request that has not been answered."""
+    """A request whose reply has not arrived."""
 
     request: AlterPartitionRequest
     proposed: tuple[tuple[TopicPartition, PendingPartitionChange], ...]
-    """What it is about."""
+    """The proposals in the request."""
 
 
 class AlterPartitionState(Protocol):
-    """What a broker's leaders have proposed, as variables. Values are immutable and replaced as a whole."""
+    """The proposals of a broker's leaders, as variables. Values are immutable and replaced as a whole."""
 
     in_flight: InFlight | None
 
     @property
     def unsent_isr_updates(self) -> MutableMapping[TopicPartition, PendingPartitionChange]:
-        """What has not been answered, whether it is on its way or not."""
+        """The proposals without a reply, in flight or not."""
 
 
 @dataclass
 class InMemoryAlterPartition:
-    """What a broker's leaders have proposed, over a dict: at first nothing."""
+    """The proposals of a broker's leaders, over a dict; initially empty."""
 
     in_flight: InFlight | None = None
     unsent_isr_updates: MutableMapping[TopicPartition, PendingPartitionChange] = field(default_factory=dict)
 
 
 class AlterPartitionManager:
-    """The changes of ISRs by the leaders on one broker, over whatever holds them.
+    """The changes of ISRs by the leaders on one broker.
 
     Args:
         replica_manager: its replicas.
-        broker_epoch: asked for the epoch of its registration.
-        state: what has been proposed; else a fresh one in memory.
+        broker_epoch: returns the epoch of its registration.
+        state: the proposals; by default a fresh state in memory.
     """
 
     def __init__(
@@ -104,12 +106,12 @@ class AlterPartitionManager:
         self.replica_manager, self.broker_epoch = replica_manager, broker_epoch
         self.state: AlterPartitionState = InMemoryAlterPartition() if state is None else state
 
-    # What a leader does.
+    # A leader's proposals.
 
     def maybe_expand_isr(self, partition: TopicPartition, replica: BrokerId) -> bool:
         """A follower has caught up: propose that it joins the ISR.
 
-        Returns whether that is proposed. It is not if a change is under way, if it is in the ISR, or, since 3.3, if
+        Returns whether it is proposed: not if a change is under way, if the follower is in the ISR, or, since 3.3, if
         its broker is not alive.
 
         Raises:
@@ -123,7 +125,7 @@ class AlterPartitionManager:
         return True
 
     def may_expand_isr(self, partition: TopicPartition, replica: BrokerId) -> bool:
-        """Whether a follower that has caught up would be proposed; see `maybe_expand_isr`.
+        """Whether a follower that has caught up would be proposed (see `maybe_expand_isr`).
 
         Raises:
             ValueError: this broker does not lead.
@@ -137,8 +139,8 @@ class AlterPartitionManager:
     def maybe_shrink_isr(self, partition: TopicPartition, out_of_sync: Collection[BrokerId]) -> bool:
         """Followers have fallen behind: propose that they leave the ISR.
 
-        Returns whether that is proposed: not if a change is under way, nor if none of them is in the ISR, nor if the
-        leader cannot look for them (`in_sync_replicas.may_expire`).
+        Returns whether it is proposed: not if a change is under way, if none of them is in the ISR, or if the leader
+        cannot check for lagging replicas (`in_sync_replicas.may_expire`).
 
         Raises:
             ValueError: this broker does not lead, or is one of them; nothing has changed.
@@ -156,10 +158,10 @@ class AlterPartitionManager:
         self._propose(partition, hosted.prepare_isr_shrink(broker, leaving))
         return True
 
-    # What goes to the controller, and what comes back.
+    # The request to the controller, and its reply.
 
     def maybe_propagate_isr_changes(self) -> AlterPartitionRequest | None:
-        """The request that is due, with all that has been proposed; None: one is on its way, or there is nothing."""
+        """The request to send now, with all proposals; None if one is in flight, or there are no proposals."""
         unsent = self.state.unsent_isr_updates
         if self.state.in_flight is not None or not unsent:
             return None
@@ -175,17 +177,17 @@ class AlterPartitionManager:
         return request
 
     def answered(self, response: AlterPartitionResponse) -> bool:
-        """The answer arrives.
+        """Process a reply.
 
-        Returns whether it counts. It does not if it is NOT_CONTROLLER, be it for one partition: then the request that
-        is on its way is to be sent again, to another controller.
+        Returns whether the request is done. It is not after NOT_CONTROLLER, even for one partition: then the same
+        request must be sent again, to another controller.
 
         Raises:
-            ValueError: no request is on its way; nothing has changed.
+            ValueError: no request is in flight; nothing has changed.
         """
         in_flight = self.state.in_flight
         if in_flight is None:
-            raise ValueError(f"no AlterPartition is on its way, to which {response} is an answer")
+            raise ValueError(f"no AlterPartition is in flight that {response} could answer")
         outcomes = dict(response.partitions)
         if Errors.NOT_CONTROLLER in (response.errorCode, *outcomes.values()):
             return False
@@ -197,7 +199,7 @@ class AlterPartitionManager:
                     self._complete(partition, proposed, outcomes[partition])
         return True
 
-    # What becomes of a proposal.
+    # The end of a proposal.
 
     def _propose(self, partition: TopicPartition, hosted: HostedPartition) -> None:
         assert not isinstance(hosted.state, CommittedPartitionState)
@@ -205,7 +207,7 @@ class AlterPartitionManager:
         self._submit(partition, hosted.state)
 
     def _submit(self, partition: TopicPartition, proposed: PendingPartitionChange) -> None:
-        """A proposal waits to be sent; but not if an older one of its partition has not been answered."""
+        """Queue a proposal, unless an older one of its partition still waits for a reply."""
         if partition in self.state.unsent_isr_updates:
             self._complete(partition, proposed, Errors.OPERATION_NOT_ATTEMPTED)
         else:
@@ -214,7 +216,7 @@ class AlterPartitionManager:
     def _complete(
         self, partition: TopicPartition, proposed: PendingPartitionChange, outcome: AlterPartitionOutcome
     ) -> None:
-        """What came of a proposal, unless the partition's state has been overtaken by LeaderAndIsr."""
+        """Apply the outcome of a proposal, unless LeaderAndIsr has overtaken the partition's state."""
         partitions = self.replica_manager.state.all_partitions
         hosted = partitions.get(partition)
         if hosted is None or hosted.state != proposed:

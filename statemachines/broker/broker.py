@@ -1,11 +1,11 @@
 """Broker: one broker of a cluster in memory, made of the parts that obey a controller.
 
-It keeps replicas as `ReplicaManager` says, answers its controller by `KafkaApis`, changes ISRs by
-`AlterPartitionManager` or, until 2.6, `ZkAlterPartitionManager`, and stops by `KafkaServer`.
+`ReplicaManager` keeps its replicas, and `KafkaApis` answers its controller. `AlterPartitionManager` or, until 2.6,
+`ZkAlterPartitionManager` changes its ISRs. `KafkaServer` shuts it down.
 
-Logs and fetchers are a seam (`Logs`): a follower that fetches catches up, unless `Logs` says otherwise. Then its
-leader asks for it to join the ISR. A leader that was refused does not ask again until something else happens
-(`retry_refused_isrs`). Left out: that leaders shrink ISRs by themselves.
+Logs and fetchers are replaceable (`Logs`): a follower that fetches catches up, unless `Logs` denies it. Then its
+leader asks for it to join the ISR. After a refusal the leader does not ask again until something changes
+(`retry_refused_isrs`). Left out: leaders that shrink ISRs by themselves.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ __all__ = ["Broker", "AlwaysCaughtUp", "Logs"]
 
 @runtime_checkable
 class Logs(Protocol):
-    """The logs of replicas, as far as ISRs depend on them."""
+    """The logs of replicas, as far as they matter to ISRs."""
 
     def is_caught_up(self, replica: PartitionAndReplica, leader: BrokerId) -> bool:
-        """Whether a follower that fetches from this leader has all that it needs to join the ISR."""
+        """Whether a follower that fetches from this leader has everything it needs to join the ISR."""
 
 
 class AlwaysCaughtUp:
-    """Logs of which nothing is kept: a replica that can catch up does."""
+    """Logs without contents: every replica that can catch up has."""
 
     def is_caught_up(self, replica: PartitionAndReplica, leader: BrokerId) -> bool:
-        """It has."""
+        """Always true."""
         return True
 
 
 class Broker:
-    """One broker, which runs or does not.
+    """One broker, running or not.
 
     Args:
         broker: its id.
-        design: that of its release.
-        broker_epoch: asked for the epoch of its registration, as far as the broker knows.
-        ask_zookeeper: makes requests to ZooKeeper in the broker's session.
+        design: the design of its release.
+        broker_epoch: returns the epoch of its registration, as far as the broker knows.
+        ask_zookeeper: sends requests to ZooKeeper in the broker's session.
         logs: the logs of replicas.
     """
 
@@ -84,15 +84,15 @@ class Broker:
         self._make()
 
     def _make(self) -> None:
-        """A process that knows nothing but its logs."""
+        """Start from a process that knows nothing but its logs."""
         self.metadata_cache = MetadataCache()
         self.server = self._made_server(CONTROLLED_SHUTDOWN_MAX_RETRIES)
         self.shutdown: ShutdownStep | None = None
-        """What is due while it stops; None: it has not begun to."""
+        """The next step of its shutdown; None if it is not shutting down."""
         self.awaits_controller = False
-        """It has asked the controller to be let go, and waits for the answer."""
+        """It has asked the controller for permission to stop, and waits for the reply."""
         self.remaining: tuple[TopicPartition, ...] = ()
-        """What it still leads, by the last answer."""
+        """The partitions that it still leads, by the last reply."""
         self.replica_manager = ReplicaManager(
             self.broker, self.metadata_cache, self._replicas, self.design, lambda: self.shutdown is not None
         )
@@ -104,34 +104,34 @@ class Broker:
             else ZkAlterPartitionManager(self.replica_manager)
         )
         self._awaits_isrs = False
-        """It has asked the controller for ISRs, and waits for the answer."""
+        """It has asked the controller for ISR changes, and waits for the reply."""
         self._lacking: dict[TopicPartition, None] = {}
-        """The partitions that it leads and that have a replica outside the ISR."""
+        """The partitions that it leads with a replica outside the ISR."""
         self._refused: set[PartitionAndReplica] = set()
 
-    # It starts and stops.
+    # Start and stop.
 
     def start(self) -> None:
-        """Its process starts."""
+        """The process starts."""
         self._make()
         self.is_running = True
 
     def stop(self) -> None:
-        """Its process ends; its logs stay."""
+        """The process ends; its logs stay."""
         self.is_running = False
         self._make()
 
     def shut_down(self, attempts: int = CONTROLLED_SHUTDOWN_MAX_RETRIES) -> None:
-        """It begins to stop.
+        """Begin a controlled shutdown.
 
         Args:
-            attempts: how often it asks the controller to be let go.
+            attempts: how often it asks the controller for permission.
         """
         self.server = self._made_server(attempts)
         self.shutdown = self.server.controlled_shutdown()
 
     def shutdown_answered(self, answer: tuple[TopicPartition, ...] | EventFailure | Code | None) -> None:
-        """The controller has answered which partitions it still leads, or what failed; None: there is no answer."""
+        """Process the controller's reply: the partitions still led, or the failure; None if there is no reply."""
         assert isinstance(self.shutdown, AskController)
         self.awaits_controller = False
         self.remaining = answer if isinstance(answer, tuple) else ()
@@ -141,27 +141,27 @@ class Broker:
     def _made_server(self, attempts: int) -> KafkaServer:
         return KafkaServer(self.broker, self.metadata_cache, self.broker_epoch, self.design, attempts)
 
-    # It obeys.
+    # Requests of the controller.
 
     def handle(self, request: ControlRequest) -> ControlResponse:
-        """A request of a controller arrives, and is answered."""
+        """Handle a controller's request, and return the response."""
         response = self.apis.handle(request)
         if not isinstance(request, UpdateMetadataRequest):
             self._look_at(TopicPartition(each.topicName, each.partitionIndex) for each in request.partitionStates)
         return response
 
     def follows(self, partition: TopicPartition, leader: Broker) -> bool:
-        """Whether it fetches a partition from this leader, both in the same leader epoch."""
+        """Whether this broker fetches a partition from this leader, with both in the same leader epoch."""
         fetching = self.replica_manager.state.fetchers.get(partition)
         if fetching is None or fetching.leader != leader.broker:
             return False
         hosted, led = (each.replica_manager.state.all_partitions[partition] for each in (self, leader))
         return hosted.leader_epoch == led.leader_epoch
 
-    # It changes ISRs.
+    # Changes of ISRs.
 
     def replicas_that_may_join(self) -> Iterator[PartitionAndReplica]:
-        """The replicas that may join an ISR of this leader's, if they have caught up."""
+        """Replicas that may join the ISR of a partition that this broker leads, once they have caught up."""
         for partition in self._lacking:
             if isinstance(self.isr_changes, AlterPartitionManager) and (
                 partition in self.isr_changes.state.unsent_isr_updates
@@ -173,7 +173,7 @@ class Broker:
                     yield each
 
     def has_caught_up(self, replica: PartitionAndReplica) -> None:
-        """A follower has caught up, and is to join the ISR. Until 2.6 that is written at once."""
+        """A follower has caught up, and should join the ISR. Until 2.6 that is written at once."""
         if isinstance(self.isr_changes, AlterPartitionManager):
             self.isr_changes.maybe_expand_isr(*replica)
             return
@@ -186,13 +186,13 @@ class Broker:
 
     @property
     def isr_changes_to_send(self) -> tuple[TopicPartition, ...]:
-        """The partitions of whose ISRs it has to tell the controller now: to ask for them, or until 2.6 to notify."""
+        """Partitions to report to the controller now: to request ISRs, or until 2.6 to notify it of changes."""
         if isinstance(self.isr_changes, ZkAlterPartitionManager):
             return tuple(sorted(self.isr_changes.state.isr_change_set))
         return () if self._awaits_isrs else tuple(sorted(self.isr_changes.state.unsent_isr_updates))
 
     def alter_partition_request(self) -> AlterPartitionRequest:
-        """What it asks of the controller, or asks again as there was no answer [since 2.7]."""
+        """The request to the controller, new or repeated for lack of a reply [since 2.7]."""
         assert isinstance(self.isr_changes, AlterPartitionManager)
         self._awaits_isrs = True
         in_flight = self.isr_changes.state.in_flight
@@ -201,7 +201,7 @@ class Broker:
         return request
 
     def alter_partition_answered(self, response: AlterPartitionResponse | None) -> None:
-        """The controller has answered; None: there is no answer, and the request is to be sent again."""
+        """Process the controller's reply; None if there is none, and the request must be sent again."""
         assert isinstance(self.isr_changes, AlterPartitionManager)
         self._awaits_isrs = False
         in_flight = self.isr_changes.state.in_flight
@@ -212,7 +212,7 @@ class Broker:
                 self._changed(partition, sent.isr, sent.leader_epoch)
 
     def notify_isr_changes(self) -> None:
-        """It tells the controller which ISRs it has changed [until 2.6]."""
+        """Notify the controller of the ISRs that have changed [until 2.6]."""
         assert isinstance(self.isr_changes, ZkAlterPartitionManager)
         notification = self.isr_changes.isr_change_notification()
         if notification is not None:
@@ -221,11 +221,11 @@ class Broker:
                 self.isr_changes.notified()
 
     def retry_refused_isrs(self) -> None:
-        """Something else has happened: what was refused may be asked for again."""
+        """The cluster has changed: refused changes may be requested again."""
         self._refused.clear()
 
     def _changed(self, partition: TopicPartition, isr: Iterable[BrokerId], leader_epoch: LeaderEpoch) -> None:
-        """These were to be in sync: who is not was refused, unless the request was of an earlier leader epoch."""
+        """Note which of the requested replicas are missing, so refused, unless a later leader epoch has begun."""
         self._look_at((partition,))
         hosted = self.replica_manager.state.all_partitions.get(partition)
         if hosted is None or not isinstance(hosted.state, CommittedPartitionState):
@@ -234,7 +234,7 @@ class Broker:
             self._refused |= {PartitionAndReplica(partition, each) for each in isr if each not in hosted.state.isr}
 
     def _look_at(self, partitions: Iterable[TopicPartition]) -> None:
-        """Something may have changed of these partitions."""
+        """Update what is known of partitions that may have changed."""
         for partition in partitions:
             hosted = self.replica_manager.state.all_partitions.get(partition)
             if (

@@ -1,17 +1,17 @@
-"""HostedPartition: what a broker knows of a partition whose replica it keeps, and how it begins to lead or to follow.
+"""HostedPartition: a broker's view of a partition whose replica it keeps, and how it begins to lead or to follow.
 
-Who leads, in which leader epoch, and the partition epoch come from LeaderAndIsr. Only a leader has an ISR: a follower
-forgets it. A leader that changes its ISR asks first (`alter_partition`), and is in a *pending* state until it is
-answered; then two ISRs count:
+LeaderAndIsr sets the leader, the leader epoch and the partition epoch. Only a leader has an ISR: a follower forgets
+it. A leader that changes its ISR asks first (`alter_partition`), and is in a *pending* state until the reply arrives.
+In the meantime two ISRs count:
 
     committed  the ISR that ZooKeeper is known to have
-    maximal    the committed one, and the replica that is about to join: the high watermark waits for all of these
+    maximal    the committed one and the replica that is about to join: the high watermark waits for all of these
 
-To lead or to follow, a replica opens its log. If there is none it is made, and for that its topic's configuration is
-read from ZooKeeper; the read may fail when the rest is half done. A leader takes its epochs behind it, so that the
-request can be repeated. A follower did so until 3.5, and takes them before it since 3.6 [#14138]: then the request,
-repeated, is refused as a whole (`replica_manager`), and the replica fetches from no leader until the next leader
-epoch. The anomaly of KAFKA-9769, mended in 2.7, has come back for followers.
+To lead or to follow, a replica opens its log, or creates it. For that it reads the topic's configuration from
+ZooKeeper, and the read may fail halfway through. A leader adopts its epochs after opening the log, so that the
+request can be repeated. A follower did so until 3.5, but since 3.6 it adopts them before [#14138]. Then the repeated
+request is refused as a whole (`replica_manager`), and the replica fetches from no leader until the next leader epoch.
+This brings back, for followers, the anomaly of KAFKA-9769, fixed in 2.7.
 
 Left out: the log itself, what a leader knows of its followers, topic ids, and directories that replicas move to.
 
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def is_newer_leader_epoch(known: LeaderEpoch, leader_epoch: LeaderEpoch) -> bool:
-    """Whether a replica that is in a leader epoch leads or follows in that of LeaderAndIsr: it is newer.
+    """Whether a replica accepts the leader epoch of LeaderAndIsr: it must be newer than its own.
 
     >>> is_newer_leader_epoch(3, 4), is_newer_leader_epoch(3, 3), is_newer_leader_epoch(3, 2)
     (True, False, False)
@@ -70,7 +70,7 @@ class PendingExpandIsr(NamedTuple):
 
     @property
     def isr(self) -> tuple[BrokerId, ...]:
-        """The ISR that is known to be in ZooKeeper."""
+        """The ISR known to be in ZooKeeper."""
         return self.last_committed_state.isr
 
     @property
@@ -88,40 +88,40 @@ class PendingShrinkIsr(NamedTuple):
 
     @property
     def isr(self) -> tuple[BrokerId, ...]:
-        """The ISR that is known to be in ZooKeeper."""
+        """The ISR known to be in ZooKeeper."""
         return self.last_committed_state.isr
 
     @property
     def maximal_isr(self) -> tuple[BrokerId, ...]:
-        """The replicas that the high watermark waits for: none has left before that is known."""
+        """The replicas that the high watermark waits for: all of them, until the removal is confirmed."""
         return self.isr
 
 
 PendingPartitionChange: TypeAlias = PendingExpandIsr | PendingShrinkIsr
-"""A change of the ISR that has not been answered."""
+"""A change of the ISR without a reply yet."""
 
 IsrState: TypeAlias = CommittedPartitionState | PendingPartitionChange
-"""The ISR of a leader, as it knows it [PartitionState in Partition.scala]."""
+"""The ISR as its leader knows it [PartitionState in Partition.scala]."""
 
 
 class HostedPartition(NamedTuple):
     """A partition on a broker that keeps a replica of it."""
 
     online: bool = True
-    """False: the log directory has failed, and nothing else is known any more [HostedPartition.Offline]."""
+    """False: the log directory has failed, and the other fields are unknown [HostedPartition.Offline]."""
     leader: Literal[-1] | BrokerId | None = None
-    """None: it has not been told of any; -1: of none."""
+    """None: no request has named a leader yet; -1: the last one said that there is none."""
     leader_epoch: LeaderEpoch = NO_EPOCH
     partition_epoch: ZkVersion = 0
     controller_epoch: ControllerEpoch = 0
-    """That of the controller that wrote the state which it has been told: it goes into the leader's own writes."""
+    """That of the controller that wrote the last received state; the leader's own writes carry it."""
     assignment: ReplicaAssignment = UNASSIGNED
     state: IsrState = CommittedPartitionState()
     has_log: bool = False
-    """Its log is open; one from before a restart lies there until the broker leads or follows [Partition.log]."""
+    """Its log is open. After a restart it stays closed until the broker leads or follows [Partition.log]."""
 
     def is_led_by(self, broker: BrokerId) -> bool:
-        """Whether this broker, whose partition it is, leads [isLeader]."""
+        """Whether this broker, which holds the partition, leads it [isLeader]."""
         return self.online and self.leader == broker
 
     def make_leader(
@@ -130,9 +130,9 @@ class HostedPartition(NamedTuple):
         """The broker begins to lead, or leads on in a new epoch.
 
         Args:
-            state: of LeaderAndIsr, in a newer leader epoch.
-            broker: this one.
-            has_log: false: the log could not be made, and the change ends where it is needed.
+            state: from LeaderAndIsr, in a newer leader epoch.
+            broker: this broker.
+            has_log: False if the log could not be created; the change stops where it needs the log.
         """
         committed = CommittedPartitionState(state.isr)
         made = self._with(state, committed)
@@ -144,9 +144,9 @@ class HostedPartition(NamedTuple):
         """The broker begins to follow, or follows on in a new epoch.
 
         Args:
-            state: of LeaderAndIsr, in a newer leader epoch.
-            has_log: false: the log could not be made, and the change ends where it is needed.
-            epoch_after_log: it takes the epochs when it has its log.
+            state: from LeaderAndIsr, in a newer leader epoch.
+            has_log: False if the log could not be created; the change stops where it needs the log.
+            epoch_after_log: it adopts the epochs only once its log is open.
         """
         committed = CommittedPartitionState((), state.leaderRecoveryState)
         made = self._with(state, committed)
@@ -159,19 +159,19 @@ class HostedPartition(NamedTuple):
         return self._replace(has_log=True)
 
     def prepare_isr_expand(self, broker: BrokerId, replica: BrokerId) -> "HostedPartition":
-        """The leader is about to take a replica into the ISR, of which no change is under way [prepareIsrExpand]."""
+        """The leader is about to add a replica to an ISR without pending changes [prepareIsrExpand]."""
         committed = self._committed(broker)
         sent = self._sent(broker, (*committed.isr, replica))
         return self._replace(state=PendingExpandIsr(replica, sent, committed))
 
     def prepare_isr_shrink(self, broker: BrokerId, out_of_sync: Iterable[BrokerId]) -> "HostedPartition":
-        """The leader is about to take replicas out of it [prepareIsrShrink]."""
+        """The leader is about to remove replicas from the ISR [prepareIsrShrink]."""
         committed, leaving = self._committed(broker), frozenset(out_of_sync)
         sent = self._sent(broker, (each for each in committed.isr if each not in leaving))
         return self._replace(state=PendingShrinkIsr(leaving, sent, committed))
 
     def with_committed(self, leader_and_isr: LeaderAndIsr) -> "HostedPartition":
-        """The leader learns what ZooKeeper has; not if it leads in another epoch by now, or knows a later version.
+        """The leader learns ZooKeeper's state; ignored in another leader epoch, or if it knows a later version.
 
         [handleAlterPartitionUpdate]
         """
@@ -181,7 +181,7 @@ class HostedPartition(NamedTuple):
         return self._replace(state=committed, partition_epoch=leader_and_isr.partition_epoch)
 
     def _committed(self, broker: BrokerId) -> CommittedPartitionState:
-        """The ISR that can be changed.
+        """The committed ISR, ready for a change.
 
         Raises:
             ValueError: the broker does not lead, or a change is under way.
@@ -195,12 +195,12 @@ class HostedPartition(NamedTuple):
         return self.state
 
     def _sent(self, broker: BrokerId, isr: Iterable[BrokerId]) -> LeaderAndIsr:
-        """What is to be written."""
+        """The state to write."""
         recovery = self._committed(broker).leader_recovery_state
         return LeaderAndIsr(broker, self.leader_epoch, tuple(isr), recovery, self.partition_epoch)
 
     def _with(self, state: LeaderAndIsrPartitionState, committed: CommittedPartitionState) -> "HostedPartition":
-        """With the assignment and the ISR [updateAssignmentAndIsr]."""
+        """Replace the assignment and the ISR [updateAssignmentAndIsr]."""
         assignment = ReplicaAssignment(state.replicas, state.addingReplicas, state.removingReplicas)
         return self._replace(controller_epoch=state.controllerEpoch, assignment=assignment, state=committed)
 
@@ -211,4 +211,4 @@ class HostedPartition(NamedTuple):
 
 
 OFFLINE_PARTITION = HostedPartition(online=False)
-"""Its log directory has failed. It stays so as long as the broker runs, whatever it is told."""
+"""Its log directory has failed. It stays offline while the broker runs, whatever requests say."""

@@ -1,4 +1,4 @@
-"""The in-sync replicas of a leader: which of them its high watermark waits for, which may join, which must leave.
+"""In-sync replicas of a leader: which ones its high watermark waits for, which may join, which must leave.
 
 A leader knows the log end offset (LEO) of a follower from its fetches: the follower has all records below the offset
 that it asks for. The high watermark (HW) is the least LEO of all replicas that the leader waits for, itself included.
@@ -11,14 +11,14 @@ Consumers read up to there.
     3.7 to 3.9      the same, if the ISR is not  the same                  the same                (KAFKA-15583)
                     under min.insync.replicas
 
-2.0.1 has the epoch's start as well. Since 2.7 the ISR is the maximal one: replicas that the leader has asked the
-controller to take in are members, and replicas that it has asked to take out still are (KIP-497).
+2.0.1 has the epoch's start as well. Since 2.7 the ISR is the maximal one: it includes replicas that the leader has
+asked the controller to add, and still those that it has asked to remove (KIP-497).
 
-A member that is none of the leader's replicas leaves as others do until 2.3, and at once since 3.0. From 2.4 to 2.8
-the leader cannot look who has lagged while there is one (`may_expire`, KAFKA-9672).
+A member that is none of the leader's replicas leaves like others until 2.3, and at once since 3.0. From 2.4 to 2.8
+the leader cannot check for lagging replicas while there is one (`may_expire`, KAFKA-9672).
 
 Left out: clocks (a caller says which replicas have lagged), and so which replicas outside the ISR are caught up;
-min.insync.replicas; and that a broker must be alive to join, since 3.3.
+min.insync.replicas; the condition that a broker must be alive to join, since 3.3.
 Offsets count from 0; `UNKNOWN_OFFSET` is the LEO of a replica that has not fetched from this leader yet.
 [maybeIncrementLeaderHW, maybeExpandIsr, getOutOfSyncReplicas in Partition.scala, 0.10.1 to 3.9]
 """
@@ -34,7 +34,7 @@ from statemachines.broker.log.leader_epochs import Offset
 __all__ = ["UNKNOWN_OFFSET", "high_watermark", "may_expire", "may_join", "must_leave"]
 
 UNKNOWN_OFFSET: Final = -1
-"""The LEO of a replica of which the leader knows none; it holds the high watermark back. [LogOffsetMetadata, 3.9]"""
+"""The LEO of a replica without a known one; it holds the high watermark back. [LogOffsetMetadata, 3.9]"""
 
 
 def high_watermark(current: Offset, end_offsets: Iterable[Offset]) -> Offset:
@@ -42,7 +42,7 @@ def high_watermark(current: Offset, end_offsets: Iterable[Offset]) -> Offset:
 
     Args:
         current: the high watermark so far.
-        end_offsets: the LEOs of the leader and of each replica that it waits for, see the table.
+        end_offsets: the LEOs of the leader and of each replica that it waits for (see the table).
 
     [Partition.maybeIncrementLeaderHW, 0.10.1 to 3.9; UnifiedLog.maybeIncrementHighWatermark, 3.9]
 
@@ -51,7 +51,7 @@ def high_watermark(current: Offset, end_offsets: Iterable[Offset]) -> Offset:
     """
     least: Offset | None = None
     for end_offset in end_offsets:
-        if end_offset <= current:  # this replica decides, whatever LEOs the others have
+        if end_offset <= current:  # this replica decides, whatever the others' LEOs
             return current
         least = end_offset if least is None else min(least, end_offset)
     return current if least is None else least
@@ -64,7 +64,7 @@ def may_join(end_offset: Offset, high_watermark: Offset, epoch_start: Offset | N
         end_offset: its LEO.
         high_watermark: the leader's.
         epoch_start: the leader's LEO when it began to lead. A new leader's high watermark may be too low, so that a
-            replica which has come to it lacks committed records (KAFKA-7128). None until 2.0.0, which do not ask.
+            replica which has reached it lacks committed records (KAFKA-7128). None up to 2.0.0, which do not check.
 
     [Partition.maybeExpandIsr, 0.10.1; isFollowerInSync, 2.1 to 3.9]
 
@@ -81,7 +81,7 @@ def must_leave(end_offset: Offset, leader_end_offset: Offset, lagged: bool, may_
         end_offset: the member's LEO.
         leader_end_offset: the leader's.
         lagged: it has not had all of the leader's log for longer than replica.lag.time.max.ms.
-        may_idle: a member at the leader's LEO stays, though it has not fetched for so long (KAFKA-7152).
+        may_idle: a member at the leader's LEO stays, even without a fetch for that long (KAFKA-7152).
             False until 2.0.
 
     [Partition.getOutOfSyncReplicas, 0.10.1; isFollowerOutOfSync, 2.1 to 3.9]
@@ -95,15 +95,15 @@ def must_leave(end_offset: Offset, leader_end_offset: Offset, lagged: bool, may_
 def may_expire(
     isr: Iterable[BrokerId], leader: BrokerId, replicas: Collection[BrokerId], shrink_with_unassigned: bool = True
 ) -> bool:
-    """Whether a leader can look which members of its ISR have fallen behind.
+    """Whether a leader can check which members of its ISR have fallen behind.
 
     Args:
         isr: the ISR.
-        leader: the leader, which is not looked at.
-        replicas: the assignment that the leader was told of in LeaderAndIsr. A controller takes a replica out of it
-            before it takes it out of the ISR, in each reassignment.
-        shrink_with_unassigned: False from 2.4 to 2.8: the look fails at a member that is none of the replicas. With
-            it ends the scheduled task, for the partitions after this one as well (KAFKA-9672).
+        leader: the leader, which the check skips.
+        replicas: the assignment in the leader's last LeaderAndIsr. In each reassignment a controller takes a replica
+            out of the assignment before the ISR.
+        shrink_with_unassigned: False from 2.4 to 2.8: the check fails at a member that is none of the replicas. The
+            failure ends the scheduled task, and so skips the partitions after this one (KAFKA-9672).
 
     [Partition.isFollowerOutOfSync, ReplicaManager.maybeShrinkIsr, 2.4 to 3.9]
 

@@ -1,13 +1,13 @@
-"""KafkaApis: a broker gets a controller's request, and answers it.
+"""KafkaApis: a broker receives a controller's request, and answers it.
 
-Before anything else it looks whom the request is for. One that is for an earlier registration of this broker is
-refused, STALE_BROKER_EPOCH, and changes nothing: not even a newer controller's epoch is known by it. One for a later
-registration is taken, for a broker that has lost its session and registers anew may hear of that later than the
-controller; from 2.2, when registrations came to be named, to 2.5.0 it failed [KAFKA-9839].
-One that names none (-1) is taken [KIP-380; isBrokerEpochStale, 2.2].
+It first checks which registration the request is for. One for an earlier registration of this broker is refused with
+STALE_BROKER_EPOCH and changes nothing: the broker does not even learn a newer controller's epoch from it. One for a
+later registration is accepted, because a broker that registers again in a new session may learn of that later than
+the controller. Such requests failed from 2.2, which introduced broker epochs, to 2.5.0 [KAFKA-9839]. A request
+without a broker epoch (-1) is accepted [KIP-380; isBrokerEpochStale, 2.2].
 
-Left out: that a request comes from a broker, which Kafka authorizes, and what group and transaction coordinators do
-when they begin to lead, or cease to.
+Left out: the authorization of requests from brokers, and the work of group and transaction coordinators when they
+begin or cease to lead.
 
 [KafkaApis.scala, 3.9]
 """
@@ -37,12 +37,12 @@ __all__ = ["KafkaApis"]
 
 
 class KafkaApis:
-    """What a broker answers.
+    """A broker's request handlers.
 
     Args:
         replica_manager: its replicas.
-        broker_epoch: asked for the epoch of its registration, as far as the broker knows.
-        on_leadership_change: told what LeaderAndIsr has changed.
+        broker_epoch: returns the epoch of its registration, as far as the broker knows.
+        on_leadership_change: called with the changes by LeaderAndIsr.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class KafkaApis:
         """Handle a request.
 
         Args:
-            request: what a controller asks for.
-            failures: what goes wrong with logs; see `replica_manager`.
+            request: a controller's request.
+            failures: failures of logs; see `replica_manager`.
         """
         if not self.design.newer_broker_epoch and request.brokerEpoch > self.broker_epoch():
             return _failed(request)
@@ -77,7 +77,7 @@ class KafkaApis:
     def handle_leader_and_isr_request(
         self, request: LeaderAndIsrRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
     ) -> LeaderAndIsrResponse:
-        """Lead and follow."""
+        """Begin to lead and to follow."""
         if self.is_broker_epoch_stale(request.brokerEpoch):
             stale = Errors.STALE_BROKER_EPOCH
             return LeaderAndIsrResponse(stale, _of_each(request, stale))
@@ -89,13 +89,13 @@ class KafkaApis:
     def handle_stop_replica_request(
         self, request: StopReplicaRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
     ) -> StopReplicaResponse:
-        """Stop, and delete."""
+        """Stop replicas, and delete those with the delete flag."""
         if self.is_broker_epoch_stale(request.brokerEpoch):
             return StopReplicaResponse(Errors.STALE_BROKER_EPOCH)
         return self.replica_manager.stop_replicas(request, failures)
 
     def handle_update_metadata_request(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
-        """Learn of the cluster."""
+        """Update the metadata cache."""
         if self.is_broker_epoch_stale(request.brokerEpoch):
             return UpdateMetadataResponse(Errors.STALE_BROKER_EPOCH)
         return self.replica_manager.maybe_update_metadata_cache(request)
@@ -106,7 +106,7 @@ class KafkaApis:
 
 
 def _failed(request: ControlRequest) -> ControlResponse:
-    """What a broker answers that has failed. [handleError]"""
+    """The response of a broker whose handler failed. [handleError]"""
     error = Errors.UNKNOWN_SERVER_ERROR
     match request:
         case LeaderAndIsrRequest():

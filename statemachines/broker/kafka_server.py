@@ -1,25 +1,28 @@
-"""KafkaServer: how a broker stops. It asks the controller to be let go, a few times, and then stops in any case.
+"""KafkaServer: how a broker stops. It asks the controller for permission, a few times, and then stops in any case.
 
-An attempt finds the controller, asks it (`controlled_shutdown` is its side) and looks at the answer:
+An attempt finds the controller, sends the request (`controlled_shutdown` handles it) and checks the reply:
 
-    nothing remains       the broker stops cleanly: others lead whatever they can
-    partitions remain     no other replica of them was in sync: another attempt; by then one may be, until 3.2 (since
-                          3.3 a leader that shuts down has no follower join, see `alter_partition`)
-    an error              another attempt, whichever it is. STALE_CONTROLLER_EPOCH: it is not controller, or not any
-                          more; STALE_BROKER_EPOCH: it knows a newer registration; UNKNOWN_SERVER_ERROR, until 2.1
-                          BROKER_NOT_AVAILABLE: it knows none
-    no answer             another attempt; the request may have been handled all the same
-    what is not expected  the broker stops uncleanly, at once
+    nothing remains       the broker stops cleanly: others lead all partitions that they can
+    partitions remain     no other replica of them was in sync: another attempt. Until 3.2 one may be in sync by then;
+                          since 3.3 a leader that shuts down adds no follower to the ISR (see `alter_partition`)
+    an error              another attempt, whatever the error. STALE_CONTROLLER_EPOCH: the receiver is no controller,
+    or
+                          no longer; STALE_BROKER_EPOCH: it knows a newer registration; UNKNOWN_SERVER_ERROR, until
+                          2.1 BROKER_NOT_AVAILABLE: it knows none
+    no reply              another attempt; the controller may still have handled the request
+    an unexpected error   the broker stops uncleanly, at once
 
-Between two attempts it waits. There are as many as `controlled.shutdown.max.retries` says, which counts the first,
-too. If they have all failed the broker stops *uncleanly*: it leads to the last, and the controller hears of its end
-when its registration goes. It never says what remains: the controller looks for that anew each time.
+It waits between attempts. `controlled.shutdown.max.retries` is their total number, including the first. If all have
+failed the broker stops *uncleanly*: it leads until the end, and the controller learns of its death when its
+registration disappears. The broker never reports the remaining partitions: the controller computes them each time.
 
-The controller is the one that the metadata cache has, if it is alive there. Else the broker that was asked before is
-asked once more; if none was, the attempt has failed.
+The controller is the one in the metadata cache, if it is alive there. Otherwise the broker asks the previously asked
+broker again; if there was none, the attempt fails.
 
-While it stops the broker obeys its controller: it ceases to lead, and follows. But it starts no fetchers
-(`ReplicaManager.is_shutting_down`), so it does not catch up with what it has given up.
+While it stops, the broker obeys its controller: it ceases to lead, and follows. But it starts no fetchers
+(`ReplicaManager.is_shutting_down`), so it does not catch up in partitions that it has handed over.
+
+A step is a value that says what to do next, and its outcome leads to the next step. Nothing here waits or sends:
 
 A step is a value that says what is due, and what came of that leads to the next one. Nothing here waits, or sends:
 
@@ -28,19 +31,19 @@ A step is a value that says what is due, and what came of that leads to the next
     Backoff         let time pass               `backed_off`
     Stopped         nothing, it is over
 
-What older releases did otherwise:
+Older releases differ:
 
-    until 3.0  the broker waits after the last attempt, too, though there is no other
-    until 2.8  who is controller, and whether it is registered, is read from ZooKeeper. What is asked there is asked
-               until it is answered: where there is no ZooKeeper any more, the broker never stops [KAFKA-9189]
-    until 2.1  the request does not say which registration it is for
-    until 1.0  where ZooKeeper has no controller the broker stops uncleanly, at once
+    until 3.0  the broker also waits after the last attempt
+    until 2.8  it reads from ZooKeeper which broker is controller, and whether that is registered. It repeats the read
+               until ZooKeeper replies: without ZooKeeper, the broker never stops [KAFKA-9189]
+    until 2.1  the request does not name a registration
+    until 1.0  if ZooKeeper has no controller the broker stops uncleanly, at once
 
-Left out: connections, which are made anew where one failed or another controller is asked; controllers of KRaft,
-which brokers ask otherwise on their way there [3.4]; requests in the form of before 0.9. A broker that has not
-started, or is configured to stop without all this, does so.
+Left out: connections, which Kafka opens anew after a failure or for another controller; KRaft controllers, which
+brokers ask in another way during migration [3.4]; requests in the form before 0.9. A broker that has not started, or
+whose configuration disables controlled shutdowns, simply stops.
 
-By source: in Kafka all of it is one method, which blocks, and it does not run beside ours. [KafkaServer.scala,
+Known from the source only: in Kafka this is one blocking method, which was not run beside ours. [KafkaServer.scala,
 controlledShutdown 783 to 959, 3.8.0; in it doControlledShutdown, until 0.11 networkClientControlledShutdown]
 """
 
@@ -71,34 +74,34 @@ __all__ = [
 ]
 
 CONTROLLED_SHUTDOWN_MAX_RETRIES: Final = 3
-"""How often a broker asks, unless it is configured otherwise."""
+"""How often a broker asks, by default."""
 CONTROLLED_SHUTDOWN_RETRY_BACKOFF_MS: Final = 5_000
-"""How long it waits after an attempt that failed, in milliseconds."""
+"""How long it waits after a failed attempt, in milliseconds, by default."""
 
 
 class NotAnswered(Enum):
-    """What an attempt comes to that brings no answer."""
+    """Why an attempt has no reply."""
 
-    Lost = "the connection fails, or no answer comes in time: it may have been handled [IOException]"
-    Unexpected = "something that is not caught: the broker is not let in, or the request is not known there"
+    Lost = "the connection fails, or no reply arrives in time: the request may have been handled [IOException]"
+    Unexpected = "an error that Kafka does not catch: the broker is refused, or the request is unknown there"
 
     def __str__(self) -> str:
         return self.name
 
 
 class FindController(NamedTuple):
-    """ZooKeeper is to be asked who is controller, and then whether it is registered. Until 2.8."""
+    """Ask ZooKeeper which broker is controller, then whether it is registered. Until 2.8."""
 
     remaining_retries: int
-    """The attempts that are left, without this one."""
+    """The attempts that are left after this one."""
     prev_controller: BrokerId | None
-    """Who was asked before."""
+    """The broker asked in the previous attempt."""
     controller: BrokerId | None = None
-    """Who it is. None: that is still to be read."""
+    """The controller; None if it has not been read yet."""
 
 
 class AskController(NamedTuple):
-    """A request goes to a broker."""
+    """Send a request to a broker."""
 
     remaining_retries: int
     controller: BrokerId
@@ -106,7 +109,7 @@ class AskController(NamedTuple):
 
 
 class Backoff(NamedTuple):
-    """The broker waits."""
+    """Wait."""
 
     remaining_retries: int
     prev_controller: BrokerId | None
@@ -114,18 +117,18 @@ class Backoff(NamedTuple):
 
 
 class Stopped(NamedTuple):
-    """It is over; the broker stops whatever came of it."""
+    """The end; the broker stops, whatever the outcome."""
 
     cleanly: bool
-    """The controller has let it go."""
+    """The controller has permitted it."""
 
 
 ShutdownStep: TypeAlias = FindController | AskController | Backoff | Stopped
-"""What is due."""
+"""The next thing to do."""
 
 
 class KafkaServer:
-    """A broker that is told to stop.
+    """A broker that has been asked to stop.
 
     >>> from statemachines.messages.topic_partition import TopicPartition
     >>> cache = MetadataCache()
@@ -142,11 +145,11 @@ class KafkaServer:
 
     Args:
         broker: its id.
-        metadata_cache: what it knows of the cluster.
-        broker_epoch: asked for the epoch of its registration, at each attempt.
-        design: that of its release.
-        max_retries: how many attempts it has [controlled.shutdown.max.retries].
-        retry_backoff_ms: how long it waits between them, in milliseconds [controlled.shutdown.retry.backoff.ms].
+        metadata_cache: its view of the cluster.
+        broker_epoch: returns the epoch of its registration, at each attempt.
+        design: the design of its release.
+        max_retries: the number of attempts [controlled.shutdown.max.retries].
+        retry_backoff_ms: the wait between them, in milliseconds [controlled.shutdown.retry.backoff.ms].
     """
 
     def __init__(
@@ -163,20 +166,20 @@ class KafkaServer:
         self.max_retries, self.retry_backoff_ms = max_retries, retry_backoff_ms
 
     def controlled_shutdown(self) -> ShutdownStep:
-        """The broker is told to stop: its first step."""
+        """The first step of a controlled shutdown."""
         return self._attempt(self.max_retries, None)
 
-    # What comes of a step.
+    # Outcomes of steps.
 
     def requests(self, step: FindController) -> tuple[GetData, ...]:
-        """What ZooKeeper is asked."""
+        """The requests to ZooKeeper."""
         return (GetData(CONTROLLER if step.controller is None else registration(step.controller)),)
 
     def controller_found(self, step: FindController, responses: Sequence[ZkResponse]) -> ShutdownStep:
-        """ZooKeeper has answered.
+        """Process ZooKeeper's reply.
 
         Raises:
-            ValueError: it is not one answer.
+            ValueError: there is not exactly one response.
         """
         if len(responses) != 1:
             raise ValueError(f"one request has {len(responses)} answers")
@@ -193,7 +196,7 @@ class KafkaServer:
         return self._ask(step.prev_controller, step.remaining_retries)
 
     def answered(self, step: AskController, answer: ControlledShutdownResponse | NotAnswered) -> ShutdownStep:
-        """The controller has answered, or will not."""
+        """Process the controller's reply, or its absence."""
         if answer is NotAnswered.Unexpected:
             return Stopped(cleanly=False)
         if isinstance(answer, ControlledShutdownResponse) and self._lets_go(answer):
@@ -204,7 +207,7 @@ class KafkaServer:
         """The time has passed."""
         return self._attempt(step.remaining_retries, step.prev_controller)
 
-    # How it goes on.
+    # Next steps.
 
     def _attempt(self, retries: int, previous: BrokerId | None) -> ShutdownStep:
         if retries <= 0:

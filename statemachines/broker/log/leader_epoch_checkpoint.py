@@ -1,6 +1,6 @@
 """The file `leader-epoch-checkpoint`: the leader-epoch cache of a replica, in the directory of its log.
 
-    0           the version of the format, and there is no other
+    0           the version of the format; there is no other
     2           the number of entries
     0 0         an entry: a leader epoch, and the offset at which it began
     3 42
@@ -8,19 +8,19 @@
 Brokers have written this, byte for byte, since 0.11 [LeaderEpochCheckpointFile and CheckpointFile, 0.11.0.0 to
 3.9]. They read a little more than they write:
 
-- lines end in LF, CR or both, and the last one need not;
-- between the two numbers of an entry, and after them, stands white space of any length, ASCII's; before them none,
-  and none in the first two lines;
-- numbers are those of Java's parseInt and parseLong: 32 bits for version, count and epoch, 64 for an offset, a
-  sign of either kind, and leading zeros;
-- nothing, or a version alone, is an empty cache.
+- lines end in LF, CR or both; the last line end is optional;
+- ASCII white space of any length stands between the two numbers of an entry, and may follow them; none may precede
+  them, and none may appear in the first two lines;
+- numbers are those of Java's parseInt and parseLong: 32 bits for version, count and epoch, 64 for an offset, with an
+  optional sign and leading zeros;
+- an empty file, or a version alone, is an empty cache.
 
-The one exception: Java takes the digits of other scripts, too. No broker writes them, and here they are refused.
+One exception: Java also accepts the digits of other scripts. No broker writes them, and here they are refused.
 
-A broker does not open a log whose file says anything else, or since 2.7 something negative; since 1.0 it takes the
-whole log directory offline for it [KIP-112]. Since 3.1 two things escape that handling, a bad number in an entry and
-a count for which there can be no list: -1 is an IllegalArgumentException, 2147483647 may be an OutOfMemoryError
-[CheckpointFile.java, 3.1]. Here, all of that is MalformedCheckpoint.
+A broker does not open a log whose file has any other content or, since 2.7, a negative number. Since 1.0 it takes the
+whole log directory offline in that case [KIP-112]. Since 3.1 two errors escape that handling: a bad number in an
+entry, and an impossible count (-1 is an IllegalArgumentException, 2147483647 may be an OutOfMemoryError)
+[CheckpointFile.java, 3.1]. Here, all of these are MalformedCheckpoint.
 """
 
 import os
@@ -34,7 +34,7 @@ from statemachines.broker.log.leader_epochs import EpochEntry, LeaderEpochs
 __all__ = ["NAME", "MalformedCheckpoint", "parse", "parse_as_it_stands", "read", "render", "write"]
 
 NAME: Final = "leader-epoch-checkpoint"
-"""What the file is called in the directory of a partition."""
+"""The file's name in the directory of a partition."""
 
 VERSION: Final = 0
 
@@ -46,14 +46,14 @@ LONG_MAX: Final = 2**63 - 1
 LINE_END: Final = re.compile(r"\r\n|\r|\n")
 ENTRY: Final = re.compile(r"(\S+)\s+(\S+)\s*", re.ASCII)
 NUMBER: Final = re.compile(r"([+-]?)0*([0-9]{1,19})")
-"""Zeros stand apart, and the rest is not longer than a long: int() refuses digits by the thousand, Java does not."""
+"""Leading zeros match apart, and the rest fits a long: int() refuses thousands of digits, Java does not."""
 
 
 class MalformedCheckpoint(ValueError):
     """A checkpoint that no broker would load.
 
-    `name` says which file, `line` the number of the line, from 1; `found` is what stands there and `allowed`
-    what may.
+    `name` is the file, `line` the number of the line, from 1; `found` is the line's text and `allowed` the permitted
+    form.
     """
 
     def __init__(self, name: str, line: int, found: str, allowed: str) -> None:
@@ -69,11 +69,11 @@ class MalformedCheckpoint(ValueError):
 
 
 def parse(text: str, name: str = NAME) -> LeaderEpochs:
-    """The cache that a broker since 2.7 has after it has loaded this text; `name` is for the error.
+    """The cache that a broker since 2.7 has after loading this text; `name` is for the error.
 
-    The entries pass through `LeaderEpochs.assign`, line by line, so that a later line overrules the earlier ones that
-    contradict it [LeaderEpochFileCache.scala, 2.7]. So does, in a file that a broker before 2.0.1 wrote, the later of
-    two epochs with one start offset.
+    The entries pass through `LeaderEpochs.assign`, line by line, so a later line overrules earlier ones that
+    contradict it [LeaderEpochFileCache.scala, 2.7]. In a file written before 2.0.1, the later of two epochs with one
+    start offset overrules the earlier in the same way.
 
     Raises MalformedCheckpoint.
     """
@@ -84,7 +84,7 @@ def parse(text: str, name: str = NAME) -> LeaderEpochs:
 
 
 def parse_as_it_stands(text: str, name: str = NAME) -> LeaderEpochs:
-    """The cache that a broker up to 2.6 has: the entries as they stand, negative ones as well.
+    """The cache that a broker up to 2.6 has: the entries as written, negative ones included.
 
     [LeaderEpochFileCache.scala, 0.11.0.0 to 2.6]
 
@@ -96,7 +96,7 @@ def parse_as_it_stands(text: str, name: str = NAME) -> LeaderEpochs:
 def _entries(text: str, name: str, *, negative: bool = False) -> tuple[EpochEntry, ...]:
     lines = LINE_END.split(text)
     if not lines[-1]:
-        del lines[-1]  # what follows the last line end is a line only if something stands there
+        del lines[-1]  # text after the last line end is a line only if it is not empty
 
     if lines and _number(lines[0]) != VERSION:
         raise MalformedCheckpoint(name, 1, lines[0], f"the version, {VERSION}")
@@ -125,8 +125,8 @@ def _entries(text: str, name: str, *, negative: bool = False) -> tuple[EpochEntr
 def render(epochs: LeaderEpochs) -> str:
     """The text that a broker writes for this cache.
 
-    Raises ValueError for what is no cache of any release: where Java has types that keep numbers in their bounds, and
-    a cache that keeps its entries in order, Python has this question.
+    Raises ValueError for a value that is no cache of any release: Java's types bound the numbers, and its cache keeps
+    its entries in order; Python needs this check.
     """
     entries = [f"{entry.epoch} {entry.start_offset}" for entry in epochs.entries]
     text = "".join(f"{line}\n" for line in (VERSION, len(entries), *entries))
@@ -139,10 +139,10 @@ def render(epochs: LeaderEpochs) -> str:
 
 
 def read(path: Path) -> LeaderEpochs:
-    """The cache that is kept in the file `path`, as `parse` has it.
+    """The cache in the file `path`, as `parse` reads it.
 
-    A broker that misses the file makes an empty one [CheckpointFile, 0.11.0.0 to 3.9]. So a missing file is an
-    empty cache, in a directory that exists; but to read is not to write, and none is made.
+    A broker creates an empty file if it is missing [CheckpointFile, 0.11.0.0 to 3.9]. So here a missing file in an
+    existing directory is an empty cache; but reading creates no file.
 
     Raises MalformedCheckpoint, and OSError as reading does.
     """
@@ -152,17 +152,17 @@ def read(path: Path) -> LeaderEpochs:
         if not path.parent.is_dir():
             raise
         return LeaderEpochs()
-    # Bytes that are not UTF-8 come through as backslashes. No line may have those, so it is refused, and shows them.
+    # Bytes that are not UTF-8 become backslash escapes. No line may contain those, so it is refused, and shows them.
     return parse(content.decode("utf-8", errors="backslashreplace"), str(path))
 
 
 def write(path: Path, epochs: LeaderEpochs) -> None:
-    """Keep the cache in the file `path`, in place of what it held.
+    """Write the cache to the file `path`, replacing its content.
 
-    Whatever happens meanwhile, the file has either the old content or the new: that is written and flushed to
-    `<path>.tmp`, which then takes the other's place in one step [CheckpointFile.write, 0.11.0.0]; and the
-    directory is flushed, so that the step outlasts a crash [Utils.atomicMoveWithFallback, 3.0; KAFKA-3968].
-    Kafka goes on without atomicity if the file system has none; here that is an error.
+    Whatever happens meanwhile, the file has either the old content or the new. The new content is written and flushed
+    to `<path>.tmp`, which then replaces the file in one step [CheckpointFile.write, 0.11.0.0]. Flushing the directory
+    makes that step outlast a crash [Utils.atomicMoveWithFallback, 3.0; KAFKA-3968].
+    Kafka goes on without atomicity on a file system that has none; here that is an error.
 
     Raises ValueError as `render` does, and OSError as writing does; then the file holds what it held.
     """

@@ -1,13 +1,12 @@
 """The leader-epoch cache: at which offset of a replica's log each leader epoch began.
 
-Every record carries the epoch of the leader that wrote it, and along a log these epochs never decrease. So a
-log is known, as far as epochs go, by the offsets where they change. The cache holds those: one entry for each
-epoch, with the offset of the epoch's first record, epochs and start offsets both strictly increasing. (Until 2.0.0
-start offsets only never decrease: see below.) An epoch ends where the next one starts, the latest at the log end
-offset.
+Every record carries the epoch of the leader that wrote it, and along a log these epochs never decrease. So the
+offsets where they change describe all the epochs of a log. The cache holds those: one entry for each epoch, with the
+offset of the epoch's first record, epochs and start offsets both strictly increasing. (Until 2.0.0 start offsets only
+never decrease: see below.) An epoch ends where the next one starts, the latest at the log end offset.
 
-What it is for: two logs agree up to the end of the last epoch that they share. A follower asks its leader where
-an epoch of its own ended, and cuts its log there (KIP-101). The rules changed twice, and each change is a method:
+Its use: two logs agree up to the end of the last epoch that they share. A follower asks its leader where an epoch of
+its own ended, and truncates its log there (KIP-101). The rules changed twice, and each change is a method:
 
 ============  ================  ==========================================  =============================  ==========
 releases      `assign`          end of an epoch                             cut from the start             because of
@@ -17,19 +16,18 @@ releases      `assign`          end of an epoch                             cut 
 2.0.1 to 3.9  `assign`          `end_offset_for`: also below the first one  `truncate_from_start`          KAFKA-7415
 ============  ================  ==========================================  =============================  ==========
 
-Until 2.0.0 an epoch may be noted of which nothing is ever written, and the next one at the same offset: up to 1.1 a
-new leader assigns its epoch for a retry of an idempotent producer before it finds that this is a duplicate, and
-appends nothing [Log.append, 1.1.1, 720-741]. Both entries stay, and such a cache is written to disk.
+Until 2.0.0 the cache may note an epoch that never gets a record, and the next one at the same offset. Up to 1.1 a new
+leader assigns its epoch for a retry of an idempotent producer before it finds that this is a duplicate, and appends
+nothing [Log.append, 1.1.1, 720-741]. Both entries stay, and such a cache is written to disk.
 
 Since 2.0.1 a broker also assigns its epoch, at its log end offset, when it becomes leader, before it has written
 anything [Partition.makeLeader, 2.0.1; KAFKA-7415]. Such an entry has no record yet. It must go when the broker
-becomes a follower, be there a record to cut or not: since 2.6.1 every truncation of the log, even one that cuts
-nothing, ends in `truncate_from_end` [Log.truncateTo, 2.6.1; KAFKA-10706].
+becomes a follower, even if there is no record to truncate: since 2.6.1 every truncation of the log, even of nothing,
+ends in `truncate_from_end` [Log.truncateTo, 2.6.1; KAFKA-10706].
 
-All of it is LeaderEpochFileCache: .scala from 0.11 to 3.4, .java since. The file behind it is another module's
-noun. Left out: the old message formats, whose records have no epoch. (Only with them could it matter that up to
-0.11.0.2, 1.0.1 and 1.1.0 an empty cache that was asked for epoch -1 answered with the log end offset
-[KAFKA-6857].)
+All of it is LeaderEpochFileCache: .scala from 0.11 to 3.4, .java since. `leader_epoch_checkpoint` has its file. Left
+out: the old message formats, whose records have no epoch. (Only with them could one difference matter: up to
+0.11.0.2, 1.0.1 and 1.1.0 an empty cache answered a question about epoch -1 with the log end offset [KAFKA-6857].)
 """
 
 from collections.abc import Iterable
@@ -48,13 +46,13 @@ __all__ = [
 ]
 
 Offset = Annotated[int, "an offset"]
-"""A place in a log; an integer from 0 on."""
+"""A position in a log; an integer from 0 on."""
 
 UNDEFINED_EPOCH: Final = -1
 """Kafka's number for no epoch."""
 
 UNDEFINED_EPOCH_OFFSET: Final = -1
-"""Kafka's number for no offset, where the end of an epoch was asked for."""
+"""Kafka's number for no offset, as the end of an epoch."""
 
 
 class EpochEntry(NamedTuple):
@@ -65,28 +63,28 @@ class EpochEntry(NamedTuple):
 
 
 class EpochEndOffset(NamedTuple):
-    """A leader epoch, and the offset after the last record written in it: the answer to whoever asks for its end."""
+    """A leader epoch, and the offset after the last record written in it: the answer to a question about its end."""
 
     epoch: LeaderEpoch
     end_offset: Offset
 
 
 UNDEFINED: Final = EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET)
-"""The answer of a cache that cannot tell. The follower that gets it falls back to its high watermark."""
+"""The answer of a cache that does not know. The follower that receives it falls back to its high watermark."""
 
 
 class LeaderEpochs(NamedTuple):
-    """The leader-epoch cache of one replica, a value: whatever changes it returns another.
+    """The leader-epoch cache of one replica, an immutable value: methods that change it return another.
 
-    `entries` come in the order of the log. A cache is made by its methods, beginning with an empty one; nothing
-    checks entries that are given. Where it may know nothing, the cache answers with Kafka's -1.
+    `entries` are in the order of the log. Build a cache with its methods, from an empty one; entries passed in are
+    not checked. Where the cache may not know, it answers with Kafka's -1.
     """
 
     entries: tuple[EpochEntry, ...] = ()
 
     @classmethod
     def of(cls, epochs: Iterable[LeaderEpoch]) -> "LeaderEpochs":
-        """The cache of a log that starts at offset 0 and whose records, one by one, have these leader epochs.
+        """The cache of a log that starts at offset 0 and whose records have these leader epochs, in order.
 
         >>> LeaderEpochs.of([0, 0, 3]).entries
         (EpochEntry(epoch=0, start_offset=0), EpochEntry(epoch=3, start_offset=2))
@@ -104,7 +102,7 @@ class LeaderEpochs(NamedTuple):
         return self.entries[-1].epoch if self.entries else UNDEFINED_EPOCH
 
     def epoch_at(self, offset: Offset) -> LeaderEpoch:
-        """The epoch that a record at `offset` has, -1 below the first entry [epochForOffset, 3.5].
+        """The epoch of a record at `offset`, -1 below the first entry [epochForOffset, 3.5].
 
         The cache does not know where the log ends: beyond it, the answer is the latest epoch.
         """
@@ -116,7 +114,7 @@ class LeaderEpochs(NamedTuple):
     def assign(self, epoch: LeaderEpoch, start_offset: Offset) -> "LeaderEpochs":
         """Note that `epoch` has a record at `start_offset`, or will [assign, 2.0.1; KAFKA-7415].
 
-        Nothing is new if it is the latest epoch and began no later. Otherwise the newcomer is believed: entries
+        The latest epoch again, at the same or a later offset, changes nothing. Otherwise the new entry wins: entries
         that do not lie below it, in both epoch and start offset, contradict it and are dropped.
 
         >>> LeaderEpochs.of([0, 1, 2, 2]).assign(epoch=1, start_offset=4).entries
@@ -135,9 +133,9 @@ class LeaderEpochs(NamedTuple):
     def assign_kip_101(self, epoch: LeaderEpoch, start_offset: Offset) -> "LeaderEpochs":
         """Note that `epoch` has a record at `start_offset`, as before 2.0.1 [assign, 0.11.0.0].
 
-        Here the cache is believed: a newcomer that contradicts it leaves a warning in the broker's log and
-        nothing else. Two epochs may start at one offset. As long as the epochs of a log do not decrease, and each
-        has a record, both rules come to the same.
+        Here the cache wins: a new entry that contradicts it only leaves a warning in the broker's log. Two epochs may
+        start at one offset. As long as the epochs of a log do not decrease, and each has a record, both rules give
+        the same result.
 
         Raises ValueError if either is negative (in Kafka, a failed assertion for the epoch).
         """
@@ -149,14 +147,14 @@ class LeaderEpochs(NamedTuple):
     def end_offset_for(self, epoch: LeaderEpoch, log_end_offset: Offset) -> EpochEndOffset:
         """Where `epoch` ended in a log that ends at `log_end_offset` [endOffsetFor, 2.0.1 to 3.9; KAFKA-7415].
 
-        The answer names an epoch too, because the log may have nothing of the one asked for. Then it is the last
+        The answer names an epoch too, because the log may have nothing of the requested one. Then it is the last
         epoch before it, which ended where the next one starts:
 
         >>> LeaderEpochs.of([0, 0, 3, 3]).end_offset_for(epoch=2, log_end_offset=4)
         EpochEndOffset(epoch=0, end_offset=2)
 
-        If all known epochs are higher, the one asked for comes back, with the start of the first. If all are
-        lower, or -1 is asked for, the answer is UNDEFINED.
+        If all known epochs are higher, the answer is the requested epoch, with the start of the first. If all are
+        lower, or the request is for -1, the answer is UNDEFINED.
         """
         if epoch == UNDEFINED_EPOCH:
             return UNDEFINED
@@ -184,7 +182,7 @@ class LeaderEpochs(NamedTuple):
         return self.end_offset_for_kip_279(epoch, log_end_offset).end_offset
 
     def truncate_from_end(self, end_offset: Offset) -> "LeaderEpochs":
-        """What stays when the log is cut to end at `end_offset`: the entries that start before it.
+        """The cache after the log is truncated to end at `end_offset`: the entries that start before it.
 
         An entry that starts right there has no record left. A negative offset changes nothing
         [truncateFromEnd, 2.0.1; clearAndFlushLatest, 0.11.0.0].
@@ -194,10 +192,10 @@ class LeaderEpochs(NamedTuple):
         return LeaderEpochs(tuple(entry for entry in self.entries if entry.start_offset < end_offset))
 
     def truncate_from_start(self, start_offset: Offset) -> "LeaderEpochs":
-        """What stays when the log is made to start at `start_offset`.
+        """The cache after the log is made to start at `start_offset`.
 
-        The epoch in force there now begins there, also if all of its records are gone; those before it are
-        forgotten. Nothing changes if all entries start later [truncateFromStart, 2.0.1].
+        The epoch of that offset now begins there, even if all its records are gone; earlier epochs are forgotten.
+        Nothing changes if all entries start later [truncateFromStart, 2.0.1].
 
         >>> LeaderEpochs.of([0, 1, 1, 2]).truncate_from_start(2).entries
         (EpochEntry(epoch=1, start_offset=2), EpochEntry(epoch=2, start_offset=3))
@@ -209,12 +207,12 @@ class LeaderEpochs(NamedTuple):
         return LeaderEpochs((EpochEntry(epoch, start_offset),) + later)
 
     def truncate_from_start_kip_101(self, start_offset: Offset) -> "LeaderEpochs":
-        """What stays when the log is made to start at `start_offset`, as before 2.0.1.
+        """The cache after the log is made to start at `start_offset`, as before 2.0.1.
 
         [clearAndFlushEarliest, 0.11.0.0; truncateFromStart, 2.0.0]
 
-        Entries that start right there stay as they are, all of them: of several epochs with one start offset the
-        later rule would keep the last.
+        All entries that start right there stay: of several epochs with one start offset the later rule would keep
+        only the last.
 
         >>> cache = LeaderEpochs.of([0, 1]).assign_kip_101(epoch=2, start_offset=1)
         >>> cache.truncate_from_start_kip_101(1).entries

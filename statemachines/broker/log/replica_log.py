@@ -1,11 +1,12 @@
 """The log of one replica: records with the epochs of the leaders that wrote them, and the high watermark.
 
-A log is a value; what changes it gives a new one. Offsets count from 0, a log end offset (LEO) is one past the last
-record, and all records below the high watermark (HW) are committed as far as this replica knows. What a broker does
-with it on becoming a follower is in `statemachines.broker.log.truncation`. [UnifiedLog, ReplicaManager, 3.9]
+A log is an immutable value; changes return a new one. Offsets count from 0, a log end offset (LEO) is one past the
+last record, and as far as this replica knows, all records below the high watermark (HW) are committed.
+`statemachines.broker.log.truncation` says what a broker does with it on becoming a follower. [UnifiedLog,
+ReplicaManager, 3.9]
 
-Left out: segments and indexes, batches (a record is a batch of its own), retention, so that every log starts at
-offset 0, and what of a log is flushed to disk.
+Left out: segments and indexes, batches (a record is a batch of its own), retention (every log starts at offset 0),
+and which part of a log is flushed to disk.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from statemachines.broker.log.leader_epochs import LeaderEpochs, Offset
 __all__ = ["Record", "RecordId", "ReplicaLog"]
 
 RecordId = Annotated[int, "the id of a record"]
-"""Which record; in Kafka it has none."""
+"""A record's identity; Kafka's records have none."""
 
 
 class Record(NamedTuple):
-    """A record, and under which leader epoch it was appended: the stamp of message format 2 (0.11, KIP-101)."""
+    """A record with the leader epoch that appended it, as in message format 2 (0.11, KIP-101)."""
 
     id: RecordId
     leader_epoch: LeaderEpoch
@@ -39,21 +40,21 @@ class ReplicaLog(NamedTuple):
 
     @property
     def end_offset(self) -> Offset:
-        """The LEO: the offset that the next record will have."""
+        """The LEO: the offset of the next record."""
         return len(self.records)
 
     @property
     def latest_epoch(self) -> LeaderEpoch | None:
-        """The epoch of the last record; none if there is no record."""
+        """The epoch of the last record; None if there is no record."""
         return self.records[-1].leader_epoch if self.records else None
 
     @property
     def epochs(self) -> LeaderEpochs:
-        """The leader-epoch cache that its records amount to."""
+        """The leader-epoch cache of its records."""
         return LeaderEpochs.of(record.leader_epoch for record in self.records)
 
     def at(self, offset: Offset) -> Record | None:
-        """The record at an offset, or none if the log does not reach so far.
+        """The record at an offset, or None beyond the log's end.
 
         >>> ReplicaLog((Record(7, 0),)).at(0), ReplicaLog().at(0)
         (Record(id=7, leader_epoch=0), None)
@@ -65,7 +66,7 @@ class ReplicaLog(NamedTuple):
         return self._replace(records=(*self.records, record))
 
     def truncate_to(self, offset: Offset) -> ReplicaLog:
-        """The log without the records from an offset on; its high watermark is lowered to its end if need be.
+        """The log without the records from an offset on; its high watermark is lowered to its end if necessary.
 
         Truncating beyond the end changes nothing. [UnifiedLog.truncateTo, 3.9]
 
@@ -79,7 +80,7 @@ class ReplicaLog(NamedTuple):
         return ReplicaLog(self.records[:offset], min(self.high_watermark, offset))
 
     def with_high_watermark(self, offset: Offset) -> ReplicaLog:
-        """The log with its high watermark there, or at its end if that is lower. [maybeUpdateHighWatermark, 3.9]"""
+        """The log with its high watermark at this offset, or at its end if lower. [maybeUpdateHighWatermark, 3.9]"""
         return self._replace(high_watermark=max(0, min(offset, len(self.records))))
 
     def __str__(self) -> str:
