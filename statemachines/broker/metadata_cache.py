@@ -1,10 +1,10 @@
-"""MetadataCache: what a broker may tell clients, and which brokers it takes to be alive.
+"""MetadataCache: the answers of a broker to clients, and the brokers that it considers alive.
 
-Only UpdateMetadata changes it. A request names all live brokers, and some partitions: the brokers replace those that
-were known, the partitions join them. A partition whose leader is -2 is forgotten, for its topic is being deleted.
+Only UpdateMetadata changes it. A request names all live brokers and some partitions. The brokers replace the known
+ones; the partitions are added. A partition whose leader is -2 is removed: its topic is being deleted.
 
-A broker asks it before it follows a leader: one that is not alive here is not followed (`replica_manager`). Since 3.3
-a leader asks it before it takes a replica into the ISR (`alter_partition`).
+A broker consults it before it follows a leader, which must be alive here (`replica_manager`). Since 3.3 a leader
+consults it before it adds a replica to the ISR (`alter_partition`).
 
 Left out: topic ids, endpoints, racks and features.
 
@@ -24,20 +24,20 @@ __all__ = ["InMemoryMetadata", "MetadataCache", "MetadataState"]
 
 
 class MetadataState(Protocol):
-    """What a broker knows of the cluster, as variables. Values are immutable and replaced as a whole."""
+    """A broker's view of the cluster, as variables. Values are immutable and replaced as a whole."""
 
     controller_id: BrokerId | None
-    """Who sent the last request; None: there was none."""
+    """The sender of the last request; None before the first."""
     alive_brokers: frozenset[BrokerId]
 
     @property
     def partition_states(self) -> MutableMapping[TopicPartition, UpdateMetadataPartitionState]:
-        """What it was told last of each partition."""
+        """The last received state of each partition."""
 
 
 @dataclass
 class InMemoryMetadata:
-    """What a broker knows of the cluster, over dicts: at first nothing."""
+    """A broker's view of the cluster, over dicts; initially empty."""
 
     controller_id: BrokerId | None = None
     alive_brokers: frozenset[BrokerId] = frozenset()
@@ -45,7 +45,7 @@ class InMemoryMetadata:
 
 
 class MetadataCache:
-    """What a broker knows of the cluster, over whatever holds it; else over dicts.
+    """A broker's view of the cluster, by default over dicts.
 
     >>> cache = MetadataCache()
     >>> cache.update_metadata(UpdateMetadataRequest(9, 5, 101, (), (1, 2)))
@@ -58,7 +58,7 @@ class MetadataCache:
         self.state: MetadataState = InMemoryMetadata() if state is None else state
 
     def update_metadata(self, request: UpdateMetadataRequest) -> tuple[TopicPartition, ...]:
-        """Take what a request says. Returns the partitions that are being deleted."""
+        """Apply a request. Returns the partitions that are being deleted."""
         deleted = []
         self.state.controller_id = request.controllerId if request.controllerId >= 0 else None
         self.state.alive_brokers = frozenset(request.liveBrokers)
@@ -72,9 +72,9 @@ class MetadataCache:
         return tuple(deleted)
 
     def has_alive_broker(self, broker: BrokerId) -> bool:
-        """Whether a broker is alive, as far as this one has been told."""
+        """Whether a broker is alive, by the last request."""
         return broker in self.state.alive_brokers
 
     def partition_info(self, partition: TopicPartition) -> UpdateMetadataPartitionState | None:
-        """What it was told last of a partition; None: nothing, or that it is being deleted [getPartitionInfo]."""
+        """The last received state of a partition; None if unknown, or being deleted [getPartitionInfo]."""
         return self.state.partition_states.get(partition)

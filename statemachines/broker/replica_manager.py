@@ -1,43 +1,42 @@
 """ReplicaManager: how a broker obeys a controller: it leads, follows, stops, and learns of the cluster.
 
-Each request is judged as a whole by its controller's epoch: one that is older than the newest seen is refused, and
-changes nothing. Then each partition is judged by itself:
+Each request is first checked as a whole by its controller's epoch: one that is older than the newest seen is refused,
+and changes nothing. Then each partition is checked by itself:
 
     LeaderAndIsr     an offline log directory: KAFKA_STORAGE_ERROR. A leader epoch that is not newer than the
                      replica's: STALE_CONTROLLER_EPOCH. Not one of the replicas: UNKNOWN_TOPIC_OR_PARTITION. Else the
                      broker leads or follows, first all that it leads; the fetchers of the others start at the end
-    StopReplica      an older leader epoch: FENCED_LEADER_EPOCH, but for -1 (none was sent) and -2 (the topic is being
-                     deleted). Else the replica stops to fetch, and with the delete flag it goes, with its log
-    UpdateMetadata   is taken
+    StopReplica      an older leader epoch: FENCED_LEADER_EPOCH, except for -1 (none was sent) and -2 (the topic is
+                     being deleted). Else the replica stops fetching; with the delete flag it is removed with its log
+    UpdateMetadata   is accepted
 
-A replica follows only a leader that is alive in the metadata cache. Else it keeps its role and its epochs, its log is
-made, and the answer is NONE all the same: if UpdateMetadata does not go before LeaderAndIsr, replicas follow no
+A replica follows a leader only if that is alive in the metadata cache. Otherwise it keeps its role and its epochs,
+its log is created, and the response is still NONE: if LeaderAndIsr arrives before UpdateMetadata, replicas follow no
 leader [KAFKA-4443].
 
-Until 3.0 a replica whose log is not open when LeaderAndIsr has been handled is taken for offline
-(`offline_without_log`): also one that was not known before, and is refused now, for a log is opened only where the
-broker leads or follows. A log that is not open does not fail with its directory: the replica stays.
+Until 3.0 a replica without an open log after LeaderAndIsr counts as offline (`offline_without_log`). That includes a
+replica that was unknown before and is refused now, because a log is opened only when the broker leads or follows. A
+log that is not open does not fail with its directory: the replica stays.
 
-What tells a replica its own epoch once more is refused: so no ISR is changed by LeaderAndIsr alone. If its log is
-not open, the whole request is refused, NOT_LEADER_OR_FOLLOWER, whatever else it says: Kafka looks for the log that
-is to learn the id of its topic, and finds none [localLogOrException]. Until 3.5 a replica without log has no epoch.
+A request with the replica's own leader epoch is refused, so LeaderAndIsr alone changes no ISR. If the replica's log
+is not open then, the whole request is refused with NOT_LEADER_OR_FOLLOWER, whatever else it contains: Kafka looks for
+the log to set its topic id, and finds none [localLogOrException]. Until 3.5 a replica without log has no epoch.
 
-A log that is missing is made, with the topic's configuration from ZooKeeper; until 2.5 that is read for each replica
-whose log is not open, though it lies there (`config_for_new_log`). What can go wrong is given, as `LogFailure`. A
-broker of which a log directory has failed makes logs only of replicas that are new: another's log may lie there. For
-the same reason it answered KAFKA_STORAGE_ERROR until 2.6 if it was to delete a replica without log
-(`delete_missing_log`), and from 1.1 to 2.0 whichever it was to delete (`delete_future_replica`).
+A missing log is created, with the topic's configuration from ZooKeeper. Until 2.5 the configuration is read for each
+replica whose log is not open, even if it exists (`config_for_new_log`). Failures are arguments (`LogFailure`). A
+broker with a failed log directory creates logs only for new replicas: another replica's log may be in that directory.
+For the same reason it answered KAFKA_STORAGE_ERROR until 2.6 to the deletion of a replica without log
+(`delete_missing_log`), and from 1.1 to 2.0 to any deletion (`delete_future_replica`).
 
-A broker that is shutting down (`kafka_server`) obeys as any other, but starts no fetchers: what it is told to follow
-it ceases to fetch, and does not begin to.
+A broker that is shutting down (`kafka_server`) obeys like any other, but starts no fetchers. It stops fetching the
+partitions that it should follow, and does not start again.
 
-What a replica's log does in all this is left out: truncation, high watermarks, waiting clients. So are the log
-directories themselves, of which it counts only that one has failed; and topic ids. Partitions are handled in the
-order of the request, where Kafka goes through hash maps.
+Left out: the effects on a replica's log (truncation, high watermarks, waiting clients); the log directories, except
+that one has failed; topic ids. Partitions are handled in the order of the request, where Kafka iterates over hash
+maps.
 
-What older releases did otherwise, and this does not follow: until 2.3 the replicas of a partition had no order; until
-1.1 a leader that is not in its ISR ended the request, which no controller asks for; until 0.11 a log directory that
-failed stopped the broker.
+Not modelled, in older releases: until 2.3 the replicas of a partition had no order; until 1.1 a leader outside its
+ISR ended the request, but no controller sends that; until 0.11 a failed log directory stopped the broker.
 
 [ReplicaManager.scala, 3.9]
 """
@@ -82,7 +81,7 @@ __all__ = [
 
 
 class LogFailure(Enum):
-    """Why a log cannot be made, or be deleted."""
+    """Why a log cannot be created or deleted."""
 
     Storage = "the log directory fails [KafkaStorageException]"
     ConfigNotRead = "the topic's configuration cannot be read from ZooKeeper [ZooKeeperClientException]"
@@ -92,32 +91,32 @@ class LogFailure(Enum):
 
 
 NO_FAILURES: Final[Mapping[TopicPartition, LogFailure]] = MappingProxyType({})
-"""All goes well."""
+"""No failures."""
 
 
 class Fetching(NamedTuple):
-    """From whom a follower fetches, and in which leader epoch."""
+    """The leader that a follower fetches from, and the leader epoch."""
 
     leader: BrokerId
     leader_epoch: LeaderEpoch
 
 
 class LeadershipChange(NamedTuple):
-    """What came of LeaderAndIsr."""
+    """The effects of LeaderAndIsr."""
 
     response: LeaderAndIsrResponse
     leaders: tuple[TopicPartition, ...] = ()
-    """The partitions that this broker leads, and did not lead before."""
+    """The partitions that this broker leads now, and did not lead before."""
     followers: tuple[TopicPartition, ...] = ()
-    """Those that it follows anew, under another leader or in another epoch. Unless it is shutting down it begins to
-    fetch them."""
+    """The partitions that it follows under another leader or in another epoch. It begins to fetch them, unless it is
+    shutting down."""
 
 
 class ReplicaManagerState(Protocol):
-    """What a broker knows of its replicas, as variables. Values are immutable and replaced as a whole."""
+    """A broker's view of its replicas, as variables. Values are immutable and replaced as a whole."""
 
     controller_epoch: ControllerEpoch
-    """The newest that a request had."""
+    """The newest in any request."""
     logs: frozenset[TopicPartition]
     """The partitions that have a log, in a directory that has not failed. Logs outlive the broker's process."""
     has_offline_log_dir: bool
@@ -125,16 +124,16 @@ class ReplicaManagerState(Protocol):
 
     @property
     def all_partitions(self) -> MutableMapping[TopicPartition, HostedPartition]:
-        """The partitions whose replicas it keeps, as far as it has been told since it was started."""
+        """The partitions whose replicas it keeps, as named by requests since its start."""
 
     @property
     def fetchers(self) -> MutableMapping[TopicPartition, Fetching]:
-        """Those of them that fetch [replicaFetcherManager]."""
+        """The fetchers of its followers [replicaFetcherManager]."""
 
 
 @dataclass
 class InMemoryReplicas:
-    """What a broker knows of its replicas, over dicts: at first nothing."""
+    """A broker's view of its replicas, over dicts; initially empty."""
 
     controller_epoch: ControllerEpoch = 0
     logs: frozenset[TopicPartition] = frozenset()
@@ -144,10 +143,10 @@ class InMemoryReplicas:
 
 
 class _CutShort(Exception):
-    """Something failed that Kafka does not expect: the rest of a request is not done.
+    """Kafka does not expect this failure, and abandons the rest of the request.
 
     Args:
-        error: what is answered, to the request and of each partition.
+        error: the error of the response and of each partition.
     """
 
     def __init__(self, error: Errors) -> None:
@@ -157,31 +156,31 @@ class _CutShort(Exception):
 
 @dataclass
 class _Handling:
-    """What is known of a request while it is handled."""
+    """The state of a request while it is handled."""
 
     failures: Mapping[TopicPartition, LogFailure]
-    """What goes wrong with logs."""
+    """Failures of logs."""
     errors: dict[TopicPartition, Errors]
-    """What has come of each partition."""
+    """The outcome of each partition."""
     logs: list[TopicPartition] = field(default_factory=list)
-    """The logs that have been made, or deleted. They join the others, or leave them, all at once."""
+    """The logs created or deleted. They are added or removed all at once."""
 
 
 class ReplicaManager:
-    """The replicas of one broker, over whatever holds them.
+    """The replicas of one broker.
 
-    >>> told = LeaderAndIsrPartitionState("t", 0, 5, 1, 3, (1, 2), 7, (1, 2))
+    >>> partition_state = LeaderAndIsrPartitionState("t", 0, 5, 1, 3, (1, 2), 7, (1, 2))
     >>> manager = ReplicaManager(1, MetadataCache())
-    >>> change = manager.become_leader_or_follower(LeaderAndIsrRequest(9, 5, 101, (told,), (1,)))
+    >>> change = manager.become_leader_or_follower(LeaderAndIsrRequest(9, 5, 101, (partition_state,), (1,)))
     >>> change.leaders, manager.state.all_partitions[TopicPartition("t", 0)].leader_epoch
     ((TopicPartition(topic='t', partition=0),), 3)
 
     Args:
         broker: its id.
-        metadata_cache: what it knows of the cluster.
-        state: what holds its replicas; else dicts.
-        design: that of its release.
-        is_shutting_down: asked whether the broker is on its way out [isShuttingDown].
+        metadata_cache: its view of the cluster.
+        state: its replicas; by default in memory.
+        design: the design of its release.
+        is_shutting_down: whether the broker is shutting down [isShuttingDown].
     """
 
     def __init__(
@@ -202,14 +201,14 @@ class ReplicaManager:
     def become_leader_or_follower(
         self, request: LeaderAndIsrRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
     ) -> LeadershipChange:
-        """Lead or follow.
+        """Handle LeaderAndIsr.
 
         Args:
-            request: what to do.
-            failures: what goes wrong where a log is made.
+            request: the request.
+            failures: failures where a log is created.
 
         Raises:
-            ValueError: a partition stands in the request twice; nothing has changed.
+            ValueError: the request contains a partition twice; nothing has changed.
         """
         states = _by_partition(request.partitionStates)
         if not self._is_current_controller(request):
@@ -256,14 +255,14 @@ class ReplicaManager:
     def stop_replicas(
         self, request: StopReplicaRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
     ) -> StopReplicaResponse:
-        """Stop replicas, and delete those that are to go.
+        """Handle StopReplica: stop replicas, and delete those with the delete flag.
 
         Args:
-            request: which.
-            failures: what goes wrong where a log is deleted.
+            request: the request.
+            failures: failures where a log is deleted.
 
         Raises:
-            ValueError: a partition stands in the request twice; nothing has changed.
+            ValueError: the request contains a partition twice; nothing has changed.
         """
         states = _by_partition(request.partitionStates)
         if not self._is_current_controller(request):
@@ -281,31 +280,31 @@ class ReplicaManager:
         return StopReplicaResponse(Errors.NONE, tuple(handling.errors.items()))
 
     def maybe_update_metadata_cache(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
-        """Learn of the cluster."""
+        """Handle UpdateMetadata."""
         if not self._is_current_controller(request):
             return UpdateMetadataResponse(Errors.STALE_CONTROLLER_EPOCH)
         self.metadata_cache.update_metadata(request)
         return UpdateMetadataResponse(Errors.NONE)
 
-    # What it knows.
+    # Queries.
 
     def led(self, partition: TopicPartition) -> HostedPartition:
         """A partition that this broker leads.
 
         Raises:
-            ValueError: it does not lead it.
+            ValueError: this broker does not lead it.
         """
         hosted = self.state.all_partitions.get(partition)
         if hosted is None or not hosted.is_led_by(self.broker):
             raise ValueError(f"broker {self.broker} does not lead {partition}, and has no ISR of it")
         return hosted
 
-    # What happens to a broker.
+    # Events of a broker.
 
     def handle_log_dir_failure(self, partitions: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
         """A log directory fails, with the logs of these partitions.
 
-        Returns those that are offline now. The broker tells its controller so by a node below
+        Returns the partitions that are offline now. The broker notifies its controller through a node below
         /log_dir_event_notification.
         """
         gone = frozenset(partitions) & self.state.logs
@@ -319,25 +318,25 @@ class ReplicaManager:
         return offline
 
     def restart(self) -> None:
-        """The broker's process starts anew: it has its logs, and knows nothing else. A failed directory stays so."""
+        """The broker's process restarts: it has its logs, and no other state. A failed directory stays failed."""
         self.state.controller_epoch = 0
         self.state.all_partitions.clear()
         self.state.fetchers.clear()
 
-    # How a request is judged.
+    # Checks of requests.
 
     def _is_current_controller(self, request: ControlRequest) -> bool:
-        """Whether no newer controller is known; if so, this one's epoch is."""
+        """Whether the request's controller epoch is current; if so, note it."""
         takes = accepts_controller_epoch(self.state.controller_epoch, request.controllerEpoch)
         if takes:
             self.state.controller_epoch = request.controllerEpoch
         return takes
 
     def _leader_and_isr_error(self, partition: TopicPartition, state: LeaderAndIsrPartitionState) -> Errors:
-        """What stands against leading or following; a partition that was not known is, from now on.
+        """The reason not to lead or to follow, or NONE; an unknown partition becomes known.
 
         Raises:
-            _CutShort: the replica is in this epoch, and the log is not open that is to learn the id of its topic.
+            _CutShort: the replica is in this epoch, and its log, which should get a topic id, is not open.
         """
         hosted = self.state.all_partitions.setdefault(partition, HostedPartition())
         if not hosted.online:
@@ -349,7 +348,7 @@ class ReplicaManager:
         return Errors.NONE if self.broker in state.replicas else Errors.UNKNOWN_TOPIC_OR_PARTITION
 
     def _may_stop(self, partition: TopicPartition, state: StopReplicaPartitionState, delete: bool) -> Errors:
-        """What stands against stopping a replica."""
+        """The reason not to stop a replica, or NONE."""
         hosted = self.state.all_partitions.get(partition)
         if hosted is None:
             return Errors.NONE
@@ -361,7 +360,7 @@ class ReplicaManager:
         fenced = state.leaderEpoch not in (EPOCH_DURING_DELETE, NO_EPOCH) and state.leaderEpoch < oldest
         return Errors.FENCED_LEADER_EPOCH if fenced else Errors.NONE
 
-    # How it is obeyed.
+    # Effects of requests.
 
     def _make_leaders(
         self, states: Mapping[TopicPartition, LeaderAndIsrPartitionState], handling: _Handling
@@ -406,22 +405,22 @@ class ReplicaManager:
         return tuple(made)
 
     def _begins_anew(self, hosted: HostedPartition, state: LeaderAndIsrPartitionState) -> bool:
-        """Whether a follower truncates, and fetches from the start of this leader epoch."""
+        """Whether a follower truncates and starts a new fetcher in this leader epoch."""
         if self.design.truncate_every_epoch or hosted.leader != state.leader:
             return True
         return self.design.truncate_missed_epoch and state.leaderEpoch > hosted.leader_epoch + 1
 
     def _is_ahead(self, hosted: HostedPartition, state: LeaderAndIsrPartitionState) -> bool:
-        """Whether the replica knows of a later write to the partition's state: then it is left as it is."""
+        """Whether the replica knows a later write to the partition's state; then it does not change."""
         return self.design.check_partition_epoch and state.partitionEpoch < hosted.partition_epoch
 
     def _become(
         self, partition: TopicPartition, hosted: HostedPartition, failure: LogFailure | None, handling: _Handling
     ) -> bool:
-        """A partition is what has been made of it; whether all of it was done.
+        """Store a partition's new state; return whether the change is complete.
 
         Raises:
-            _CutShort: that ends the request.
+            _CutShort: the failure ends the request.
         """
         if failure is LogFailure.Storage:
             self.state.all_partitions[partition] = OFFLINE_PARTITION
@@ -433,7 +432,7 @@ class ReplicaManager:
         return failure is None
 
     def _create_log(self, partition: TopicPartition, is_new: bool, handling: _Handling) -> LogFailure | None:
-        """Make a log, if there is none; what went wrong [createLogIfNotExists, getOrCreateLog]."""
+        """Create a log, if there is none; return the failure [createLogIfNotExists, getOrCreateLog]."""
         failure = handling.failures.get(partition)
         is_open = self.state.all_partitions[partition].has_log
         if failure is LogFailure.ConfigNotRead and not is_open and not self.design.config_for_new_log:
@@ -447,7 +446,7 @@ class ReplicaManager:
         return failure
 
     def _stop(self, partition: TopicPartition, delete: bool, handling: _Handling) -> None:
-        """Stop a replica, and delete it if it is to go [stopPartitions]."""
+        """Stop a replica, and with the flag delete it [stopPartitions]."""
         self.state.fetchers.pop(partition, None)
         if not delete:
             return
@@ -465,10 +464,10 @@ S = TypeVar("S", LeaderAndIsrPartitionState, StopReplicaPartitionState)
 
 
 def _by_partition(states: Iterable[S]) -> dict[TopicPartition, S]:
-    """What a request says, partition by partition.
+    """The partition states of a request by partition.
 
     Raises:
-        ValueError: a partition stands there twice.
+        ValueError: a partition occurs twice.
     """
     found: dict[TopicPartition, S] = {}
     for partition_state in states:
@@ -480,5 +479,5 @@ def _by_partition(states: Iterable[S]) -> dict[TopicPartition, S]:
 
 
 def _refused(partitions: Iterable[TopicPartition], error: Errors) -> LeaderAndIsrResponse:
-    """The whole request has this error, and so has each partition [LeaderAndIsrRequest.getErrorResponse]."""
+    """A response with this error for the request and each partition [LeaderAndIsrRequest.getErrorResponse]."""
     return LeaderAndIsrResponse(error, tuple((partition, error) for partition in partitions))

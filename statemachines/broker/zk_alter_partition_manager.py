@@ -1,24 +1,24 @@
 """ZkAlterPartitionManager: how a leader changes its ISR in ZooKeeper, until 2.6.
 
-It sets the state of the partition where that is still at the version that the leader knows. The write is not fenced:
-any leader with the right version succeeds, and with it goes the epoch of the controller that made it a leader.
+It sets the state of the partition if the node still has the version that the leader knows. The write is not fenced:
+any leader with the right version succeeds. The data contains the epoch of the controller that appointed the leader.
 
     OK          the leader has the new ISR, and its version
-    BADVERSION  it reads the state back. If that is what it wanted to write, its own reply was lost, and it has what
-                it wanted [KAFKA-1382; before, it did not look]. Else another has written: the leader keeps the ISR
-                and the version that it knows, with which it can write no more, until LeaderAndIsr brings a new
-                leader epoch
+    BADVERSION  it reads the state back. If the data equals its own write, the reply to that write was lost, and the
+                change has succeeded [KAFKA-1382; before, it did not check]. Else another has written: the leader
+                keeps its known ISR and version, and can no longer write until LeaderAndIsr brings a new leader epoch
     NONODE      the same
 
-A leader holds its lock meanwhile: LeaderAndIsr waits. Nothing is pending, and the ISR of before counts until the
-write is known. The controller hears of it by a node below /isr_change_notification, which names the partitions that
-have changed; it reads them, and tells all brokers by UpdateMetadata.
+A leader holds its lock meanwhile: LeaderAndIsr waits. No state is pending, and the old ISR counts until the write is
+confirmed. The controller learns of it through a node below /isr_change_notification, which names the changed
+partitions. It reads their states, and sends them to all brokers in UpdateMetadata.
 
-Left out: when a notification is written. Kafka looks each 2.5 s, and waits until there was no change for 5 s, 60 s at
-most. If the session ends, the leader gives up as after NONODE; in Kafka the thread fails, which comes to the same.
+Left out: when a notification is written. Kafka checks every 2.5 s, and waits until there was no change for 5 s, for
+60 s at most. If the session ends, the leader gives up as after NONODE; in Kafka the thread fails, with the same
+effect.
 
-What newer releases do otherwise for brokers that are configured like older ones, and this does not follow: since 2.7
-a change that failed stays pending until LeaderAndIsr.
+Not modelled: newer releases whose brokers are configured for an older protocol. There, since 2.7, a failed change
+stays pending until LeaderAndIsr.
 
 [Partition.scala, ReplicationUtils.scala, ReplicaManager.maybePropagateIsrChanges, KafkaZkClient.scala, 1.1 to 2.6]
 """
@@ -48,44 +48,44 @@ __all__ = ["InMemoryIsrChanges", "IsrChangeState", "IsrUpdate", "ZkAlterPartitio
 
 
 class IsrUpdate(NamedTuple):
-    """A change that waits for ZooKeeper: the state is to be set, or to be read back."""
+    """A change that waits for ZooKeeper: its next request sets the state, or reads it back."""
 
     due: ZkBatch
     partition: TopicPartition
     leader_and_isr: LeaderAndIsr
-    """What is written, at the version that the leader knows."""
+    """The state to write, at the version that the leader knows."""
 
 
 class IsrChangeState(Protocol):
-    """What a broker's leaders have changed, as a variable."""
+    """The changes of a broker's leaders, as a variable."""
 
     isr_change_set: frozenset[TopicPartition]
-    """The partitions whose ISR has been changed, and of which no notification has been written."""
+    """The partitions whose ISR has changed without a notification yet."""
 
 
 @dataclass
 class InMemoryIsrChanges:
-    """What a broker's leaders have changed: at first nothing."""
+    """The changes of a broker's leaders; initially none."""
 
     isr_change_set: frozenset[TopicPartition] = frozenset()
 
 
 class ZkAlterPartitionManager:
-    """The changes of ISRs by the leaders on one broker, over whatever holds them.
+    """The changes of ISRs by the leaders on one broker.
 
     Args:
         replica_manager: its replicas.
-        state: what has been changed; else a fresh one in memory.
+        state: the changes; by default a fresh state in memory.
     """
 
     def __init__(self, replica_manager: ReplicaManager, state: IsrChangeState | None = None) -> None:
         self.replica_manager = replica_manager
         self.state: IsrChangeState = InMemoryIsrChanges() if state is None else state
 
-    # What a leader does.
+    # A leader's changes.
 
     def maybe_expand_isr(self, partition: TopicPartition, replica: BrokerId) -> IsrUpdate | None:
-        """A follower has caught up, and is to join the ISR; None: it is in it.
+        """A follower has caught up, and should join the ISR; None if it is in it already.
 
         Raises:
             ValueError: this broker does not lead; nothing has changed.
@@ -96,7 +96,7 @@ class ZkAlterPartitionManager:
         return self._update(partition, (*self.replica_manager.led(partition).state.isr, replica))
 
     def may_expand_isr(self, partition: TopicPartition, replica: BrokerId) -> bool:
-        """Whether a follower that has caught up would join; see `maybe_expand_isr`.
+        """Whether a follower that has caught up would join (see `maybe_expand_isr`).
 
         Raises:
             ValueError: this broker does not lead.
@@ -104,9 +104,10 @@ class ZkAlterPartitionManager:
         return replica not in self.replica_manager.led(partition).state.isr
 
     def maybe_shrink_isr(self, partition: TopicPartition, out_of_sync: Collection[BrokerId]) -> IsrUpdate | None:
-        """Followers have fallen behind, and are to leave the ISR.
+        """Followers have fallen behind, and should leave the ISR.
 
-        None: none of them is in it, or the leader cannot look for them (`in_sync_replicas.may_expire`).
+        None if none of them is in it, or the leader cannot check for lagging replicas
+        (`in_sync_replicas.may_expire`).
 
         Raises:
             ValueError: this broker does not lead, or is one of them; nothing has changed.
@@ -121,17 +122,17 @@ class ZkAlterPartitionManager:
         return None if left == isr else self._update(partition, left)
 
     def requests(self, update: IsrUpdate) -> tuple[ZkRequest, ...]:
-        """The request that is due."""
+        """The next request."""
         if update.due is ZkBatch.GetTopicPartitionStates:
             return get_topic_partition_states((update.partition,))
         epoch = self.replica_manager.led(update.partition).controller_epoch
         return set_topic_partition_states(((update.partition, update.leader_and_isr),), epoch)
 
     def answered(self, update: IsrUpdate, responses: Sequence[ZkResponse]) -> IsrUpdate | None:
-        """What the answer leads to; None: the change is over.
+        """Process the reply: the next step of the change; None if it is over.
 
         Raises:
-            ValueError: it is not one answer; or the broker does not lead any more. Nothing has changed.
+            ValueError: there is not exactly one response, or the broker no longer leads. Nothing has changed.
         """
         hosted = self.replica_manager.led(update.partition)
         if len(responses) != 1:
@@ -145,10 +146,10 @@ class ZkAlterPartitionManager:
             self._commit(update.partition, hosted, update.leader_and_isr._replace(partition_epoch=response.version))
         return None
 
-    # What the controller hears.
+    # Notifications to the controller.
 
     def isr_change_notification(self) -> Create | None:
-        """The node that tells it what has changed; None: nothing has."""
+        """The request that creates a notification of the changes; None if there are none."""
         changed = tuple(sorted(self.state.isr_change_set))
         return Create(isr_change_notification_path(), changed, sequential=True) if changed else None
 
@@ -156,7 +157,7 @@ class ZkAlterPartitionManager:
         """The node has been created."""
         self.state.isr_change_set = frozenset()
 
-    # What changes.
+    # Changes of state.
 
     def _update(self, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> IsrUpdate:
         hosted = self.replica_manager.led(partition)

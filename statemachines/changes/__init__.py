@@ -1,9 +1,9 @@
-"""What Kafka changed, one record for each: its sentence, the releases that made it, its tickets, what that rests on.
+"""Changes of Kafka, one record for each: a sentence, the releases that made the change, its tickets, its evidence.
 
-change      what a record is
-elections   how a controller is elected, told and fenced
+change      the record's type
+elections   how a controller is elected, notified and fenced
 control     what a controller does with partitions, topics, brokers and reassignments
-receiving   what brokers do with requests, with ISRs, and when they stop
+receiving   how brokers handle requests, ISRs and their own shutdown
 truncating  how followers truncate and fetch
 """
 
@@ -21,4 +21,4 @@ CHANGES: Final[Mapping[str, KafkaChange[Any]]] = {
     for name, each in vars(module).items()
     if isinstance(each, KafkaChange)
 }
-"""All of them by name: that of the field, or of the switch, that says whether it is in force."""
+"""All changes by name: that of the field or switch that turns the change on."""

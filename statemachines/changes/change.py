@@ -1,21 +1,21 @@
-"""What a change of Kafka's is: one sentence, the exact releases that made it, its tickets, and what that rests on.
+"""A change of Kafka: one sentence, the exact releases that made it, its tickets, and the evidence.
 
-A change is a value that Kafka had until some release, and another one since: for most of them, false and then true.
-What was fixed in an older line as well is said by order alone: since 2.0.1 is since the last release of line 2.0, and
-so in all of 2.1.
+A change is a value that Kafka had until some release, and another one since: for most changes, false and then true.
+A fix that was backported needs no extra field: since 2.0.1 means since the last release of line 2.0, so in all of
+2.1.
 
-How it is known:
+Evidence:
 
-    compared   Kafka's own classes run beside ours, and contradict the rule turned round (docs/kafka.md)
-    by source  Kafka's source says so, in the lines that are named
-    by ticket  of the releases that came between two that are run, the first is that of the ticket's fix
+    compared   Kafka's own classes run beside ours, and contradict the inverted rule (docs/kafka.md)
+    by source  Kafka's source says so, in the named lines
+    by ticket  the change lies between two releases that were run; the ticket's fix version names the exact one
     proposed   no release of Kafka has it
 
-Whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1 run beside ours, and those of 0.10.2.2, 0.11.0.3 and 1.0.2,
-which are looked at whenever they have nothing left to do; a broker that gets their requests, of 1.0.2, 1.1.1, 2.0.1,
-2.2.2, 2.4.1, 2.6.3, 2.8.2 and 3.9.1; of 2.8.0, 2.8.2 and 3.9.1 one that leads or follows. So it is by source in which
-steps a controller did until 1.0 what it did, what such a broker did before 1.0, what a broker does that stops, and
-whether an answer to UpdateMetadata is heard of, which no comparison gives.
+These of Kafka's run beside ours: whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1, and, compared whenever
+they are idle, of 0.10.2.2, 0.11.0.3 and 1.0.2; a broker that receives their requests, of 1.0.2, 1.1.1, 2.0.1, 2.2.2,
+2.4.1, 2.6.3, 2.8.2 and 3.9.1; a broker that leads or follows, of 2.8.0, 2.8.2 and 3.9.1. Only the source shows the
+steps of a controller until 1.0, the handling of requests before 1.0, the shutdown of a broker, and whether a
+controller processes responses to UpdateMetadata.
 """
 
 from collections.abc import Mapping
@@ -51,29 +51,29 @@ T = TypeVar("T")
 
 
 class Compared(Enum):
-    """Beside which of Kafka's classes. The value is the file that runs them."""
+    """The classes of Kafka that a change was compared with. The value is the file that runs them."""
 
     StateMachines = "spec/kafka/state_machines_beside.py"
     """PartitionStateMachine, ReplicaStateMachine and ControllerBrokerRequestBatch."""
     WholeController = "spec/kafka/controller_beside.py"
-    """KafkaController, with all that is its own."""
+    """KafkaController, with everything that belongs to it."""
     SettledController = "spec/kafka/idle_controller_beside.py"
-    """KafkaController of 0.10.2.2, 0.11.0.3 and 1.0.2, whenever it has nothing left to do."""
+    """KafkaController of 0.10.2.2, 0.11.0.3 and 1.0.2, whenever it is idle."""
     Receiver = "tests/kafka/receiver_comparison.py"
     """KafkaApis, ReplicaManager and MetadataCache, of eight releases since 1.0.2."""
     Leader = "tests/kafka/test_leaders.py"
-    """ReplicaManager and Partition that lead, over real logs, of 2.8.0, 2.8.2 and 3.9.1."""
+    """ReplicaManager and Partition of a leader, over real logs, of 2.8.0, 2.8.2 and 3.9.1."""
     Follower = "tests/kafka/test_followers.py"
-    """ReplicaManager and ReplicaFetcherThread that follow, over real logs, of 2.8.0 and 3.9.1."""
+    """ReplicaManager and ReplicaFetcherThread of a follower, over real logs, of 2.8.0 and 3.9.1."""
 
 
 class Line(NamedTuple):
     """A place in Kafka's source."""
 
     tag: str
-    """The release, as Kafka's repository calls it."""
+    """The release, as tagged in Kafka's repository."""
     file: str
-    """The file's name, without the folder."""
+    """The file's name, without folders."""
     method: str
     number: int
 
@@ -82,13 +82,13 @@ class Line(NamedTuple):
 
 
 class Provenance(NamedTuple):
-    """What a change rests on. Its releases are by ticket, unless the source says them."""
+    """The evidence of a change. Its releases are by ticket, unless the source shows them."""
 
     compared: tuple[Compared, ...] = ()
     by_source: tuple[Line, ...] = ()
-    """Older releases first: before it changed, and when it had."""
+    """Older releases first: before the change, and after it."""
     proposed_by: str | None = None
-    """A ticket of Kafka's, what has it already, or this project."""
+    """A ticket of Kafka's, another system that has the change, or this project."""
 
     def __str__(self) -> str:
         compared = [f"compared with Kafka's classes by {each.value}" for each in self.compared]
@@ -110,20 +110,20 @@ FOLLOWER: Final = (Compared.Follower,)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KafkaChange(Generic[T]):
-    """One change. It is said by its sentence, with the releases and tickets behind it."""
+    """One change. It prints as its sentence, with its releases and tickets."""
 
     sentence: str
     before: T
-    """Its value before any release changed it."""
+    """The value before any release changed it."""
     since: dict[str, T] = field(default_factory=dict)
-    """Its value from an exact release on, oldest first. Releases may be older than all that are followed here."""
+    """The value from an exact release on, oldest first. Releases may be older than all that are modelled here."""
     tickets: tuple[str, ...] = ()
     provenance: Provenance = BY_TICKET
     note: str = ""
-    """What else is to be said of the releases."""
+    """A remark on the releases."""
 
     def at(self, release: str | Release) -> T:
-        """Its value in a release.
+        """The value in a release.
 
         Raises:
             UnknownRelease: there is no such release.
@@ -137,13 +137,13 @@ class KafkaChange(Generic[T]):
 
     @property
     def now(self) -> T:
-        """Its value in the newest release."""
+        """The value in the newest release."""
         return self.at(RELEASES[-1])
 
     def first(self, value: object) -> str | None:
-        """Since when it has a value for good, in words; None if no release gave it that value.
+        """The release since which a value holds for good, in words; None if no release introduced it.
 
-        A member of an enumeration is known by its name as well.
+        A member of an enumeration may be given by its name.
 
         >>> since("2.1.0", "Writes are fenced").first(True)
         '2.1'
@@ -153,7 +153,7 @@ class KafkaChange(Generic[T]):
 
     @property
     def when(self) -> str:
-        """Which releases have it, in words; empty for what has more forms than two."""
+        """The releases that have the change, in words; empty if it has more than two values."""
         if self.provenance.proposed_by is not None:
             own = self.provenance.proposed_by == "this project"
             return "proposed" if own else f"proposed: {self.provenance.proposed_by}"
@@ -181,37 +181,37 @@ class KafkaChange(Generic[T]):
 def since(
     first: str, sentence: str, *tickets: str, provenance: Provenance = BY_TICKET, note: str = ""
 ) -> KafkaChange[bool]:
-    """What Kafka has since an exact release."""
+    """A change that Kafka has since an exact release."""
     return KafkaChange(
         sentence=sentence, before=False, since={first: True}, tickets=tickets, provenance=provenance, note=note
     )
 
 
 def until(first: str, sentence: str, *tickets: str, provenance: Provenance = BY_TICKET) -> KafkaChange[bool]:
-    """What Kafka had until an exact release, the first without it."""
+    """A change that Kafka had until an exact release, the first without it."""
     return KafkaChange(sentence=sentence, before=True, since={first: False}, tickets=tickets, provenance=provenance)
 
 
 def always(sentence: str) -> KafkaChange[bool]:
-    """What every release of Kafka has."""
+    """A rule that every release of Kafka has."""
     return KafkaChange(sentence=sentence, before=True)
 
 
 def proposed(sentence: str, by: str = "this project", note: str = "") -> KafkaChange[bool]:
-    """What no release of Kafka has."""
+    """A change that no release of Kafka has."""
     return KafkaChange(sentence=sentence, before=False, provenance=Provenance(proposed_by=by), note=note)
 
 
 @cache
 def changes_of(design: type) -> Mapping[str, KafkaChange[Any]]:
-    """The changes that stand in the annotations of a record's fields, by field."""
+    """The changes in the annotations of a record's fields, by field."""
     hints = get_type_hints(design, include_extras=True)
     found = {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
     return {name: said[-1] for name, said in found.items() if said and isinstance(said[-1], KafkaChange)}
 
 
 def values_at(design: type, release: str) -> dict[str, Any]:
-    """The fields of a record that are changes, as they are in a release.
+    """The values of a record's change fields in a release.
 
     Raises:
         UnknownRelease: there is no such release.

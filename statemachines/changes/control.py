@@ -1,4 +1,4 @@
-"""What a controller does with partitions, topics, brokers and reassignments: changes of `ControlDesign`."""
+"""Handling of partitions, topics, brokers and reassignments by a controller: changes of `ControlDesign`."""
 
 from enum import Enum
 from typing import Final
@@ -80,12 +80,12 @@ __all__ = [
 
 
 class Stops(Enum):
-    """In which StopReplicas the replicas of one broker are that stop in one batch, oldest first."""
+    """How the replicas of one broker that stop in one batch are spread over StopReplica requests, oldest first."""
 
-    alone = "each in one"
-    deletions_alone = "those that keep their logs in the first, even if there are none; each of the others in one"
-    behind_empty = "each in one, behind an empty one"
-    together = "all in one; until 2.5 those to be deleted in another, which goes first"
+    alone = "one request each"
+    deletions_alone = "one request, possibly empty, for those that keep their logs; then one for each of the others"
+    behind_empty = "one request each, after an empty one"
+    together = "all in one request; until 2.5 those to be deleted in another, sent first"
 
     def __str__(self) -> str:
         return self.name
@@ -93,46 +93,46 @@ class Stops(Enum):
 
 CHANGE_TOGETHER: Final = since(
     "1.1.0",
-    "The states of partitions and replicas change together, by batches of requests to ZooKeeper; before, one by one, "
-    "and a state that cannot be set is read again whatever the reason",
+    "The states of partitions and replicas change in batches of requests to ZooKeeper; before, one by one, "
+    "and after any failed write the state is read again",
     "KAFKA-5642",
     provenance=Provenance((*STATE_MACHINES, *SETTLED)),
 )
 READ_BACK_STATE: Final = until(
     "1.1.0",
-    "A controller that finds another version of a state than it had read reads it back: it may be its own, whose "
-    "reply was lost",
+    "A controller that finds a newer version of a state than it had read reads it back: the write may be its own, "
+    "with a lost reply",
     "KAFKA-5642",
     provenance=Provenance(STATE_MACHINES),
 )
 READ_STATE_FOR_NEW: Final = until(
     "1.1.0",
-    "A new replica is told who leads as ZooKeeper has it; later as the controller knows it",
+    "A new replica receives the leader in ZooKeeper; later, the leader known to the controller",
     "KAFKA-5642",
     provenance=Provenance(STATE_MACHINES),
 )
 SEND_UNWRITTEN_ISR: Final = until(
     "1.1.0",
-    "An ISR that could not be set counts, and is told, if the state is gone when it is read again",
+    "An ISR that could not be written counts, and is sent, if the state is gone when it is read again",
     "KAFKA-5642",
     provenance=Provenance(STATE_MACHINES),
 )
 LOG_LEADERLESS: Final = until(
     "1.1.0",
-    "That a replica does not go offline since its partition never had a leader is an error in the state-change log",
+    "A replica that stays online because its partition never had a leader is an error in the state-change log",
     "KAFKA-5642",
     provenance=Provenance(STATE_MACHINES),
 )
 SKIP_LEADING_PREFERRED: Final = until(
     "1.1.0",
-    "The state machine does not elect a preferred replica that leads already",
+    "The state machine does not elect a preferred replica that already leads",
     "KAFKA-5642",
     provenance=Provenance(STATE_MACHINES),
 )
 
 KEEP_LAST_ISR: Final = since(
     "1.1.0",
-    "The last member of an ISR stays in it, also where an unclean election is permitted",
+    "The last member of an ISR stays in it, even if unclean elections are permitted",
     "KAFKA-5642",
     provenance=Provenance(
         compared=BOTH,
@@ -144,19 +144,19 @@ KEEP_LAST_ISR: Final = since(
 )
 OFFLINE_ON_FAILOVER: Final = since(
     "2.3.0",
-    "A controller that takes over takes dead replicas out of the ISR",
+    "A new controller removes dead replicas from the ISR",
     "KAFKA-3143",
     provenance=Provenance(BOTH),
 )
 LEADER_RECOVERY: Final = since(
     "3.2.0",
-    "Who is elected uncleanly is told that it has to recover",
+    "A leader elected uncleanly learns that it must recover",
     "KAFKA-13587",
     provenance=Provenance(CONTROLLER),
 )
 METADATA_FIRST: Final = since(
     "0.10.2.0",
-    "A controller that takes over tells brokers of each other before it tells them of leaders",
+    "A new controller informs brokers of each other before it informs them of leaders",
     "KAFKA-4443",
     provenance=Provenance(
         compared=CONTROLLER,
@@ -168,7 +168,7 @@ METADATA_FIRST: Final = since(
 )
 HANDLE_METADATA_ERRORS: Final = since(
     "2.5.0",
-    "Answers to UpdateMetadata are events of the controller",
+    "Responses to UpdateMetadata are events of the controller",
     provenance=Provenance(
         by_source=(
             Line("2.4.1", "ControllerChannelManager.scala", "sendUpdateMetadataRequests", 525),
@@ -178,20 +178,20 @@ HANDLE_METADATA_ERRORS: Final = since(
 )
 CHECK_ALTER_EPOCHS: Final = since(
     "3.3.0",
-    "An AlterPartition ahead of the controller is for another one, and one behind it is refused",
+    "An AlterPartition with a newer epoch than the controller's is for another controller; an older one is refused",
     "KAFKA-14154",
     "KAFKA-14144",
     provenance=Provenance(CONTROLLER),
 )
 BROKERS_ONLY_METADATA: Final = since(
     "2.2.0",
-    "UpdateMetadata without partitions is of none; before, of all of them",
+    "UpdateMetadata for no partitions contains none; before, all of them",
     "KAFKA-7537",
     provenance=Provenance(CONTROLLER),
 )
 METADATA_WITHOUT_ELECTION: Final = since(
     "3.1.0",
-    "Brokers are told of one that is gone also where a leader was lost and no other found",
+    "Brokers learn of a dead broker even if a leader was lost and no other found",
     "KAFKA-13225",
     provenance=Provenance(
         compared=CONTROLLER,
@@ -203,28 +203,28 @@ METADATA_WITHOUT_ELECTION: Final = since(
 )
 RESTORE_ASSIGNMENT: Final = since(
     "2.0.0",
-    "Partitions that are added to a topic that is to be deleted are taken away again",
+    "Partitions added to a topic that is being deleted are removed again",
     "KAFKA-6612",
     provenance=Provenance(CONTROLLER),
 )
 RETRY_CONFLICTS_ONLY: Final = since(
     "2.4.0",
-    "A conflict repeats the election of that partition; before, of all that are elected for together with it",
+    "A conflict repeats the election of that partition; before, of all partitions elected together with it",
     provenance=Provenance(STATE_MACHINES),
 )
 READ_CONFIG_ONCE: Final = since(
     "2.4.0",
-    "What is configured for a topic is read once for all its partitions that need it; before, for each of them",
+    "A topic's configuration is read once for all its partitions that need it; before, for each of them",
     provenance=Provenance(BOTH),
 )
 METADATA_OF_LEADERLESS: Final = since(
     "2.3.0",
-    "Brokers are told of a replica that goes offline also where there never was a leader",
+    "Brokers learn of a replica that goes offline even if its partition never had a leader",
     provenance=Provenance(BOTH),
 )
 STOP_REPLICA_GROUPING: Final = KafkaChange(
-    sentence="Replicas of one broker that stop together are in one StopReplica (2.3); before, each in one, behind an "
-    "empty one (1.1), or each that is deleted, behind one of all others (0.10.2), or each in one",
+    sentence="Replicas of one broker that stop together share one StopReplica (2.3); before, one each after an "
+    "empty one (1.1), or one for each deletion after one for all others (0.10.2), or one each",
     before=Stops.alone,
     since={"0.10.2.0": Stops.deletions_alone, "1.1.0": Stops.behind_empty, "2.3.0": Stops.together},
     tickets=("KAFKA-5642",),
@@ -242,8 +242,8 @@ STOP_REPLICA_GROUPING: Final = KafkaChange(
 )
 TRIGGER_ASSIGNED: Final = since(
     "2.3.0",
-    "A topic's partitions that are to be online are those that it has; before, all that have a state, also "
-    "those of an earlier topic of its name, which was removed",
+    "A topic's current partitions may come online; before, all that have a state, including those of a deleted topic "
+    "with the same name",
     provenance=Provenance(
         compared=STATE_MACHINES,
         by_source=(
@@ -254,8 +254,8 @@ TRIGGER_ASSIGNED: Final = since(
 )
 KEEP_CHANNELS: Final = since(
     "2.3.0",
-    "There is always a manager of channels; before, each failover made one and each resignation took it away, "
-    "and without one every event failed that is about brokers",
+    "The channel manager always exists; before, each failover created one and each resignation removed it, "
+    "and without one every event about brokers failed",
     provenance=Provenance(
         compared=CONTROLLER,
         by_source=(
@@ -266,7 +266,7 @@ KEEP_CHANNELS: Final = since(
 )
 RESET_CONTEXT: Final = since(
     "0.11.0.0",
-    "A controller that resigns forgets what was being reassigned",
+    "A controller that resigns forgets the reassignments under way",
     "KAFKA-5310",
     provenance=Provenance(
         compared=CONTROLLER,
@@ -278,8 +278,8 @@ RESET_CONTEXT: Final = since(
 )
 DELETE_LEFTOVER: Final = since(
     "1.1.0",
-    "The deletion of a topic ends where only the request for it is left; before, each failover fails there, so that "
-    "there is no controller, or, until 0.10.2, the thread that deletes topics ends, and none is deleted",
+    "The deletion of a topic ends when only the request for it is left; before, each failover fails there, so that "
+    "there is no controller, or, until 0.10.2, the thread that deletes topics ends, and no topic is deleted",
     provenance=Provenance(
         compared=SETTLED,
         by_source=(
@@ -292,8 +292,8 @@ DELETE_LEFTOVER: Final = since(
 )
 LEADERLESS_LOSE_LEADER: Final = since(
     "1.0.0",
-    "Partitions without leader are among those that lose it when a broker goes, so that brokers are not told of it; "
-    "before, only those that it led",
+    "Partitions without leader are among those that lose it when a broker dies, so brokers do not learn of its "
+    "death; before, only partitions that it led",
     "KAFKA-4763",
     provenance=Provenance(
         compared=SETTLED,
@@ -305,8 +305,8 @@ LEADERLESS_LOSE_LEADER: Final = since(
 )
 READ_ELECTIONS_FIRST: Final = until(
     "0.11.0.0",
-    "A controller that takes over reads which preferred elections are asked for before it elects other leaders: it "
-    "cannot where one of the partitions has never led, and elects for what is to be deleted, too",
+    "A new controller reads the requested preferred elections before it elects other leaders: it "
+    "fails if one of the partitions has never led, and also elects for topics to be deleted",
     provenance=Provenance(
         compared=SETTLED,
         by_source=(
@@ -317,8 +317,8 @@ READ_ELECTIONS_FIRST: Final = until(
 )
 DROP_FINISHED_REASSIGNMENTS: Final = until(
     "1.1.0",
-    "A controller that takes over takes out of /admin/reassign_partitions what is assigned as it is asked, before it "
-    "looks which deletions have to wait for a move",
+    "A new controller removes finished reassignments from /admin/reassign_partitions before it "
+    "decides which deletions must wait for a reassignment",
     provenance=Provenance(
         compared=SETTLED,
         by_source=(
@@ -329,8 +329,8 @@ DROP_FINISHED_REASSIGNMENTS: Final = until(
 )
 RESUME_MOVES_OF_DELETED: Final = until(
     "1.1.0",
-    "A controller that takes over goes on with the move of a partition whose topic is to be deleted; later it gives "
-    "the move up",
+    "A new controller resumes the reassignment of a partition whose topic is to be deleted; later it gives "
+    "the reassignment up",
     provenance=Provenance(
         compared=SETTLED,
         by_source=(
@@ -341,9 +341,9 @@ RESUME_MOVES_OF_DELETED: Final = until(
 )
 REREAD_REASSIGNMENT: Final = until(
     "1.1.0",
-    "What is added to /admin/reassign_partitions while partitions move begins, too: the node is read whenever it "
-    "changes, and before it is written; until 2.3 it is lost as the node is written from memory, and since 2.4 it "
-    "stays and waits for another controller",
+    "Partitions added to /admin/reassign_partitions during a reassignment begin to move: the node is read whenever "
+    "it changes, and before it is written; until 2.3 they are lost when the node is written from memory, and since "
+    "2.4 they stay and wait for another controller",
     "KAFKA-6193",
     "KAFKA-9478",
     provenance=Provenance(
@@ -356,47 +356,47 @@ REREAD_REASSIGNMENT: Final = until(
 )
 KIP_455: Final = since(
     "2.4.0",
-    "The topic's node says where a partition moves from and to, so that a move can be changed and cancelled",
+    "The topic's node records a partition's reassignment, so that it can be changed and cancelled",
     "KAFKA-8345",
     provenance=Provenance(CONTROLLER),
 )
 REMEMBER_EPOCH: Final = since(
     "2.4.0",
-    "A leader epoch that a reassignment has incremented is what brokers are told of next",
+    "The leader epoch that a reassignment increments is the one that brokers receive next",
     "KAFKA-9212",
     provenance=Provenance(CONTROLLER),
 )
 LEADERLESS_OFFLINE: Final = since(
     "2.0.0",
-    "A replica whose partition never had a leader becomes OfflineReplica as others do",
+    "A replica whose partition never had a leader becomes OfflineReplica like others",
     "KAFKA-6650",
     provenance=Provenance(BOTH),
 )
 METADATA_OF_DELETED: Final = until(
-    "2.0.0", "Every UpdateMetadata is of all partitions that are to be deleted, too", provenance=Provenance(BOTH)
+    "2.0.0", "Every UpdateMetadata also contains all partitions to be deleted", provenance=Provenance(BOTH)
 )
 NOTIFY_SHUTTING_DOWN: Final = KafkaChange(
-    sentence="Who shuts down is told who leads in its place, as the other replicas are",
+    sentence="A broker that shuts down learns the leader that replaces it, like the other replicas",
     before=True,
     since={"1.1.0": False, "2.1.0": True},
     provenance=Provenance(BOTH),
 )
 FORGET_FAILED_DIRS: Final = since(
     "2.0.0",
-    "A controller that resigns forgets which log directories have failed",
+    "A controller that resigns forgets the failed log directories",
     "KAFKA-6630",
     provenance=Provenance(CONTROLLER),
 )
 CACHE_ASSIGNMENT_FIRST: Final = since(
     "2.0.0",
-    "Where a partition moves is known before the topic's node is written; before, when it was",
+    "A reassignment is known before the topic's node is written; before, afterwards",
     "KAFKA-6630",
     provenance=Provenance(CONTROLLER),
     note="until 2.3",
 )
 REASSIGN_UNASSIGNED: Final = since(
     "2.0.0",
-    "A partition is moved on that is assigned to no broker, since its topic was deleted; before, that failed",
+    "A partition without assigned brokers, because its topic was deleted, continues to move; before, that failed",
     "KAFKA-6630",
     provenance=Provenance(
         compared=CONTROLLER,
@@ -409,19 +409,19 @@ REASSIGN_UNASSIGNED: Final = since(
 )
 REMOVE_REASSIGNMENTS_TOGETHER: Final = since(
     "2.0.0",
-    "Reassignments for which there is nothing to do leave the node together; before, one by one",
+    "Reassignments without anything to do are removed from the node together; before, one by one",
     "KAFKA-6617",
     provenance=Provenance(CONTROLLER),
     note="until 2.3",
 )
 LIST_REASSIGNMENT_CHILDREN: Final = since(
     "2.2.0",
-    "/admin/reassign_partitions is deleted when it has been read what is below it, which is nothing; before, at once",
+    "/admin/reassign_partitions is deleted after a read of its children, of which it has none; before, at once",
     provenance=Provenance(CONTROLLER),
 )
 DELETE_PARTITIONS_FIRST: Final = since(
     "2.1.0",
-    "Partitions become NonExistentPartition as the deletion of their topic begins; before, as it ends",
+    "Partitions become NonExistentPartition when the deletion of their topic begins; before, when it ends",
     "KAFKA-6753",
     provenance=Provenance(
         compared=CONTROLLER,
@@ -432,7 +432,7 @@ DELETE_PARTITIONS_FIRST: Final = since(
     ),
 )
 SHUTDOWN_SKIPS_DELETED: Final = since(
-    "2.1.0", "Controlled shutdown passes over what is deleted", "KAFKA-6753", provenance=Provenance(CONTROLLER)
+    "2.1.0", "Controlled shutdown skips deleted topics", "KAFKA-6753", provenance=Provenance(CONTROLLER)
 )
 REBALANCE_TOGETHER: Final = since(
     "2.0.1",
@@ -448,35 +448,35 @@ REBALANCE_TOGETHER: Final = since(
 )
 ELECT_WHERE_NEEDED: Final = since(
     "2.2.0",
-    "The controller asks for no election where the preferred replica leads already; from 1.1 to 2.1 it was elected "
-    "again, in a new leader epoch",
+    "The controller requests no election if the preferred replica already leads; from 1.1 to 2.1 that replica was "
+    "elected again, in a new leader epoch",
     "KAFKA-5692",
     provenance=Provenance(CONTROLLER),
 )
 REPORT_ELECTION_NOT_NEEDED: Final = since(
     "2.4.0",
-    "An administrator is told where no election was needed; before, as where one was held, by no error",
+    "The reply says where no election was needed; before, it showed no error, as after an election",
     "KIP-460",
     provenance=Provenance(CONTROLLER),
 )
 ANSWER_DROPPED_EVENTS: Final = since(
     "2.2.0",
-    "Who asked for an election, or to be shut down, is answered if that is dropped from the queue; before, never",
+    "A request for an election or a shutdown gets a reply when its event is dropped from the queue; before, none",
     provenance=Provenance(CONTROLLER),
 )
 ANSWER_DROPPED_REASSIGNMENTS: Final = since(
     "2.7.0",
-    "So is whoever asked for a reassignment; not so a leader that asked for an ISR",
+    "So does a request for a reassignment, but not a leader's request for an ISR",
     provenance=Provenance(CONTROLLER),
 )
 TRIM_ADDING_REMOVING: Final = since(
     "2.5.0",
-    "A replica that is gone is not among those that are added or removed any more, either",
+    "A replica that has left is also removed from the adding and removing replicas",
     provenance=Provenance(CONTROLLER),
 )
 REBALANCE_WHILE_REASSIGNING: Final = since(
     "3.4.0",
-    "Leaders are rebalanced while partitions are being reassigned, too",
+    "Leaders are rebalanced even while partitions are being reassigned",
     "KAFKA-10149",
     provenance=Provenance(
         compared=CONTROLLER,
@@ -488,14 +488,13 @@ REBALANCE_WHILE_REASSIGNING: Final = since(
 )
 DELETE_TOGETHER: Final = since(
     "2.5.0",
-    "Deletions of topics begin, and begin again, together; before, topic by topic",
+    "Deletions of topics begin, and resume, together; before, topic by topic",
     "KAFKA-9499",
     provenance=Provenance(CONTROLLER),
 )
 REBALANCE_ELECTABLE: Final = since(
     "2.6.0",
-    "Leaders are rebalanced where that can be; before, also where the preferred replica was not in sync, which "
-    "failed",
+    "Leaders are rebalanced where possible; before, also where the preferred replica was not in sync, which failed",
     "KAFKA-9866",
     provenance=Provenance(
         compared=CONTROLLER,
@@ -507,8 +506,8 @@ REBALANCE_ELECTABLE: Final = since(
 )
 QUEUED_UNTIL_DELETED: Final = since(
     "2.7.0",
-    "A topic is queued for deletion until its nodes are gone, and new brokers are not told of its partitions; "
-    "before, until they were about to go",
+    "A topic is queued for deletion until its nodes are gone, and new brokers do not receive its partitions; "
+    "before, until its nodes were about to be deleted",
     "KAFKA-10040",
     provenance=Provenance(
         compared=CONTROLLER,
@@ -520,7 +519,7 @@ QUEUED_UNTIL_DELETED: Final = since(
 )
 SEND_ADDED_AS_NEW: Final = since(
     "2.7.0",
-    "Replicas that a reassignment adds are told at once that they are new, not only when they become NewReplica",
+    "Replicas added by a reassignment receive isNew at once, not only when they become NewReplica",
     "KAFKA-10314",
     provenance=Provenance(
         compared=CONTROLLER,
@@ -531,7 +530,7 @@ SEND_ADDED_AS_NEW: Final = since(
     ),
 )
 ALLOW_REQUEUED_DELETION: Final = KafkaChange(
-    sentence="A topic may be queued for deletion again when its replicas are gone; otherwise a metric looks for the "
+    sentence="A topic may be queued for deletion again after its replicas are gone; otherwise a metric looks for the "
     "first of them, and the event fails",
     before=True,
     since={"2.7.0": False, "3.2.1": True},
@@ -547,21 +546,21 @@ ALLOW_REQUEUED_DELETION: Final = KafkaChange(
     ),
 )
 ELECT_IF_CREATED: Final = proposed(
-    "A partition whose first state is there already, as the answer to its creation was lost, is elected for; "
+    "A partition whose first state exists because the reply to its creation was lost gets an election; "
     "otherwise it stays new"
 )
 READ_BACK_ALTERATION: Final = proposed(
-    "An ISR that ZooKeeper refuses to write for a leader is read back: it may have been written, and the answer lost",
+    "A leader's ISR that ZooKeeper refuses to write is read back: it may have been written, with a lost reply",
     note="leaders did so until 2.6, KAFKA-1382",
 )
-CLEAR_BATCH: Final = proposed("A controller that resigns forgets the requests that it has not sent", by="KAFKA-12315")
+CLEAR_BATCH: Final = proposed("A controller that resigns forgets its unsent requests", by="KAFKA-12315")
 FORGET_INELIGIBLE: Final = proposed(
-    "A topic that has been deleted does not have to wait any more, so that one of the same name can be deleted"
+    "A deleted topic no longer counts as ineligible for deletion, so that another of the same name can be deleted"
 )
 KEEP_IN_SYNC: Final = proposed(
     "A reassignment, or its cancellation, that would leave no member of the ISR assigned is refused",
     by="KRaft, which has it",
 )
 KEEP_LEADER: Final = proposed(
-    "A reassignment that would take the leader away before it elects another is refused", by="KAFKA-14808"
+    "A reassignment that would remove the leader at it elects another is refused", by="KAFKA-14808"
 )

@@ -1,4 +1,4 @@
-"""How a controller is elected, told and fenced: changes that `statemachines.controller.design.Design` has."""
+"""How a controller is elected, notified and fenced: changes of `statemachines.controller.design.Design`."""
 
 from enum import Enum
 from typing import Final
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class Election(Enum):
-    """How the node and the epoch are joined, oldest last."""
+    """How the election is tied to the epoch, oldest last."""
 
     multi = "2.1 and later"
     cas_checked = "1.1 to 2.0"
@@ -42,7 +42,7 @@ class Election(Enum):
 
 
 class Threads(Enum):
-    """Who handles what a watch tells, oldest first."""
+    """Which thread handles watch events, oldest first."""
 
     lock = "0.10"
     queue = "0.11 and 1.0"
@@ -50,41 +50,41 @@ class Threads(Enum):
 
 
 EPOCH_UPDATE: Final = KafkaChange(
-    sentence="How the election is joined to the epoch: in one multi (2.1, KAFKA-6082), or by a compare-and-set after "
-    "it whose failure is checked (1.1, KAFKA-5642) or swallowed",
+    sentence="How the election is tied to the epoch: in one multi (2.1, KAFKA-6082), or by a later compare-and-set "
+    "whose failure is checked (1.1, KAFKA-5642) or swallowed",
     before=Election.cas_swallowed,
     since={"1.1.0": Election.cas_checked, "2.1.0": Election.multi},
     tickets=("KAFKA-5642", "KAFKA-6082"),
 )
 THREADS: Final = KafkaChange(
-    sentence="Who handles what a broker is told: listeners under one lock (0.10), a queue of what ZkEventThread read "
-    "(0.11), or a queue that a new session waits for, and all is read when it is handled (1.1, KAFKA-5642)",
+    sentence="How a broker handles watch events: listeners under one lock (0.10), a queue of what ZkEventThread read "
+    "(0.11), or a queue that a new session waits for, with all reads at handling time (1.1, KAFKA-5642)",
     before=Threads.lock,
     since={"0.11.0.0": Threads.queue, "1.1.0": Threads.barrier},
     tickets=("KAFKA-5028", "KAFKA-5642"),
 )
 FENCE_ZK: Final = since(
     "2.1.0",
-    "A controller's writes, the deletion of /controller among them, check the version of its epoch",
+    "A controller's writes, including the deletion of /controller, check the version of its epoch",
     "KAFKA-6082",
     provenance=Provenance(BOTH),
 )
 BROKER_EPOCH: Final = since(
     "2.2.0",
-    "A broker is told from its predecessor by the zxid of its registration: requests name it, and a broker "
+    "The zxid of its registration tells a broker from its predecessor: requests name it, and a broker "
     "refuses those for an earlier one",
     "KAFKA-7235",
     provenance=Provenance(BOTH),
 )
 CONDITIONAL_INCREMENT: Final = always(
-    "The increment of /controller_epoch is refused if its version is not the one that was read"
+    "The increment of /controller_epoch is refused if its version differs from the one read"
 )
 SKIP_IF_SELF: Final = since(
-    "0.10.2.0", "In 0.10, a new session changes nothing for whom /controller names", "KAFKA-4229"
+    "0.10.2.0", "In 0.10, a new session changes nothing for the broker named in /controller", "KAFKA-4229"
 )
-LISTENER_GUARD: Final = since("0.10.2.0", "A listener asks whether the broker is controller still", "KAFKA-4447")
+LISTENER_GUARD: Final = since("0.10.2.0", "A listener checks that the broker is still controller", "KAFKA-4447")
 REINIT_ONLY_IF_EXPIRED: Final = KafkaChange(
-    sentence="A client that fails to authenticate begins anew only if its session has ended",
+    sentence="A client whose authentication fails starts a new session only if the old one has ended",
     before=True,
     since={"2.8.0": False, "3.0.1": True},
     tickets=("KAFKA-13461",),
@@ -98,17 +98,17 @@ REINIT_ONLY_IF_EXPIRED: Final = KafkaChange(
     ),
 )
 EPHEMERAL_OWNER_CHECK: Final = since(
-    "2.2.0", "A broker deletes the registration that an older session of its own left", "KAFKA-7165"
+    "2.2.0", "A broker deletes a registration left by its own older session", "KAFKA-7165"
 )
 REGISTERS_AGAIN: Final = until(
-    "2.2.0", "A registration that is gone when a broker looks whose it is, is created; later that is an error"
+    "2.2.0", "A registration that disappears while a broker checks its owner is created again; later that is an error"
 )
 GHOST_CHECK: Final = proposed(
-    "A /controller that an older session of the broker left does not make it controller", by="KAFKA-13407"
+    "A /controller left by an older session of the broker does not make it controller", by="KAFKA-13407"
 )
 RESIGN_ON_MOVE: Final = proposed(
-    "A broker that reads, in elect or triggerControllerMove, that it is no longer controller resigns"
+    "A broker that learns in elect or triggerControllerMove that it is no longer controller resigns"
 )
 ELECT_IF_NONE: Final = proposed(
-    "A broker that asks whether it is still controller, and reads that none is, stands for election"
+    "A broker that checks whether it is still controller, and finds none, stands for election"
 )

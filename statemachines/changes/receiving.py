@@ -1,4 +1,4 @@
-"""What brokers do with requests, ISRs and their own end: changes of `ControlDesign`."""
+"""How brokers handle requests, ISRs and their own shutdown: changes of `ControlDesign`."""
 
 from typing import Final
 
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 NEWER_BROKER_EPOCH: Final = KafkaChange(
-    sentence="A request for a registration of which the broker has not heard yet is handled; else it fails",
+    sentence="A request for a registration that the broker has not heard of yet is handled; else it fails",
     before=True,
     since={"2.2.0": False, "2.5.1": True},
     tickets=("KAFKA-9839",),
@@ -66,7 +66,7 @@ FENCE_STOP: Final = since(
 )
 LOG_DIR_FAILURE: Final = since(
     "1.0.0",
-    "A broker goes on without a log directory that has failed, and its controller hears so",
+    "A broker continues without a failed log directory, and notifies its controller",
     "KAFKA-4763",
     provenance=Provenance(
         compared=BOTH,
@@ -78,8 +78,8 @@ LOG_DIR_FAILURE: Final = since(
 )
 ERROR_PER_PARTITION: Final = since(
     "1.1.0",
-    "The error of a LeaderAndIsr that is refused or fails as a whole is that of each partition, too; before, one of "
-    "an older controller was answered with the first alone, one that failed with the second",
+    "The error of a LeaderAndIsr that is refused or fails as a whole is also that of each partition; before, a "
+    "request of an older controller got only the first, one that failed only the second",
     "#4147",
     provenance=Provenance(
         compared=RECEIVER,
@@ -93,7 +93,7 @@ ERROR_PER_PARTITION: Final = since(
 )
 TRUNCATE_EVERY_EPOCH: Final = since(
     "2.1.0",
-    "A follower truncates and fetches anew in each leader epoch, under the same leader too",
+    "A follower truncates and fetches anew in each leader epoch, even under the same leader",
     "KAFKA-7395",
     provenance=Provenance(
         compared=RECEIVER,
@@ -106,7 +106,7 @@ TRUNCATE_EVERY_EPOCH: Final = since(
 )
 TRUNCATE_MISSED_EPOCH: Final = since(
     "2.0.1",
-    "A follower truncates and fetches anew where it has missed a leader epoch, under the same leader too",
+    "A follower truncates and fetches anew if it has missed a leader epoch, even under the same leader",
     "KAFKA-7164",
     provenance=Provenance(
         compared=RECEIVER,
@@ -118,7 +118,7 @@ TRUNCATE_MISSED_EPOCH: Final = since(
 )
 CONFIG_FOR_NEW_LOG: Final = since(
     "2.6.0",
-    "A topic's configuration is read to make a log that is missing; before, for each replica whose log was not open",
+    "A topic's configuration is read to create a missing log; before, for each replica whose log was not open",
     "KAFKA-9932",
     provenance=Provenance(
         compared=RECEIVER,
@@ -130,7 +130,7 @@ CONFIG_FOR_NEW_LOG: Final = since(
 )
 DELETE_MISSING_LOG: Final = until(
     "2.7.0",
-    "Where a log directory has failed, StopReplica fails to delete a replica that has no log",
+    "After a failure of a log directory, StopReplica fails to delete a replica that has no log",
     "KAFKA-10002",
     provenance=Provenance(
         compared=RECEIVER,
@@ -141,8 +141,8 @@ DELETE_MISSING_LOG: Final = until(
     ),
 )
 DELETE_FUTURE_REPLICA: Final = KafkaChange(
-    sentence="Where a log directory has failed, StopReplica that has deleted a replica fails as it goes on to delete "
-    "one that is moving between directories, and forgets a replica that is offline",
+    sentence="After a failure of a log directory, StopReplica deletes a replica, then fails to delete its copy that "
+    "moves between directories; and it forgets an offline replica",
     before=False,
     since={"1.1.0": True, "2.1.0": False},
     tickets=("KAFKA-7313",),
@@ -159,7 +159,7 @@ DELETE_FUTURE_REPLICA: Final = KafkaChange(
 )
 SKIP_UNREADABLE_CONFIG: Final = since(
     "2.7.0",
-    "A replica without log whose topic's configuration cannot be read is passed over, and the request goes on",
+    "A replica without log whose topic's configuration cannot be read is skipped, and the request continues",
     "KAFKA-9769",
     provenance=Provenance(
         compared=RECEIVER,
@@ -171,7 +171,7 @@ SKIP_UNREADABLE_CONFIG: Final = since(
 )
 ALTER_PARTITION: Final = since(
     "2.7.0",
-    "A leader asks the controller to change its ISR, and does not write it itself",
+    "A leader asks the controller to change its ISR instead of writing it",
     "KAFKA-8836",
     provenance=Provenance(
         compared=CONTROLLER,
@@ -183,7 +183,7 @@ ALTER_PARTITION: Final = since(
 )
 READ_BACK_ISR: Final = since(
     "0.8.2.0",
-    "A leader that cannot write its ISR reads the state back, which may be its own, whose reply was lost",
+    "A leader that cannot write its ISR reads the state back: the write may be its own, with a lost reply",
     "KAFKA-1382",
     provenance=Provenance(
         by_source=(
@@ -205,7 +205,7 @@ LIVE_ISR_CHECK: Final = since(
     ),
 )
 OFFLINE_WITHOUT_LOG: Final = KafkaChange(
-    sentence="A partition that LeaderAndIsr leaves without log is taken for one whose directory has failed",
+    sentence="A partition that LeaderAndIsr leaves without log counts as one whose directory has failed",
     before=False,
     since={"1.0.0": True, "3.1.0": False},
     tickets=("#11225",),
@@ -220,7 +220,7 @@ OFFLINE_WITHOUT_LOG: Final = KafkaChange(
 )
 CHECK_PARTITION_EPOCH: Final = since(
     "3.3.0",
-    "LeaderAndIsr of an older partition epoch than the replica's is passed over",
+    "LeaderAndIsr with an older partition epoch than the replica's is skipped",
     "KAFKA-13790",
     provenance=Provenance(
         compared=RECEIVER,
@@ -232,7 +232,7 @@ CHECK_PARTITION_EPOCH: Final = since(
 )
 STOP_AT_SAME_EPOCH: Final = since(
     "3.4.1",
-    "StopReplica in the leader epoch that the replica is in is obeyed",
+    "StopReplica in the replica's own leader epoch is obeyed",
     "KAFKA-13972",
     provenance=Provenance(
         compared=RECEIVER,
@@ -245,7 +245,7 @@ STOP_AT_SAME_EPOCH: Final = since(
 )
 EPOCH_AFTER_LOG: Final = until(
     "3.6.0",
-    "A follower takes its leader epoch when it has its log, not before",
+    "A follower adopts its leader epoch after its log is open, not before",
     "#14138",
     provenance=Provenance(
         compared=RECEIVER,
@@ -269,7 +269,7 @@ CONTROLLER_FROM_CACHE: Final = since(
 )
 RETRY_WITHOUT_CONTROLLER: Final = since(
     "1.1.0",
-    "A broker that stops tries again where there is no controller; before, it stopped uncleanly at once",
+    "A broker that stops tries again if there is no controller; before, it stopped uncleanly at once",
     provenance=Provenance(
         by_source=(
             Line("1.0.2", "KafkaServer.scala", "doControlledShutdown", 427),
@@ -279,7 +279,7 @@ RETRY_WITHOUT_CONTROLLER: Final = since(
 )
 STOP_AFTER_LAST_RETRY: Final = since(
     "3.1.0",
-    "A broker whose last attempt at a controlled shutdown has failed stops; before, it waited once more",
+    "A broker stops after its last failed attempt at a controlled shutdown; before, it waited once more",
     "#11246",
     provenance=Provenance(
         by_source=(

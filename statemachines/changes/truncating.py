@@ -1,6 +1,6 @@
-"""How followers truncate, and what is fenced when they fetch: changes that the system `replication` has.
+"""How followers truncate, and how their fetches are fenced: changes of the system `replication`.
 
-The tickets of 2.0.1 were mended in the line of KIP-279, which this system explores as 2.0.0 had it.
+The fixes of 2.0.1 belong to the line of KIP-279, which this system explores as of 2.0.0.
 """
 
 from typing import Final
@@ -22,8 +22,8 @@ __all__ = [
 ]
 
 TRUNCATION: Final = KafkaChange(
-    sentence="What a follower cuts off, and what is fenced: as 0.10 (to its high watermark), 0.11 (KIP-101), 2.0 "
-    "(KIP-279), 2.1 (KIP-320) or 2.8 (where a fetch finds that logs part) had it, or as KIP-320 was designed first",
+    sentence="What a follower truncates, and how it is fenced: as in 0.10 (to its high watermark), 0.11 (KIP-101), "
+    "2.0 (KIP-279), 2.1 (KIP-320), 2.8 (a fetch detects that logs diverge), or in the first design of KIP-320",
     before="truncate-to-high-watermark",
     since={"0.11.0.0": "kip-101", "2.0.0": "kip-279", "2.1.0": "kip-320", "2.8.0": "truncate-on-fetch"},
     tickets=("KIP-101", "KIP-279", "KIP-320", "KAFKA-10554"),
@@ -39,18 +39,16 @@ TRUNCATION: Final = KafkaChange(
     ),
 )
 FENCE_TRUNCATION: Final = since(
-    "2.1.0", "The question where an epoch ends carries the asker's leader epoch", "KIP-320"
+    "2.1.0", "The question where an epoch ends carries the follower's leader epoch", "KIP-320"
 )
 FENCE_FETCH: Final = since("2.1.0", "A fetch carries the follower's leader epoch", "KIP-320")
 FENCE_HIGH_WATERMARK: Final = since(
-    "2.1.0", "What moves the high watermark is a fetch under the leader's own epoch", "KAFKA-7395"
+    "2.1.0", "Only a fetch in the leader's own epoch moves the high watermark", "KAFKA-7395"
 )
-FENCE_JOIN: Final = since(
-    "2.1.0", "What lets a replica into the ISR is a fetch under the leader's own epoch", "KIP-320"
-)
+FENCE_JOIN: Final = since("2.1.0", "Only a fetch in the leader's own epoch lets a replica join the ISR", "KIP-320")
 JOIN_AT_EPOCH_START: Final = since(
     "2.0.1",
-    "No follower joins the ISR before the leader's high watermark has come to its epoch",
+    "No follower joins the ISR before the leader's high watermark reaches its epoch",
     "KAFKA-7128",
     provenance=Provenance(
         by_source=(
@@ -61,7 +59,7 @@ JOIN_AT_EPOCH_START: Final = since(
 )
 PERSIST_EPOCH_ON_LEAD: Final = since(
     "2.0.1",
-    "A leader can answer for its epoch before it has a record of it; with Kafka's answers",
+    "A leader can answer for its epoch before it has a record in it; with Kafka's answers",
     "KAFKA-7415",
     provenance=Provenance(
         by_source=(
@@ -73,7 +71,7 @@ PERSIST_EPOCH_ON_LEAD: Final = since(
 REFUSE_SAME_EPOCH: Final = always("A broker accepts only requests of a later leader epoch than its own")
 SKIP_DIVERGING_FETCH: Final = since(
     "2.8.1",
-    "A leader learns nothing of a follower from a fetch that it answers with a diverging epoch",
+    "A leader learns nothing about a follower from a fetch that it answers with a diverging epoch",
     "KAFKA-13141",
     provenance=Provenance(
         compared=LEADER,
@@ -82,11 +80,11 @@ SKIP_DIVERGING_FETCH: Final = since(
             Line("2.8.1", "ReplicaManager.scala", "updateFollowerFetchState", 1766),
         ),
     ),
-    note="2.7.2 has it as well, and no follower of 2.7 tells the epoch of its last record",
+    note="2.7.2 has it too, but no follower of 2.7 sends the epoch of its last record",
 )
 LOG_START_FIRST: Final = since(
     "2.8.1",
-    "A fetch below the leader's log start is out of range even where the logs part; before, the follower fails",
+    "A fetch below the leader's log start is out of range even where the logs diverge; before, the follower fails",
     "KAFKA-12996",
     provenance=Provenance(
         compared=LEADER,
@@ -95,11 +93,11 @@ LOG_START_FIRST: Final = since(
             Line("2.8.1", "Partition.scala", "readRecords", 1112),
         ),
     ),
-    note="2.7.2 has it as well, and no follower of 2.7 tells the epoch of its last record",
+    note="2.7.2 has it too, but no follower of 2.7 sends the epoch of its last record",
 )
 MATCH_FETCH_EPOCH: Final = since(
     "3.9.1",
-    "A follower obeys the answer to a fetch only in the leader epoch that the fetch was made in",
+    "A follower obeys the response to a fetch only in the leader epoch of the fetch",
     "KAFKA-18991",
     provenance=Provenance(
         compared=FOLLOWER,

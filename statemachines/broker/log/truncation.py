@@ -1,20 +1,20 @@
-"""How much of its log a replica gives up when it begins to follow: the rule of each release, as pure functions.
+"""How far a replica truncates its log when it begins to follow: the rule of each release, as pure functions.
 
-A follower may have records that its leader never had. It must cut them off before it fetches, or the logs differ
-for ever; and it must not cut what was committed, or it is lost if this replica is elected next.
+A follower may have records that its leader never had. It must truncate them before it fetches, or the logs differ
+forever. And it must not truncate committed records, or they are lost if this replica is elected next.
 
-    releases     rule                                           what it still gets wrong
-    0.10         `to_high_watermark`                            cuts what is committed, and not yet known to be
-    0.11 to 1.1  `kip_101`: the end of my last epoch, at yours  takes the end of another epoch for it
+    releases     rule                                           remaining error
+    0.10         `to_high_watermark`                            truncates committed records not yet known as such
+    0.11 to 1.1  `kip_101`: the end of my last epoch, at yours  mistakes the end of another epoch for it
     2.0          `kip_279`: the same, with the epoch it means   asks a broker that has not heard of the election
     2.1 to 2.7   `check_leader_epoch`, then the same            (KIP-320)
-    2.8 to 3.9   `diverging_epoch`: the leader looks at each fetch, and there is no question any more (KAFKA-10554)
+    2.8 to 3.9   `diverging_epoch`: the leader checks each fetch, without a separate question (KAFKA-10554)
 
-The rule of KIP-279 may need several rounds: `in_rounds` asks until it is done. Offsets are offsets of the log; where
-Kafka's protocol has -1 for none, so has this.
+The rule of KIP-279 may need several rounds: `in_rounds` asks until it is done. Offsets are offsets of the log; -1
+means none, as in Kafka's protocol.
 
-The published TLA+ models of this protocol compute their offsets from both logs at once. In corner cases they are
-not what Kafka answers, and they stand below under their own names.
+The published TLA+ models of this protocol compute their offsets from both logs at once. In corner cases these differ
+from Kafka's answers, so they stand below under their own names.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = [
 
 
 class Truncation(NamedTuple):
-    """Cut the log to this offset, at most its end. If that is not all, ask again, now for the latest epoch left."""
+    """Truncate the log to this offset, at most its end. If not done, ask again, for the latest epoch left."""
 
     offset: Offset
     done: bool
@@ -62,9 +62,9 @@ def to_high_watermark(follower: ReplicaLog) -> Offset:
 
 
 def kip_101(follower: ReplicaLog, answer: Offset) -> Offset:
-    """To the answer, which is the leader's `end_offset_for_kip_101` of the follower's latest epoch.
+    """To the answer: the leader's `end_offset_for_kip_101` of the follower's latest epoch.
 
-    Undefined, it means the high watermark; beyond the log end, that nothing is to be cut.
+    An undefined answer means the high watermark; an answer beyond the log end means that nothing is truncated.
     [ReplicaFetcherThread.maybeTruncate, 0.11.0]
     """
     if answer == UNDEFINED_EPOCH_OFFSET:
@@ -73,10 +73,11 @@ def kip_101(follower: ReplicaLog, answer: Offset) -> Offset:
 
 
 def kip_279(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: Offset | None = None) -> Truncation:
-    """To where both have the epoch of the answer, or, if the follower has not, to the end of its last one below that.
+    """To where both have the epoch of the answer or, if the follower does not have it, to the end of its last one
+    below.
 
-    Undefined, the answer means `fetch_offset`, from where the follower would go on: its high watermark, unless it
-    has been truncated already. Its own epochs are looked up as since 2.0.1, see `LeaderEpochs.end_offset_for`.
+    An undefined answer means `fetch_offset`, where the follower would continue to fetch: its high watermark, unless
+    it has truncated already. The follower looks up its own epochs as since 2.0.1 (`LeaderEpochs.end_offset_for`).
     [AbstractFetcherThread.getOffsetTruncationState, 2.0.1 to 3.9]
     """
     end_offset = follower.end_offset
@@ -93,9 +94,9 @@ def kip_279(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: Offset |
 
 
 def in_rounds(follower: ReplicaLog, ask: Callable[[LeaderEpoch], EpochEndOffset]) -> ReplicaLog:
-    """The follower's log when `kip_279` has nothing more to cut. `ask` is the leader: where does this epoch end?
+    """The follower's log once `kip_279` is done. `ask` returns the leader's end of an epoch.
 
-    Each round but the last takes the latest epoch from the log, so they end. [AbstractFetcherThread.maybeTruncate,
+    Each round but the last removes the latest epoch from the log, so they end. [AbstractFetcherThread.maybeTruncate,
     2.0.1]
     """
     fetch_offset = None
@@ -108,9 +109,9 @@ def in_rounds(follower: ReplicaLog, ask: Callable[[LeaderEpoch], EpochEndOffset]
 
 
 def check_leader_epoch(current: LeaderEpoch, leader_epoch: LeaderEpoch) -> Errors | None:
-    """What a leader under `leader_epoch` says to a fetch or question that carries the asker's `current` one.
+    """The error of a leader under `leader_epoch` for a fetch or question that carries the follower's `current` epoch.
 
-    None if it goes on to answer; the asker is behind, or the leader has not heard of the election yet.
+    None if the leader answers. Otherwise the follower is behind, or the leader has not heard of the election yet.
     [KIP-320, 2.1; Partition.checkCurrentLeaderEpoch, 2.1]
     """
     if current < leader_epoch:
@@ -128,21 +129,22 @@ def diverging_epoch(
     leader_start_offset: Offset = 0,
     log_start_first: bool = True,
 ) -> EpochEndOffset | Errors | None:
-    """What a leader says to a fetch at `fetch_offset` by a log whose last record has `last_fetched_epoch`.
+    """The answer of a leader to a fetch at `fetch_offset` by a log whose last record has `last_fetched_epoch`.
 
-    None if the log is a beginning of its own, as far as epochs tell; otherwise where the logs part, to which the
-    follower applies `kip_279`, and fetches again. OFFSET_OUT_OF_RANGE if that epoch is beyond all it knows, or if its
-    log begins after `fetch_offset`. Leaders answer so since 2.7, followers tell the epoch since 2.8 (KAFKA-10554).
+    None if that log is a prefix of the leader's, as far as epochs show. Otherwise the offset where the logs diverge:
+    the follower applies `kip_279` to it, and fetches again. OFFSET_OUT_OF_RANGE if the leader knows no such epoch, or
+    if its log begins after `fetch_offset`. Leaders answer so since 2.7; followers send the epoch since 2.8
+    (KAFKA-10554).
 
     Args:
         leader: the leader's epochs.
         leader_end_offset: its log end.
         fetch_offset: where the follower's log ends.
-        last_fetched_epoch: that of the follower's last record.
+        last_fetched_epoch: the epoch of the follower's last record.
         leader_start_offset: where the leader's log begins.
-        log_start_first: a fetch below the log start is out of range even where the logs part (KAFKA-12996, 2.7.2
-            and 2.8.1). Until 2.8.0 it is told where they part. The follower cannot take the leader's log start, which
-            is beyond its high watermark, and stops fetching until it hears of another leader epoch
+        log_start_first: a fetch below the log start is out of range even where the logs diverge (KAFKA-12996, 2.7.2
+            and 2.8.1). Until 2.8.0 the answer is the divergence. The follower cannot adopt the leader's log start,
+            which is beyond its high watermark, and stops fetching until it hears of another leader epoch
             [ReplicaFetcherThread.processPartitionData, 2.8.0].
 
     [Partition.readRecords, 2.7 to 3.9]
@@ -156,11 +158,11 @@ def diverging_epoch(
     return found if parts else None
 
 
-# The published models' offsets. [hachikuji/kafka-specification: Kip101.tla, Kip279.tla]
+# Offsets of the published models. [hachikuji/kafka-specification: Kip101.tla, Kip279.tla]
 
 
 def published_kip_101(follower: ReplicaLog, leader: ReplicaLog) -> Offset:
-    """KIP-101 as published. It may lie beyond the follower's end: then the model lets it wait for another request."""
+    """KIP-101 as published. It may lie beyond the follower's end; then the model waits for another request."""
     latest = follower.latest_epoch
     if latest is None:
         return 0
@@ -173,7 +175,7 @@ def published_kip_101(follower: ReplicaLog, leader: ReplicaLog) -> Offset:
 
 
 def published_kip_279(follower: ReplicaLog, leader: ReplicaLog) -> Offset:
-    """KIP-279 as published: behind the last record that both logs have at the same offset, found in one step."""
+    """KIP-279 as published: after the last record that both logs have at the same offset, found in one step."""
     for offset in reversed(range(follower.end_offset)):
         if leader.at(offset) == follower.records[offset]:
             return offset + 1
