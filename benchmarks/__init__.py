@@ -1,1 +1,1 @@
-"""How fast the engines are, beside a hand-written search and beside SPIN. Run by hand; no part of the package."""
+"""Speed of the engines, compared with a hand-written search and with SPIN. Run by hand; not part of the package."""

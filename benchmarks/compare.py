@@ -1,7 +1,7 @@
 """The engines of this project, a hand-written search and SPIN on one model, in one table.
 
-`python -m benchmarks.compare 3-2-2-2` is brokers, log size, records, highest leader epoch. A program that counts
-otherwise than the others is reported, and the exit code is 1.
+`python -m benchmarks.compare 3-2-2-2` means brokers, log size, records, highest leader epoch. If a program's counts
+differ from the others', that is reported, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from spec.systems.replication import Kip320
 
 CORES: Final = len(os.sched_getaffinity(0))
 YARDSTICKS: Final = {"reference": "ref", "CPython port": "port", "SPIN bfs": "SPIN"}
-"""With whom the others are compared, and how they are called in a narrow column."""
+"""The programs to compare with, and their names in a narrow column."""
 
 
 class Bounds(NamedTuple):
-    """How large the model is."""
+    """The size of the model."""
 
     brokers: int
     log_size: int
@@ -39,7 +39,7 @@ class Bounds(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What one of them needed, and what it counted."""
+    """The cost and the counts of one program."""
 
     distinct: int
     generated: int
@@ -47,26 +47,26 @@ class Row(NamedTuple):
     seconds: float
     cores: int
     bytes_per_state: float
-    """What its visited set allocates, where it tells; otherwise what its process took."""
+    """The allocation of its visited set, if known; otherwise the memory of its process."""
 
 
 def reference() -> Engine:
-    """Plain and slow."""
+    """The simple and slow engine."""
     return ReferenceEngine()
 
 
 def local(workers: int) -> Engine:
-    """At compiled speed."""
+    """The compiled engine."""
     return LocalEngine(workers)
 
 
 def on_spark() -> Engine:
-    """All levels but the smallest are jobs."""
+    """The Spark engine; all levels but the smallest are jobs."""
     return SparkEngine(workers=CORES, driver_level=3_000)
 
 
 def own(make: Callable[[], Engine], cores: int, bounds: Bounds) -> Row:
-    """One of this project's engines: exploring, learning included; not what was compiled or started before."""
+    """One of this project's engines: exploration with learning, without earlier compilation or startup."""
     before = peak()
     engine = make()
     result = check(Kip320(**bounds._asdict()), engine=engine)
@@ -87,14 +87,14 @@ def port(bounds: Bounds) -> Row:
 
 
 def under_spin(search: str, bounds: Bounds) -> Row:
-    """SPIN, without the time that compiling takes."""
+    """SPIN, without compilation."""
     found = spin.explore(*bounds, search=search)
     each = found.megabytes * (1 << 20) / found.distinct
     return Row(found.distinct, found.generated, found.depth, found.seconds, 2 if "2 cores" in search else 1, each)
 
 
 def peak() -> float:
-    """The most memory that this process has had, in bytes."""
+    """The peak memory of this process, in bytes."""
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return used * (1 if sys.platform == "darwin" else 1 << 10)
 
@@ -110,13 +110,13 @@ RUNS: Final[Mapping[str, Callable[[Bounds], Row]]] = {
 
 
 def alone(run: Callable[[Bounds], Row], bounds: Bounds) -> Row:
-    """Run in a process of its own, so that no program is measured with another's memory."""
+    """Run in a separate process, so that no measurement includes another program's memory."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
         return process.submit(run, bounds).result()
 
 
 def measure(names: list[str], bounds: Bounds, repeat: int) -> dict[str, Row]:
-    """The fastest of several runs of each; in turn, so that all meet the machine in the same moods."""
+    """The fastest of several runs of each, in alternation, so that all see the same load of the machine."""
     rows: dict[str, Row] = {}
     for _ in range(repeat):
         for name in names:
@@ -126,7 +126,7 @@ def measure(names: list[str], bounds: Bounds, repeat: int) -> dict[str, Row]:
 
 
 def table(rows: Mapping[str, Row]) -> str:
-    """One line for each; ratios are of speed."""
+    """A line for each program; ratios are of speed."""
     beside = [name for name in YARDSTICKS if name in rows]
     head = ("distinct", "generated", "depth", "seconds", "states/s", "per core", "bytes/state")
     lines = [("", *head, *(f"x {YARDSTICKS[name]}" for name in beside))]
@@ -139,7 +139,7 @@ def table(rows: Mapping[str, Row]) -> str:
 
 
 def agree(rows: Mapping[str, Row]) -> bool:
-    """Whether all counted the same; not every search knows the depth."""
+    """Whether all counts are equal; not every search knows the depth."""
     depths = {row.depth for row in rows.values()} - {None}
     return len({(row.distinct, row.generated) for row in rows.values()}) == 1 and len(depths) <= 1
 
@@ -150,7 +150,7 @@ def main() -> int:
     parser.add_argument("bounds", nargs="?", default="3-2-2-2", help="brokers-log size-records-highest leader epoch")
     parser.add_argument("--only", action="append", choices=RUNS, help="may be given several times")
     parser.add_argument("--without", action="append", choices=RUNS, default=[], help="may be given several times")
-    parser.add_argument("--repeat", type=int, default=1, help="the fastest of so many runs counts")
+    parser.add_argument("--repeat", type=int, default=1, help="number of runs; the fastest counts")
     asked = parser.parse_args()
     names = asked.only or [name for name in RUNS if name not in asked.without]
     if why := spin.missing():
@@ -159,7 +159,7 @@ def main() -> int:
     rows = measure(names, Bounds(*map(int, asked.bounds.split("-"))), asked.repeat)
     print(table(rows))
     if not agree(rows):
-        print("They did not count the same.")
+        print("The counts differ.")
         return 1
     return 0
 

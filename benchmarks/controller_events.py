@@ -1,14 +1,14 @@
-"""How long a controller takes over its events in a whole cluster, and the cluster until it is at rest.
+"""How long a controller takes for its events in a whole cluster, and how long the cluster takes to settle.
 
-`python -m benchmarks.controller_events` makes topics of 100 partitions with three replicas each, spread over the
-brokers of a `Cluster`, and has a controller take over, lose a broker, get it back, let another one go, move a
-partition and delete a topic. The cluster comes to rest after each. A line for each kind of event that the controller
-then processes tells the seconds of its handlers, those of the ZooKeeper in memory, and how many batches of requests,
-writes and requests to brokers there are; a last line, the seconds of everything, brokers included.
+`python -m benchmarks.controller_events` creates topics of 100 partitions with three replicas each, spread over the
+brokers of a `Cluster`. Then a controller takes over, a broker dies and returns, another one shuts down, a partition
+moves, and a topic is deleted. The cluster settles after each. For each kind of event that the controller processes, a
+line shows the seconds of its handlers and of the ZooKeeper in memory, and the numbers of batches of requests, of
+writes and of requests to brokers; a last line shows the seconds of everything, brokers included.
 
-With `--kafka 3.9.1` the same happens to the KafkaController of that release (`spec.kafka.controller_beside`). Its
-seconds stand beside the event that it processes: of its event thread, with ZooKeeper's own server, run within the
-call. Java goes through the day three times first, to be warm.
+With `--kafka 3.9.1` the KafkaController of that release handles the same events (`spec.kafka.controller_beside`). Its
+seconds are in the row of the event: those of its event thread, including ZooKeeper's own server, which runs within
+the call. Java first handles all events three times, as a warm-up.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from statemachines.messages.control_requests import ControlRequest
 PARTITIONS_OF_A_TOPIC: Final = 100
 REPLICAS: Final = 3
 CONTROLLER: Final = 0
-"""The broker that is controller all day."""
+"""The broker that is controller throughout."""
 WARM: Final = 3
-"""How often Java goes through the day before it counts."""
+"""The number of warm-up rounds of Java."""
 EVERY_EVENT: Final = 12
-"""More than there are to be processed after a command."""
+"""An upper bound on the events that a command causes."""
 EVENTS: Final = {
     "takes over": ControllerEventProcessor.on_controller_failover.__name__,
     "broker dies": ControllerEventProcessor.process_broker_change.__name__,
@@ -47,36 +47,36 @@ EVENTS: Final = {
     "partition moves": ControllerEventProcessor.process_api_partition_reassignment.__name__,
     "topic goes": ControllerEventProcessor.process_topic_deletion.__name__,
 }
-"""What happens in a day, and the event by which the controller learns of it."""
+"""The external events, each with the controller's event for it."""
 
 
 @dataclass
 class Share:
-    """What a controller's events of one kind took."""
+    """The cost of a controller's events of one kind."""
 
     seconds: float = 0
-    """Of the handlers."""
+    """Seconds of the handlers."""
     zookeeper: float = 0
     """Seconds of the ZooKeeper in memory."""
     batches: int = 0
-    """How often they waited for ZooKeeper."""
+    """Batches of requests to ZooKeeper."""
     written: int = 0
-    """How many requests to ZooKeeper were writes."""
+    """Writes among the requests to ZooKeeper."""
     sent: int = 0
-    """How many requests went to brokers."""
+    """Requests to brokers."""
 
 
 class Rest(NamedTuple):
-    """The cluster is at rest after something happened."""
+    """The cluster has settled after an external event."""
 
     seconds: float
-    """Of everything, brokers included."""
+    """Seconds of everything, brokers included."""
     events: dict[str, Share]
     """By the names of their handlers."""
 
 
 class TimedController(ClusterController):
-    """The controller on one broker, which looks at the clock at each of its steps."""
+    """The controller on one broker, with a clock around each step."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -84,7 +84,7 @@ class TimedController(ClusterController):
         self._share = Share()
 
     def advance(self) -> None:
-        """Do the next step; what belongs to no event counts for none."""
+        """Take the next step; time outside events counts for none."""
         if self.event is None:
             self._share = Share()
         began = time.perf_counter()
@@ -118,7 +118,7 @@ def spread(number: int, brokers: int) -> tuple[int, ...]:
 
 
 def topics(partitions: int, brokers: int) -> dict[str, dict[int, tuple[int, ...]]]:
-    """The brokers of each partition, by topics of 100."""
+    """The brokers of each partition, in topics of 100 partitions."""
     return {
         f"t{first // PARTITIONS_OF_A_TOPIC}": {
             number - first: spread(number, brokers)
@@ -129,12 +129,12 @@ def topics(partitions: int, brokers: int) -> dict[str, dict[int, tuple[int, ...]
 
 
 def day(partitions: int, brokers: int) -> Iterator[Rest]:
-    """What happens, in the order of `EVENTS`."""
+    """Trigger the external events, in the order of `EVENTS`."""
     with mock.patch("statemachines.cluster.ClusterController", TimedController):
         cluster = Cluster(range(brokers))
     for topic, replicas in topics(partitions, brokers).items():
         cluster.create_topic(topic, replicas)
-    happenings: tuple[Callable[[], object], ...] = (
+    triggers: tuple[Callable[[], object], ...] = (
         lambda: None,
         lambda: cluster.crash(3),
         lambda: cluster.restart(3),
@@ -144,21 +144,21 @@ def day(partitions: int, brokers: int) -> Iterator[Rest]:
     )
     controller = cluster.controllers[CONTROLLER]
     assert isinstance(controller, TimedController)
-    for happens in happenings:
+    for trigger in triggers:
         controller.events_taken.clear()
         began = time.perf_counter()
-        happens()
+        trigger()
         cluster.settle()
         yield Rest(time.perf_counter() - began, dict(controller.events_taken))
 
 
 def day_of_kafka(partitions: int, brokers: int) -> tuple[list[ControlCommand], dict[str, int]]:
-    """The same as commands to a real controller, and which of them is which event; it is broker 9."""
+    """The same as commands to a real controller, and the command of each event; the controller is broker 9."""
     commands: list[ControlCommand] = [{"do": "register", "brokers": list(range(brokers))}]
     for topic, replicas in topics(partitions, brokers).items():
         assigned = {str(partition): list(kept) for partition, kept in replicas.items()}
         commands.append({"do": "create_topic", "topic": topic, "partitions": assigned})
-    happenings: tuple[ControlCommand, ...] = (
+    triggers: tuple[ControlCommand, ...] = (
         {"do": "wait"},
         {"do": "die", "brokers": [3]},
         {"do": "register", "brokers": [3]},
@@ -167,15 +167,15 @@ def day_of_kafka(partitions: int, brokers: int) -> tuple[list[ControlCommand], d
         {"do": "ask_deletion", "topic": "t0"},
     )
     places = {name: len(commands) + number for number, name in enumerate(EVENTS)}
-    commands += ({**command, "handle": EVERY_EVENT} for command in happenings)
+    commands += ({**command, "handle": EVERY_EVENT} for command in triggers)
     return commands, places
 
 
 def seconds_of_kafka(release: str, partitions: int, brokers: int) -> dict[str, float]:
-    """How long a release's event thread takes, event by event.
+    """The seconds of a release's event thread, event by event.
 
     Raises:
-        UsageError: the release is not run, or there is no Java.
+        UsageError: the release cannot be run, or there is no Java.
     """
     commands, places = day_of_kafka(partitions, brokers)
     commands = [{**command, "quiet": True} for command in commands]
@@ -187,11 +187,11 @@ def seconds_of_kafka(release: str, partitions: int, brokers: int) -> dict[str, f
 
 
 def main() -> None:
-    """Make a cluster, and go through its day."""
+    """Create a cluster, and measure its events."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--partitions", type=int, default=10_000)
     parser.add_argument("--brokers", type=int, default=20)
-    parser.add_argument("--kafka", metavar="RELEASE", help="beside the KafkaController of this release")
+    parser.add_argument("--kafka", metavar="RELEASE", help="also measure the KafkaController of this release")
     chosen = parser.parse_args()
     kafka = seconds_of_kafka(chosen.kafka, chosen.partitions, chosen.brokers) if chosen.kafka else {}
     print(

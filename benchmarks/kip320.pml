@@ -11,12 +11,12 @@
  * All are exact: states are stored whole. -DBFS_PAR alone would keep hashes of 64 bits, hence its -DNO_HC.
  *
  * SPIN stores the model's states and no others because
- * - there is one process, each action is one d_step, and so the process stands at the head of its loop in every state;
- * - everything begins with its declaration, so that no state comes before the first;
- * - what an action needs meanwhile is 0 again when it ends (`hidden` would do, but SPIN's BFS refuses it);
- * - records that are cut off leave 0 behind.
+ * - there is one process, and each action is one d_step, so the process is at the head of its loop in every state;
+ * - variables are initialized in their declarations, so no state precedes the first;
+ * - temporary variables of an action are 0 again when it ends (`hidden` would do, but SPIN's BFS refuses it);
+ * - truncated records leave zeros.
  * -o3 (statements are not merged) and -DNOREDUCE (no interleaving is left out) change nothing with one process. They
- * stand there so that nobody need take that on trust.
+ * are given to rule out any doubt.
  */
 
 #define EPOCHS (MAX_LEADER_EPOCH + 1)

@@ -1,17 +1,17 @@
 """The replication model in its kip-320 version, written by hand for speed in plain CPython: a yardstick for engines.
 
-It knows nothing of `spec`. A state is one integer, a successor is that integer plus a difference, a level is a set:
+It does not use `spec`. A state is one integer, a successor is that integer plus a difference, a level is a set:
 
-    each broker  its log, its high watermark, and the leader epoch, leader and ISR that it goes by
+    each broker  its log, its high watermark, and its view of leader epoch, leader and ISR
     ZooKeeper    leader epoch, leader and ISR of the partition
     requests     leader and ISR of each epoch's LeaderAndIsr request, 0 until it is sent
-    next id      what the next record is called
+    next id      the id of the next record
 
 Epochs and leaders are stored plus one, 0 is none. An ISR is a bit for each broker. A log is a digit for each offset,
-the lowest first: 0 where it has ended, else 1 + the record's epoch * max_records + its id.
+the lowest first: 0 after its end, else 1 + the record's epoch * max_records + its id.
 
-What follows from one of these fields alone is worked out once for each of its values. All four properties are looked
-at: weak_isr, strong_isr and leader_in_isr in every state, no_hw_regression in every step.
+Results that depend on one of these fields alone are computed once for each of its values. All four properties are
+checked: weak_isr, strong_isr and leader_in_isr in every state, no_hw_regression in every step.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 
 class Counts(NamedTuple):
-    """What an exploration comes to."""
+    """The counts of an exploration."""
 
     distinct: int
     depth: int
@@ -28,46 +28,46 @@ class Counts(NamedTuple):
 
 
 class PropertyBroken(Exception):
-    """A property does not hold: its name, and how many states the shortest way there has."""
+    """A property does not hold: its name, and the number of states on the shortest path to the violation."""
 
 
 class Broker(NamedTuple):
-    """A broker's field, taken apart."""
+    """A broker's field, decoded."""
 
     log: int
     end: int
     high_watermark: int
     leadership: int
-    """Leader epoch and leader in one: two brokers with the same go by one leader epoch."""
+    """Leader epoch and leader in one; equal for two brokers in the same leader epoch."""
     epoch: int
     leader: int
-    """Whom it takes for the leader; -1: no broker."""
+    """The leader that it follows; -1 for none."""
     isr: int
     at_epoch_start: bool
-    """Whether its high watermark has come to the first record of its epoch, or to the end of its log."""
+    """Whether its high watermark has reached the first record of its epoch, or the end of its log."""
 
 
 def explore(brokers: int, log_size: int, max_records: int, max_leader_epoch: int) -> Counts:
-    """Go through all states breadth-first.
+    """Explore all states breadth-first.
 
     Raises:
         PropertyBroken: a property does not hold.
     """
-    # One function, since a local variable is the fastest thing that CPython has.
+    # One function, because local variables are the fastest in CPython.
     epochs = max_leader_epoch + 1
     digit = (max_records * epochs).bit_length()
     isr_bits, leader_bits, epoch_bits = brokers, brokers.bit_length(), epochs.bit_length()
     high_watermark_bits, log_bits = log_size.bit_length(), log_size * digit
     request_bits = leader_bits + isr_bits
 
-    # Where the parts of a field begin; ZooKeeper's and a request's have the first ones.
+    # Positions of the parts of a field; ZooKeeper's and a request's have only the first ones.
     leader_at = isr_bits
     epoch_at = leader_at + leader_bits
     high_watermark_at = epoch_at + epoch_bits
     log_at = high_watermark_at + high_watermark_bits
     broker_bits = log_at + log_bits
 
-    # Where the fields begin.
+    # Positions of the fields.
     places = [broker_bits * broker for broker in range(brokers)]
     zookeeper_at = broker_bits * brokers
     requests_at = zookeeper_at + high_watermark_at
@@ -86,7 +86,7 @@ def explore(brokers: int, log_size: int, max_records: int, max_leader_epoch: int
     members = [[broker for broker in range(brokers) if isr >> broker & 1] for isr in range(everybody + 1)]
 
     class Brokers(dict[int, Broker]):
-        """By its field: a broker."""
+        """A broker by its field."""
 
         def __missing__(self, field: int) -> Broker:
             log, high_watermark = field >> log_at, field >> high_watermark_at & in_high_watermark
@@ -101,7 +101,7 @@ def explore(brokers: int, log_size: int, max_records: int, max_leader_epoch: int
             return it
 
     class Controller(dict[int, list[int]]):
-        """By ZooKeeper's field: what controller_shrink_isr and controller_elect_leader add to a state."""
+        """By ZooKeeper's field: the differences of controller_shrink_isr and controller_elect_leader."""
 
         def __missing__(self, zookeeper: int) -> list[int]:
             isr, leader, sent = zookeeper & everybody, zookeeper >> leader_at & in_leader, zookeeper >> epoch_at
@@ -120,7 +120,7 @@ def explore(brokers: int, log_size: int, max_records: int, max_leader_epoch: int
             return steps
 
     class Requests(dict[int, list[tuple[int, int, int]]]):
-        """By the field of all requests: epoch and leader of each that names one, and what a broker goes by then."""
+        """By the field of all requests: for each with a leader, epoch, leader and the view that it gives a broker."""
 
         def __missing__(self, field: int) -> list[tuple[int, int, int]]:
             self[field] = found = []
@@ -206,7 +206,7 @@ def explore(brokers: int, log_size: int, max_records: int, max_leader_epoch: int
                         isr_after = isr ^ 1 << replica
                         find(state + (isr_after - isr << place) + (isr_after - zookeeper_isr << zookeeper_at))
 
-                # no_hw_regression: what was found in this turn is all that changes this broker
+                # no_hw_regression: only the successors of this turn change this broker
                 for after in found[found_before:]:
                     field = after >> place
                     led_on = field >> leader_at & in_leadership == leadership

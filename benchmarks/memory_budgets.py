@@ -1,7 +1,7 @@
-"""The memory that a whole run takes, beside the budget that it was given.
+"""The memory of a whole run, compared with its budget.
 
-`python -m benchmarks.memory_budgets` runs the command once for each engine and budget on an instance that is too
-large for them, adds up the PSS of its process and all descendants every 50 ms, and prints a line for each.
+`python -m benchmarks.memory_budgets` runs the command once for each engine and budget, on an instance that is too
+large for them. It adds up the PSS of its process and all descendants every 50 ms, and prints a line for each run.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from typing import Final, NamedTuple
 from spec.checking.machine.memory import MB, of_tree, size_of, written
 
 EVERY: Final = 0.05
-"""Seconds between two looks."""
+"""Seconds between two samples."""
 BUDGETS: Final = ("512M", "1G", "4G")
 ENGINES: Final = ("local", "auto", "reference", "spark")
 SYSTEM: Final = ("controller-election", "--set", "elections=3")
 
 
 class Measurement(NamedTuple):
-    """A command that has ended."""
+    """The measurement of a completed command."""
 
     code: int
     peak: int
-    """Bytes, of the whole tree of processes."""
+    """In bytes, of the whole process tree."""
     seconds: float
     said: str
-    """Its last words that tell how it ended."""
+    """Its last line about the outcome."""
 
 
 def measured(command: list[str]) -> Measurement:
-    """Run a command, and watch what it and its descendants take."""
+    """Run a command, and measure the memory of it and its descendants."""
     began, peak = time.monotonic(), 0
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while run.poll() is None:
         peak = max(peak, of_tree(run.pid))
         time.sleep(EVERY)
     out, err = run.communicate()
-    return Measurement(run.returncode, peak, time.monotonic() - began, _told(out) or _told(err))
+    return Measurement(run.returncode, peak, time.monotonic() - began, _outcome(out) or _outcome(err))
 
 
-def _told(text: str) -> str:
+def _outcome(text: str) -> str:
     lines = [line.strip() for line in text.splitlines()]
     states = [
         f"{line.split(' distinct')[0]} states, engine {line.rpartition('engine ')[2]}"
@@ -55,11 +55,11 @@ def _told(text: str) -> str:
 
 
 def main() -> None:
-    """Print a line for each."""
+    """Print a line for each run."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--engine", action="append", choices=ENGINES, help="only this one; may be repeated")
     asked.add_argument("--memory", action="append", metavar="SIZE", help="only this budget; may be repeated")
-    asked.add_argument("system", nargs="*", default=SYSTEM, help="what is explored, and more options, behind `--`")
+    asked.add_argument("system", nargs="*", default=SYSTEM, help="the system, and more options after `--`")
     given = asked.parse_args()
     print(f"{'engine':10} {'budget':>7} {'peak MB':>8} {'of it':>6} {'exit':>5} {'seconds':>8}", flush=True)
     for engine in given.engine or ENGINES:

@@ -1,7 +1,7 @@
-"""How many random runs it takes until a known fault shows, by the policy that chooses the steps.
+"""How many random runs find a known fault, for each policy that chooses the steps.
 
 `python -m benchmarks.policies` looks for each fault with several seeds, and gives up after some runs.
-What it came to is in docs/decisions/0008.
+The results are in docs/decisions/0008.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spec.systems.replication import Replication
 
 
 class Fault(NamedTuple):
-    """What breaks, and in how many states at least."""
+    """A fault, and the length of its shortest trace in states."""
 
     name: str
     system: type[Specification]
@@ -52,7 +52,7 @@ FAULTS: Final = (
 
 
 def runs_until(fault: Fault, policy: Policy, runs: int, seeds: int) -> str:
-    """How many runs it took on average, and with how many of the seeds it was found."""
+    """The mean number of runs, and how many of the seeds found it."""
     done = found = 0
     for seed in range(seeds):
         result = simulate(
@@ -69,9 +69,9 @@ def runs_until(fault: Fault, policy: Policy, runs: int, seeds: int) -> str:
 
 
 def main() -> None:
-    """A row for each fault, a column for each policy."""
+    """Print a row for each fault, with a column for each policy."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=20_000, help="give up after so many")
+    parser.add_argument("--runs", type=int, default=20_000, help="give up after this many")
     parser.add_argument("--seeds", type=int, default=10)
     asked = parser.parse_args()
     print(f"| fault | {' | '.join(POLICIES)} |")

@@ -1,11 +1,11 @@
 """Whether the working tree is slower than another revision: pinned instances, explored in both by turns.
 
-`python -m benchmarks.rounds [REVISION]` puts the revision, else the last commit, into a worktree of its own. In each
-round every instance is explored in both, one right after the other, now this one first and now that one, so that a
-busy machine is as busy for both; a round before the others, in which kernels are compiled, does not count. A line
-tells the median rate of both, in states per second, and the median of the rounds' ratios: below 1 the working tree is
-slower. Instances take seconds each, as shorter ones differ by a tenth from round to round. Where a specification has
-changed in between, the two find different states: another line says so, and rates are all that can be compared.
+`python -m benchmarks.rounds [REVISION]` checks out the revision, by default the last commit, in a worktree of its
+own. In each round every instance is explored in both, one right after the other, in alternating order, so that other
+load on the machine affects both. A first round, which compiles kernels, does not count. A line shows the median rate
+of both, in states per second, and the median of the rounds' ratios: below 1 the working tree is slower. Instances
+take seconds each, because shorter ones vary by a tenth between rounds. If a specification has changed in between, the
+two find different states: another line says so, and only the rates can be compared.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ NAMES: Final = (
     "replication, kip-320, 3-3-3-2",
 )
 EXITS: Final = (0, 12)
-"""It holds, or a property is violated."""
+"""The property holds, or is violated."""
 
 
 class Comparison(NamedTuple):
-    """What the rounds came to: medians."""
+    """The medians of the rounds."""
 
     before: float
     """States per second at the revision."""
     now: float
     """States per second in the working tree."""
     ratio: float
-    """Of the second to the first, round by round."""
+    """The second rate divided by the first, round by round."""
 
 
 def compared(rounds: Sequence[tuple[float, float]]) -> Comparison:
     """The medians of the rounds' rates, at the revision and now.
 
     >>> compared([(1.0, 1.5), (4.0, 4.0), (2.0, 2.2)])
-    Compared(before=2.0, now=2.2, ratio=1.1)
+    Comparison(before=2.0, now=2.2, ratio=1.1)
     """
     before, now = zip(*rounds, strict=True)
     return Comparison(*map(statistics.median, (before, now, [after / first for first, after in rounds])))
 
 
 def command(instance: PinnedInstance) -> list[str]:
-    """How the command is asked for an instance."""
+    """The command's arguments for an instance."""
     asked = ["check", instance.system, "--json"]
     asked += ["--release", instance.release] if instance.release else []
     for name, value in instance.constants.items():
@@ -67,10 +67,10 @@ def command(instance: PinnedInstance) -> list[str]:
 
 
 def explored(instance: PinnedInstance, tree: Path, options: Sequence[str]) -> Mapping[str, Any]:
-    """What the packages in this tree find.
+    """The result of the packages in this tree.
 
     Raises:
-        RuntimeError: they found no verdict.
+        RuntimeError: there is no verdict.
     """
     program = [sys.executable, "-m", "spec"]
     run = subprocess.run([*program, *command(instance), *options], cwd=tree, capture_output=True, text=True)
@@ -81,13 +81,13 @@ def explored(instance: PinnedInstance, tree: Path, options: Sequence[str]) -> Ma
 
 
 def rate(found: Mapping[str, Any]) -> float:
-    """Distinct states per second of a search, by its JSON answer."""
+    """Distinct states per second of a search, by its JSON output."""
     return float(found["distinct_states"] / found["seconds"])
 
 
 @contextmanager
 def worktree(revision: str) -> Iterator[Path]:
-    """The files of a revision, as long as it is open."""
+    """A worktree with the files of a revision, removed at the end."""
     with tempfile.TemporaryDirectory(prefix="kafkaspec-") as folder:
         place = Path(folder) / "tree"
         git = ("git", "-C", str(ROOT), "worktree")
@@ -102,10 +102,10 @@ def main() -> None:
     """Print a line for each instance."""
     known = {each.name: each for each in instances()}
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("revision", nargs="?", default="HEAD", metavar="REVISION", help="of git")
+    asked.add_argument("revision", nargs="?", default="HEAD", metavar="REVISION", help="a git revision")
     asked.add_argument("--only", action="append", choices=known, metavar="NAME", help="an instance; may be repeated")
-    asked.add_argument("--rounds", type=int, default=5, metavar="N", help="how many")
-    asked.add_argument("--engine", default="local", help="which engine explores")
+    asked.add_argument("--rounds", type=int, default=5, metavar="N", help="number of rounds")
+    asked.add_argument("--engine", default="local", help="the engine that explores")
     given = asked.parse_args()
     options = ["--engine", given.engine]
     print(f"{'instance':40} {'states':>11} {'before':>10} {'now':>10} {'ratio':>6}", flush=True)

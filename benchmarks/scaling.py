@@ -1,7 +1,7 @@
 """How the local engine's cost grows, from ten thousand states to beyond fifty million.
 
-`python -m benchmarks.scaling` goes through instances of both systems, each in a process of its own, and prints a line
-for each; `--most N` leaves out those with more states. The largest are cut off by a bound on states.
+`python -m benchmarks.scaling` explores instances of both systems, each in a process of its own, and prints a line for
+each; `--most N` skips larger ones. The largest are cut off by a bound on states.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from spec.systems.replication import Replication
 
 
 class Scale(NamedTuple):
-    """An instance, and about how many states it has."""
+    """An instance, and its approximate number of states."""
 
     system: str
     constants: dict[str, Any]
@@ -27,7 +27,7 @@ class Scale(NamedTuple):
 
 
 KIP_320: Final = {"truncation": "kip-320"}
-"""The version of replication that is published."""
+"""The published version of replication."""
 SYSTEMS: Final[dict[str, type[Specification]]] = {
     "controller-election": ControllerElection,
     "replication": Replication,
@@ -47,12 +47,12 @@ SIZES: Final = (
 
 
 def explore(size: Scale) -> Result:
-    """What the local engine finds."""
+    """The local engine's result."""
     return check(SYSTEMS[size.system].of(**size.constants), engine="local", max_states=size.max_states)
 
 
 def main() -> None:
-    """Print a line for each."""
+    """Print a line for each instance."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--most", type=float, default=float("inf"), metavar="N", help="leave out larger instances")
     most = asked.parse_args().most

@@ -1,6 +1,6 @@
 """`kip320.pml` under SPIN: translated, compiled, run, and read.
 
-`python -m benchmarks.spin 3-2-2-2 [SEARCH]...` does it for some bounds: brokers, log size, records, highest leader
+`python -m benchmarks.spin 3-2-2-2 [SEARCH]...` does this for some bounds: brokers, log size, records, highest leader
 epoch.
 """
 
@@ -20,7 +20,7 @@ MODEL: Final = Path(__file__).with_name("kip320.pml")
 
 
 class Search(NamedTuple):
-    """How SPIN goes through the states: what the compiler is told, and what the compiled search."""
+    """A search by SPIN: the options of the compiler, and those of the compiled search."""
 
     compiler: tuple[str, ...]
     options: tuple[str, ...]
@@ -29,42 +29,42 @@ class Search(NamedTuple):
 SEARCHES: Final[Mapping[str, Search]] = {
     "bfs": Search(("-DBFS",), ()),
     "dfs": Search((), ("-m100000",)),
-    # Without -DNO_HC it would keep hashes of states, not the states.
+    # Without -DNO_HC it would store hashes of states, not the states.
     "bfs, 2 cores": Search(("-DBFS_PAR", "-DNO_HC"), ("-u2",)),
     "dfs, 2 cores": Search(("-DNCORE=2", "-DMEMLIM=8000"), ("-m100000",)),
 }
 ALWAYS: Final = ("-O2", "-DSAFETY", "-DNOREDUCE", "-DNOFAIR")
 HASH_TABLE: Final = "-w22"
-"""Four million places. They hold pointers, but in a breadth-first search on two cores the states themselves."""
+"""Four million slots. They hold pointers; in a breadth-first search on two cores they hold the states themselves."""
 
 
 class Found(NamedTuple):
-    """What SPIN says, under our names."""
+    """SPIN's figures, under our names."""
 
     distinct: int
     generated: int
-    """SPIN's transitions, among which it counts the initial state."""
+    """SPIN's transitions, which include the initial state."""
     depth: int | None
-    """States on the longest of the shortest paths; a depth-first search does not know."""
+    """States on the longest of the shortest paths; a depth-first search does not know it."""
     seconds: float
-    """Of the search alone."""
+    """Seconds of the search alone."""
     compiling: float
-    """Of SPIN and the C compiler before that."""
+    """Seconds of SPIN and the C compiler before it."""
     megabytes: float
-    """As SPIN has it, with the whole hash table."""
+    """SPIN's own figure, with the whole hash table."""
 
 
 def missing() -> str:
-    """What must be installed first, in one line; empty if nothing is missing."""
+    """The missing programs, in one line with the remedy; empty if nothing is missing."""
     wanted = [name for name in ("spin", "cc") if shutil.which(name) is None]
     return f"no {' and no '.join(wanted)} here: apt-get install spin gcc" if wanted else ""
 
 
 def explore(brokers: int, log_size: int, max_records: int, max_leader_epoch: int, search: str = "bfs") -> Found:
-    """Go through all states.
+    """Explore all states.
 
     Raises:
-        RuntimeError: a tool fails, a property does not hold, or the search was not an exact one to the end.
+        RuntimeError: a tool fails, a property does not hold, or the search was not exact or not complete.
     """
     bounds = {
         "BROKERS": brokers,
@@ -95,12 +95,12 @@ def _read(said: str, search: str, seconds: float, compiling: float) -> Found:
     def number(pattern: str) -> float:
         found = re.search(pattern, said, re.MULTILINE)
         if found is None:
-            raise RuntimeError(f"SPIN says nothing of {pattern!r}:\n{said}")
+            raise RuntimeError(f"SPIN's output has no {pattern!r}:\n{said}")
         return float(found[1])
 
     unsound = [word for word in ("Search not completed", "max search depth too small", "error:") if word in said]
     if "Full statespace search" not in said or unsound or number(r"errors: (\d+)"):
-        raise RuntimeError(f"not an exact search without a finding:\n{said}")
+        raise RuntimeError(f"not an exact search without errors:\n{said}")
     return Found(
         distinct=int(number(r"^ *(\S+) states, stored$")),
         generated=int(number(r"^ *(\S+) transitions")),
@@ -112,7 +112,7 @@ def _read(said: str, search: str, seconds: float, compiling: float) -> Found:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print what each search finds."""
+    """Print the result of each search."""
     if why := missing():
         print(f"SPIN is left out: {why}")
         return 0

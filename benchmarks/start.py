@@ -1,8 +1,8 @@
-"""How long a person waits for the verdict of a first command, and of one that is given again.
+"""The wait for the verdict of a first command, and of a repeated one.
 
-`python -m benchmarks.start` copies the packages to where nothing of them was ever run, so that neither Python's code
-nor a kernel is compiled, and gives each command there, from the start of the process to its end. Then it gives it
-again, with everything compiled, and tells of those the best and the median. Each row begins with a copy of its own.
+`python -m benchmarks.start` copies the packages to a new folder, so that neither Python's code nor a kernel is
+compiled. It runs each command there, and measures from the start of the process to its end. Then it repeats the
+command, with everything compiled, and prints the best and the median time. Each row begins with a new copy.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ HEADINGS: Final = (
 
 
 class Start(NamedTuple):
-    """What a command came to."""
+    """The result of a command."""
 
     seconds: float
-    """By the clock on the wall."""
+    """Wall-clock seconds."""
     worked: float
-    """Seconds of a processor, all threads and children together: what can be compared on a busy machine."""
+    """Processor seconds of all threads and children together, which can be compared on a busy machine."""
     result: dict[str, Any]
 
 
 def copied(place: Path) -> None:
-    """The packages, with nothing compiled, and the tutorial's file."""
+    """Copy the packages, with nothing compiled, and the tutorial's file."""
     for package in PACKAGES:
         shutil.copytree(HOME / package, place / package, ignore=shutil.ignore_patterns("__pycache__"))
     blocks(TUTORIAL, Reader(place))[0].evaluate()
 
 
 def start(command: str, place: Path) -> Start:
-    """Give a command to the packages in a place, in which all that is compiled is kept."""
+    """Run a command with the packages in a folder, which also keeps everything compiled."""
     began, worked = time.perf_counter(), _worked()
     run = subprocess.run(
         [sys.executable, "-m", "spec", *command.split(), "--json"],
@@ -78,7 +78,7 @@ def _worked() -> float:
     return ended.ru_utime + ended.ru_stime
 
 
-def _told(seconds: list[float]) -> str:
+def _best_and_median(seconds: list[float]) -> str:
     return f"{min(seconds):.2f} to {statistics.median(seconds):.2f} s"
 
 
@@ -86,7 +86,11 @@ def main() -> None:
     """Print a line for each command."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument(
-        "--repeat", type=int, default=10, metavar="N", help="of the second start, whose best and median are told"
+        "--repeat",
+        type=int,
+        default=10,
+        metavar="N",
+        help="number of repeated runs",
     )
     asked.add_argument("--only", action="append", metavar="TEXT", help="only commands that contain this")
     given = asked.parse_args()
@@ -98,13 +102,14 @@ def main() -> None:
             place = Path(folder)
             copied(place)
             first = start(command, place)
-            if first.result["engine"] == "reference":  # it has compiled nothing for those that come later
+            if first.result["engine"] == "reference":  # it has compiled nothing for the later runs
                 start(f"{command} --engine local", place)
             again = [start(command, place) for _ in range(given.repeat)]
         print(
             f"| `{command}` | {first.result['distinct_states']:,} | {first.seconds:.1f} s"
             f" | {first.result['compile_seconds']:.1f} s | {first.result['engine']}"
-            f" | {_told([each.seconds for each in again])} | {_told([each.worked for each in again])}"
+            f" | {_best_and_median([each.seconds for each in again])}"
+            f" | {_best_and_median([each.worked for each in again])}"
             f" | {again[-1].result['engine']} |",
             flush=True,
         )

@@ -1,13 +1,13 @@
-"""How large the decision tables of Kafka's systems are, how many paths they took to learn, and at what rate.
+"""The size of the decision tables of Kafka's systems, the number of learned paths, and the rate of states.
 
-`python -m benchmarks.table_sizes` explores the first system that was made of the controller's state machines,
-`partitions` with two brokers and one partition, to its end, and then as many states of `controller`; both on one
-worker of the local engine, learning included, each in a process of its own. A line tells the states, the seconds by
-the clock, the rate, and the processor's seconds, by which runs on a busy machine can be compared (Spark's are those
-of its driver); the bits of a state, and the words that they take; the paths that were learned, the numbers of code
-that they make, and how many are left in the copy that is walked (`spec.checking.local.tables`). `--instance` names
-others that are pinned, instead of the first. `--engine` has other engines explore the same; of their tables nothing
-is told. What is explored to its end has to have the pinned figures on each engine, or the exit code is 1.
+`python -m benchmarks.table_sizes` explores `partitions` with two brokers and one partition completely, and then as
+many states of `controller`. Both run on one worker of the local engine, learning included, each in a process of its
+own. A line shows the states, the wall-clock seconds, the rate, and the processor seconds, which can be compared on a
+busy machine (Spark's are those of its driver). It also shows the bits of a state, and their number of words; the
+learned paths, the numbers of code that they make, and how many remain in the copy that is walked
+(`spec.checking.local.tables`). `--instance` names other pinned instances, instead of the first. `--engine` adds other
+engines, without the figures of tables. A completely explored instance must have the pinned figures on each engine;
+otherwise the exit code is 1.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ENGINES: Final[Mapping[str, Callable[[], Engine]]] = {
 
 
 class Kept(DecisionTables):
-    """Decision tables that are still there when the search is over."""
+    """Decision tables that remain after the search."""
 
     made: ClassVar[list[DecisionTables]] = []
 
@@ -50,34 +50,34 @@ class Kept(DecisionTables):
 
 
 class Tables(NamedTuple):
-    """What was learned."""
+    """The size of the learned tables."""
 
     bits: int
-    """Of a state."""
+    """Bits of a state."""
     words: int
-    """How many of 64 bits they take."""
+    """Words of 64 bits for a state."""
     paths: int
     numbers: int
-    """Of the trees that paths make."""
+    """Numbers in the trees of paths."""
     walked: int
-    """Of the copy in which equal subtrees are one."""
+    """Numbers in the copy that shares equal subtrees."""
 
 
 class Explored(NamedTuple):
-    """What came of a search."""
+    """The result of a search."""
 
     states: int
     seconds: float
     processor: float
-    """Seconds of the processor, of this process."""
+    """Processor seconds of this process."""
     is_pinned: bool
-    """Whether it has the pinned figures; yes also if it was cut off."""
+    """Whether it has the pinned figures; true if it was cut off."""
     tables: Tables | None
-    """None: there are none, or they lie in other processes."""
+    """None if there are none, or in other processes only."""
 
 
 def explore(instance: PinnedInstance, engine: str, max_states: int | None = None) -> Explored:
-    """Explore an instance, to its end or up to so many states."""
+    """Explore an instance completely, or up to a number of states."""
     Kept.made.clear()
     before = time.process_time()
     with mock.patch.object(local_engine, "DecisionTables", Kept):
@@ -95,7 +95,7 @@ def explore(instance: PinnedInstance, engine: str, max_states: int | None = None
 
 
 def size_of(learned: DecisionTables) -> Tables:
-    """How large these tables are."""
+    """The size of these tables."""
     layout = learned.model.layout
     return Tables(layout.width, layout.words, learned.learned, learned.code.used, len(learned.program().compact))
 
@@ -129,7 +129,7 @@ def main() -> int:
             print(row(known[name], engine, explored), flush=True)
             is_pinned &= explored.is_pinned
     if not is_pinned:
-        print("The figures are not those of spec/atlas/instances.toml.")
+        print("The figures differ from spec/atlas/instances.toml.")
     return 0 if is_pinned else 1
 
 

@@ -1,10 +1,10 @@
 """How long `kafkaspec what-if` takes over a large cluster: every pair of brokers, every order, every kind of event.
 
-`python -m benchmarks.what_if` describes 2,000 partitions with three replicas each on 12 brokers, as
-`kafka-topics.sh --describe` would, and asks the command, each time in a process of its own, what comes of the crash
-of any two brokers; what comes of that at worst, in any order, with a failover of the controller; and the same where
-the controller's broker is one of the two. Then a cluster of 10,000 partitions undergoes all kinds of events. Told are
-the seconds from the start of the command to its end, by the clock and of the processor.
+`python -m benchmarks.what_if` describes 2,000 partitions with three replicas each on 12 brokers, in the form of
+`kafka-topics.sh --describe`. It runs the command, each time in a process of its own, for the crash of every pair of
+brokers; for the worst case of one such crash in any order, with a failover of the controller; and for the same with
+the controller's broker in the pair. Then it applies all kinds of events to a cluster of 10,000 partitions. It prints
+the seconds from the start of the command to its end, wall-clock and processor.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from typing import Final, NamedTuple
 from benchmarks.controller_events import PARTITIONS_OF_A_TOPIC, REPLICAS, spread, topics
 
 DAY: Final = "--crash 1 --return 1 --shutdown 2 --unclean --return 2 --reassign {plan} --prefer --failover"
-"""One of each kind."""
+"""One of each kind of event."""
 CONTROLLER: Final = 0
-"""The broker that is taken for the controller, as it is the first."""
+"""The assumed controller, which is the first broker."""
 
 
 class Timed(NamedTuple):
-    """A question, and how long its answer took."""
+    """A question, and the time to its answer."""
 
     options: str
     seconds: float
-    """By the clock."""
+    """Wall-clock seconds."""
     processor: float
     """Seconds of processor time, which other work on the machine changes less."""
     exit_code: int
     partitions: int
     classes: int
-    """Of partitions that are alike; 0: no order but one was asked about."""
+    """Classes of equivalent partitions; 0 if only one order was explored."""
     states: int
-    """Of the class with the most."""
+    """States of the largest class."""
 
 
 def described(partitions: int, brokers: int) -> str:
-    """A cluster as `kafka-topics.sh --describe` prints it, in which all is well."""
+    """A healthy cluster in the form of `kafka-topics.sh --describe`."""
     return "".join(_lines(partitions, brokers))
 
 
@@ -61,7 +61,7 @@ def _lines(partitions: int, brokers: int) -> Iterator[str]:
 
 
 def plan(brokers: int) -> str:
-    """The first topic moves, by one broker, as `kafka-reassign-partitions.sh` has it."""
+    """A plan for `kafka-reassign-partitions.sh` that moves the first topic by one broker."""
     rows = [
         {"topic": "t0", "partition": index, "replicas": [(each + 1) % brokers for each in spread(index, brokers)]}
         for index in range(PARTITIONS_OF_A_TOPIC)
@@ -70,7 +70,7 @@ def plan(brokers: int) -> str:
 
 
 def ask(cluster: Path, options: str) -> Timed:
-    """Ask the command, in a process of its own."""
+    """Run the command, in a process of its own."""
     command = [sys.executable, "-m", "spec", "what-if", str(cluster), *options.split(), "--json"]
     used, began = _used_by_children(), time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -105,8 +105,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--partitions", type=int, default=2_000)
     parser.add_argument("--brokers", type=int, default=12)
-    parser.add_argument("--large", type=int, default=10_000, help="partitions that undergo all kinds of events")
-    parser.add_argument("--pairs", type=int, default=1_000, help="no more pairs of brokers than that crash")
+    parser.add_argument("--large", type=int, default=10_000, help="partitions for all kinds of events")
+    parser.add_argument("--pairs", type=int, default=1_000, help="limit on the pairs of brokers that crash")
     chosen = parser.parse_args()
     pairs = list(combinations(range(chosen.brokers), 2))[: chosen.pairs]
     print(
