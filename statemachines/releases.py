@@ -1,10 +1,10 @@
-"""Kafka's releases that have the ZooKeeper controller, in order, and the lines that they belong to.
+"""Kafka's releases that have the ZooKeeper controller, in order, and their lines.
 
-A *line* is what Kafka develops on one branch: `2.1` is that of 2.1.0 and 2.1.1. Its number has two parts, before 1.0
-it has three, `0.10.2` is that of 0.10.2.0 to 0.10.2.2; only the last of these lines, 0.11.0, goes by two.
+A *line* is a release branch of Kafka: `2.1` has 2.1.0 and 2.1.1. Its number has two parts. Before 1.0 it has three,
+such as `0.10.2` for 0.10.2.0 to 0.10.2.2; only the last of these lines, 0.11.0, is called by two.
 
-The name of a line means its last release: what was fixed in the line is fixed there. [Maven Central:
-org.apache.kafka, kafka_2.11 to 2.3, kafka_2.13 since]
+The name of a line means its last release, with all fixes of the line. [Maven Central: org.apache.kafka, kafka_2.11 to
+2.3, kafka_2.13 since]
 """
 
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class UnknownRelease(ValueError):
 
 
 def numbers(name: str) -> tuple[int, ...]:
-    """An exact release in order, also one that is older than all that are followed here.
+    """The numbers of an exact release, for comparison; it may be older than all that are modelled here.
 
     >>> numbers("0.8.2.0") < numbers("0.10.1.1") < numbers("2.10.0")
     True
@@ -75,14 +75,14 @@ def numbers(name: str) -> tuple[int, ...]:
 class Release:
     """A release, ordered by its numbers: `Release("0.10.2.1") < Release("0.11.0.0") < Release("2.2.1")`.
 
-    A line is its last release, `0.10` that of the last of its lines. A release is called as its line if it is the
-    last of it, and by all its numbers otherwise.
+    A line means its last release, and `0.10` the last of its lines. The last release of a line prints as the line,
+    any other with all its numbers.
 
     >>> Release("2.2") == Release("2.2.2"), str(Release("2.2.2")), str(Release("2.2.1"))
     (True, '2.2', '2.2.1')
 
     Raises:
-        UnknownRelease: there is none.
+        UnknownRelease: there is no such release.
     """
 
     numbers: tuple[int, ...]
@@ -104,7 +104,7 @@ class Release:
 
     @property
     def line(self) -> str:
-        """The line that it belongs to."""
+        """Its line."""
         return _LINE[self.exact]
 
     def __str__(self) -> str:
@@ -112,26 +112,26 @@ class Release:
 
 
 def _older(name: str) -> str:
-    """What to take for a release that is older than all of these; empty if it is none."""
+    """A hint for a release that is older than all of these; empty for others."""
     is_number = all(part.isdecimal() for part in name.split("."))
     is_older = is_number and numbers(name) < numbers(EXACT[RELEASES[0]][0])
-    return f". Kafka {name} is older than what is followed here; the nearest is {RELEASES[0]}" if is_older else ""
+    return f". Kafka {name} is older than the modelled releases; the nearest is {RELEASES[0]}" if is_older else ""
 
 
 def line_of(name: str) -> str:
-    """The line that a name means, or that the release of this name belongs to.
+    """The line with this name, or the line of the release with this name.
 
     >>> line_of("2.1"), line_of("2.1.0"), line_of("0.10.2.1"), line_of("0.11.0"), line_of("0.10")
     ('2.1', '2.1', '0.10.2', '0.11', '0.10.2')
 
     Raises:
-        UnknownRelease: there is none.
+        UnknownRelease: there is no such release.
     """
     return Release(name).line
 
 
 def since_when(first: str) -> str:
-    """What is so since an exact release, in words: the first of a line stands for all of it.
+    """An exact release in words; the first release of a line prints as the line.
 
     >>> since_when("2.1.0"), since_when("3.0.1"), since_when("0.11.0.0"), since_when("0.8.2.0")
     ('2.1', '3.0.1', '0.11', '0.8.2')

@@ -416,7 +416,7 @@ REMOVE_REASSIGNMENTS_TOGETHER: Final = since(
 )
 LIST_REASSIGNMENT_CHILDREN: Final = since(
     "2.2.0",
-    "/admin/reassign_partitions is deleted after a read of its children, of which it has none; before, at once",
+    "/admin/reassign_partitions is deleted after a read of its (never existing) children; before, at once",
     provenance=Provenance(CONTROLLER),
 )
 DELETE_PARTITIONS_FIRST: Final = since(

@@ -1,18 +1,18 @@
-"""Pictures of a controller's life, release by release: requests, and the answers that lead from one to the next.
+"""Pictures of a controller's life, release by release: requests, and the replies that lead from one to the next.
 
-Which moves there are is found elsewhere, and handed in. Here is only decided what is seen of them:
+The caller finds the transitions and passes them in. This module decides how they look:
 
-    a box             a request, which is the head of an agenda; or a thread that waits
-    a frame           a row of requests, under Kafka's name for what makes it
-    an arrow          an answer, or what is handled
-    from a frame      the same answer, or error, leads there from each box in it
-    any request       the same answer leads there from most requests; if not from all, it says "any other"
+    a box             a request, the head of an agenda; or a waiting thread
+    a frame           a row of requests, under Kafka's name for their origin
+    an arrow          a reply, or a handled event
+    from a frame      the same reply, or error, leads there from each box in it
+    any request       the same reply leads there from most requests; if not from all, it says "any other"
 
 Not shown: an event that changes nothing.
 
-As an SVG it is a page to be read: a panel for each row, in which requests stand below each other, and below each its
-answers, with the name of the place where they lead. One graph of all of it, which DOT and Mermaid draw, is three
-times as wide as a screen, and mostly arrows.
+As an SVG it is a page for reading: a panel for each row, with its requests in order, and under each request its
+replies with their targets. A single graph, as drawn by DOT and Mermaid, is three times as wide as a screen, and
+mostly arrows.
 """
 
 from collections import defaultdict
@@ -59,9 +59,9 @@ _WAITS = "waiting for an event"
 _BESIDE = "ZkEventThread"
 _ANY = "any"
 COLUMNS = 3
-"""How many panels stand beside each other on a page."""
+"""The number of columns of panels on a page."""
 LONGEST_LINE = 52
-"""How many letters a line of an answer has."""
+"""The number of letters in a line of a reply."""
 PANEL = 'border="1" style="rounded" color="#b5b5ab" bgcolor="#f6f6f2" cellspacing="3"'
 LEGEND = (
     "A box is a request to ZooKeeper. Below it stand its answers: ↓ leads to the next box, → to the place named.",
@@ -70,43 +70,43 @@ LEGEND = (
 
 
 class At(NamedTuple):
-    """Where a thread of a broker is: what it is about to do, or whether it waits as the controller or not."""
+    """The position of a broker's thread: its pending steps, or its waiting as controller or not."""
 
     agenda: Agenda
     active: bool = False
-    """Of a thread that waits: the broker takes itself for the controller."""
+    """For a waiting thread: the broker considers itself controller."""
     is_zk_event_thread: bool = False
     """It is ZkEventThread, beside the controller's thread."""
 
 
 class Transition(NamedTuple):
-    """What leads from one place to another."""
+    """A transition from one position to another."""
 
     source: At
     label: str
-    """The answer to the request, what is handled, or nothing."""
+    """The reply to the request, the handled event, or nothing."""
     target: At
 
 
-_SELF = At(STOPPED, active=True)  # which is nowhere: the place that an arrow comes from
+_SELF = At(STOPPED, active=True)  # an impossible position, as a name for an arrow's source
 
 
 class Box(NamedTuple):
-    """A request, or a thread that waits."""
+    """A request, or a waiting thread."""
 
     name: str
     words: str
     frame: str = ""
     title: str = ""
-    """What the request is, in words."""
+    """The request, in words."""
     waits: bool = False
-    """It is no request, but a thread that waits."""
+    """It is a waiting thread, not a request."""
     sign: bool = False
-    """It is no more than a sign to another box or frame."""
+    """It is only a sign that points to another box or frame."""
 
 
 class Arrow(NamedTuple):
-    """What leads from a box or a frame to a box."""
+    """An arrow from a box or a frame to a box."""
 
     source: str
     target: str
@@ -115,14 +115,14 @@ class Arrow(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What may come of a request, and the name of the place where that leads; empty of one to the next box."""
+    """A reply to a request, and the name of its target; empty if that is the next box."""
 
     words: str
     target: str
 
 
 class Picture(NamedTuple):
-    """What is drawn, in order."""
+    """The parts of a picture, in order."""
 
     release: str
     boxes: tuple[Box, ...]
@@ -139,14 +139,14 @@ class Picture(NamedTuple):
 
 
 def picture_of(release: str, moves: Iterable[Transition]) -> Picture:
-    """The life of a controller of a release, in which there are these moves.
+    """The life of a controller of a release, with these transitions.
 
     Args:
         release: one of Kafka's.
-        moves: what leads from one place to another.
+        moves: its transitions.
 
     Raises:
-        ValueError: it is no release.
+        ValueError: there is no such release.
     """
     shown = [
         each for each in moves if each.source != each.target or each.source.is_zk_event_thread or each.source.agenda
@@ -156,7 +156,7 @@ def picture_of(release: str, moves: Iterable[Transition]) -> Picture:
     places = list(dict.fromkeys(place for each in shown for place in (each.source, each.target)))
 
     def place(at: At) -> tuple[int, int]:
-        """Row by row, and in a row in the order in which requests are made."""
+        """Order by row, and within a row by the order of requests."""
         if not at.agenda or at.agenda == STOPPED:
             return -1, 0
         return names.index(_row(at.agenda, rows)), requests_in_order.index(at.agenda[0])
@@ -200,7 +200,7 @@ def picture_of(release: str, moves: Iterable[Transition]) -> Picture:
 
 
 def _with_signs(picture: Picture) -> Picture:
-    """Long arrows become short ones to a sign: to a thread that waits, and to where many rows lead."""
+    """Replace long arrows by short ones to a sign: to waiting threads, and to targets of many rows."""
     frame_of = {each.name: each.frame for each in picture.boxes}
     words = {each.name: each.words for each in picture.boxes}
     entered: dict[str, set[str]] = defaultdict(set)
@@ -221,7 +221,7 @@ def _with_signs(picture: Picture) -> Picture:
 
 
 def _short(said: Set[str]) -> Iterator[str]:
-    """What is said, in order; what only differs in whether the broker resigns is one answer."""
+    """The labels, in order; two that differ only in whether the broker resigns become one."""
     resigns = ": it resigns"
     for words in sorted(said):
         if words.endswith(resigns) and words.removesuffix(resigns) in said:
@@ -231,15 +231,15 @@ def _short(said: Set[str]) -> Iterator[str]:
 
 
 def _caused(said: str) -> str:
-    """What is handled, with what has happened then."""
+    """An event's label, with its meaning."""
     return f"{said}: {ControllerEvent[said].value}" if said in ControllerEvent.__members__ else said
 
 
-# Rows, and which of them an agenda belongs to.
+# Rows, and the row of an agenda.
 
 
 def _rows(design: Design) -> list[tuple[str, Agenda]]:
-    """The rows with Kafka's names."""
+    """The rows, with Kafka's names."""
     handled = [(event.name, row) for event, row in HANDLING[design.threads].items()]
     asks = "maybeResign" if design.threads is Threads.barrier else "elect"
     moves = "resign" if design.threads is Threads.lock else "triggerControllerMove"
@@ -257,10 +257,10 @@ def _rows(design: Design) -> list[tuple[str, Agenda]]:
 
 
 def _row(doing: Agenda, rows: list[tuple[str, Agenda]]) -> str:
-    """The shortest row that ends like this.
+    """The shortest row with this ending.
 
-    A request that no row has is a second look in the middle of one, and belongs to the row that goes on like this
-    behind another request; or else to that which the next request belongs to.
+    A request in no row is a check in the middle of one. It belongs to the row that continues in the same way after
+    another request; otherwise to the row of the next request.
     """
     ends = [(len(row), name) for name, row in rows if row[-len(doing) :] == doing]
     if ends:
@@ -313,7 +313,7 @@ def dot(picture: Picture) -> str:
 
 
 def svg(picture: Picture) -> str:
-    """A page with a panel for each row, the same bytes everywhere."""
+    """A page with a panel for each row, identical bytes everywhere."""
     own = [each for each in picture.boxes if not each.frame]
     panels = {_WAITS: [*picture.within(_WAITS), *own]}
     panels |= {frame: picture.within(frame) for frame in picture.frames if frame != _WAITS}
@@ -338,8 +338,8 @@ def svg(picture: Picture) -> str:
 
 
 def _panel(picture: Picture, boxes: Sequence[Box], frame: str) -> Iterator[str]:
-    """The rows of a panel: what leads away from all of its boxes, then each box, and what leads away from that."""
-    answers: dict[tuple[str, bool], list[_Answer]] = defaultdict(list)  # a frame may be called as a box is
+    """The rows of a panel: the replies common to all boxes, then each box with its own replies."""
+    answers: dict[tuple[str, bool], list[_Answer]] = defaultdict(list)  # a frame may have the name of a box
     box_named = {each.name: each for each in picture.boxes}
     after = {each.name: following.name for each, following in pairwise(boxes)}
     for arrow in picture.arrows:
@@ -360,7 +360,7 @@ def _panel(picture: Picture, boxes: Sequence[Box], frame: str) -> Iterator[str]:
 
 
 def _leads(answers: Iterable[_Answer]) -> Iterator[str]:
-    """A row for each answer, with where it leads; last those that lead to the next box."""
+    """A row for each reply, with its target; those that lead to the next box come last."""
     for each in sorted(_folded(answers), key=lambda answer: not answer.target):
         *lines, last = wrap(each.words, LONGEST_LINE) or [""]
         yield from (cell(escape(line), 'colspan="2"') for line in lines)
@@ -368,7 +368,7 @@ def _leads(answers: Iterable[_Answer]) -> Iterator[str]:
 
 
 def _place(arrow: Arrow, boxes: Mapping[str, Box], here: Sequence[Box]) -> str:
-    """Where an arrow leads, in words: a box of the same panel, a thread that waits, or another row."""
+    """The target of an arrow, in words: a box of the same panel, a waiting thread, or another row."""
     target = boxes[arrow.target]
     if arrow.source == arrow.target:
         return "the same again"
@@ -379,7 +379,7 @@ def _place(arrow: Arrow, boxes: Mapping[str, Box], here: Sequence[Box]) -> str:
 
 
 def _folded(answers: Iterable[_Answer]) -> Iterator[_Answer]:
-    """An answer that leaves a broker what it was, controller or not, stands there once."""
+    """Merge the two replies that leave a broker in its state, controller or not."""
     answers = list(answers)
     waiting = {"controller", "not controller"}
     for each in answers:
@@ -391,7 +391,7 @@ def _folded(answers: Iterable[_Answer]) -> Iterator[_Answer]:
 
 
 def _entered(picture: Picture, box: Box, boxes: Mapping[str, Box]) -> str:
-    """From which other rows a box is come to; of a thread that waits, nothing."""
+    """The other rows that lead to a box; empty for a waiting thread."""
     if box.waits:
         return ""
     frames = (
@@ -404,7 +404,7 @@ def _entered(picture: Picture, box: Box, boxes: Mapping[str, Box]) -> str:
 
 
 FORMATS: Mapping[str, Callable[[Picture], str]] = MappingProxyType({"mermaid": mermaid, "dot": dot, "svg": svg})
-"""What a life can be drawn as, by the name of the format."""
+"""The formats of a picture, by name."""
 
 
 def _digraph(picture: Picture) -> str:
@@ -439,5 +439,5 @@ def _node(each: Box) -> str:
 
 
 def _framed(frame: str) -> str:
-    """What a frame is called beside boxes."""
+    """The name of a frame, distinct from boxes."""
     return f"in_{frame}".replace(" ", "_")

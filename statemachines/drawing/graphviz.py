@@ -1,9 +1,9 @@
-"""How pictures come to be the same bytes on every machine: Graphviz draws all but the words.
+"""How pictures get identical bytes on every machine: Graphviz draws everything but the words.
 
-The widths of text come from the fonts that fontconfig happens to find. So Graphviz is given a cell without text for
-each line, as wide as the line is by our reckoning; it loads no font at all. The line travels through it as the
-cell's tooltip, and `svg_of` writes it where the cell has come to be. What remains is the version of Graphviz, whose
-layout may differ: each SVG names the one that drew it.
+The widths of text depend on the fonts that fontconfig finds. So Graphviz receives a cell without text for each line,
+as wide as the line by our own estimate, and loads no font. The line travels as the cell's tooltip, and `svg_of`
+writes it at the cell's final position. Only the version of Graphviz still matters, since its layout may differ: each
+SVG names the version that drew it.
 """
 
 import re
@@ -32,14 +32,14 @@ __all__ = [
 POINTS_PER_INCH = 72
 FONT_SIZE = 13
 FONTS = "Helvetica, Arial, sans-serif"
-# A letter's width by the font's size. DejaVu Sans, a wide face, takes 0.52 in names and 0.59 in numbers.
+# A letter's width relative to the font's size. DejaVu Sans, a wide face, takes 0.52 in names and 0.59 in numbers.
 LETTER = 0.6
 NODE_HEIGHT = 34
 NODE_PADDING = 22
 NARROW_LETTER = 0.52
-"""The same of sentences, which have more narrow letters than names."""
+"""The same for sentences, which have more narrow letters than names."""
 PADDING = 6
-"""What is left free before and behind a line in a cell."""
+"""The space before and after a line in a cell."""
 LABEL_HEIGHT = 18
 BEGIN_SIZE = 12
 LINE = "#444444"
@@ -53,7 +53,7 @@ TIP = (
 
 
 def width_of(words: str) -> int:
-    """How wide a box is that has room for these words, in points: even, so that halves are whole."""
+    """The width of a box with room for these words, in points: even, so that halves are whole."""
     return 2 * round((len(words) * FONT_SIZE * LETTER + NODE_PADDING) / 2)
 
 
@@ -61,7 +61,7 @@ def cell(markup: str, looks: str = "", fill: str = "transparent") -> str:
     """A cell of one of Graphviz' tables, with room for a line of text: words, some of them `strong` or `quiet`.
 
     Args:
-        markup: the line as SVG has it.
+        markup: the line, as SVG.
         looks: further attributes of the cell, such as `colspan="2"`.
         fill: its colour.
     """
@@ -82,18 +82,18 @@ def strong(words: str) -> str:
 
 
 def quiet(words: str) -> str:
-    """Words that stand back, for a cell."""
+    """Words in quiet letters, for a cell."""
     return f'<tspan font-style="italic" fill="{QUIET}">{escape(words)}</tspan>'
 
 
 def svg_of(dot: str, title: str, engine: str, anchor: Literal["start", "middle"]) -> str:
-    """An SVG of a graph whose labels are tables of cells; pygraphviz is imported here and not before.
+    """An SVG of a graph whose labels are tables of cells. Imports pygraphviz lazily.
 
     Args:
         dot: the graph.
-        title: what is seen.
-        engine: which of Graphviz' engines lays it out.
-        anchor: where in its cell a line stands.
+        title: the title of the picture.
+        engine: the Graphviz engine that lays it out.
+        anchor: the alignment of a line in its cell.
     """
     from pygraphviz import AGraph
 
@@ -119,4 +119,4 @@ _CELL = re.compile(
     r'<g id="[^"]*"><a xlink:href="\." xlink:title="(?P<markup>[^"]*)">\n'
     r'(?P<shapes><\w+ [^>]*?(?:points|d)="(?P<points>[^"]*)"[^>]*/>\n(?:<[^/a][^>]*/>\n)*)</a>\n</g>'
 )
-"""A cell in an SVG of Graphviz: its tooltip, and in it whatever of it is to be seen."""
+"""A cell in an SVG of Graphviz: its tooltip, with the visible shapes."""

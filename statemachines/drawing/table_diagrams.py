@@ -1,10 +1,10 @@
 """Pictures of the transition tables: Mermaid, DOT and SVG, drawn by the `GraphMachine` of the library `transitions`.
 
-The machine is made of the table's rows. On an arrow stands what asks for the transition, and in a picture of all
-releases also which of them had it; `table.at("2.2")` draws one release. Text comes in the same order always: states
-from the initial one on as declared, transitions by source and then dest.
+The machine is made of the table's rows. An arrow shows the cause of the transition and, in a picture of all releases,
+the releases that have it; `table.at("2.2")` draws one release. Text is always in the same order: states as declared,
+starting with the initial one; transitions by source and then dest.
 
-Graphviz draws the SVG, the same bytes on every machine: see `statemachines.drawing.graphviz`.
+Graphviz draws the SVG, with identical bytes on every machine (`statemachines.drawing.graphviz`).
 """
 
 from collections.abc import Callable, Mapping
@@ -35,16 +35,16 @@ from statemachines.tables.table import Row, Table
 __all__ = ["DIAGRAMS", "FORMATS", "Direction", "dot", "mermaid", "svg"]
 
 Direction = Literal["LR", "TB"]
-"""Which way time flows: from left to right, or from top to bottom."""
+"""The direction of time: from left to right, or from top to bottom."""
 GraphEngine = Literal["pygraphviz", "mermaid"]
-"""What the library draws with."""
+"""The library's drawing backend."""
 
 DIAGRAMS: Mapping[str, Table[Any]] = MappingProxyType({"partition": PARTITION, "replica": REPLICA})
-"""The tables there are pictures of, by name."""
+"""The tables with pictures, by name."""
 
 LONGEST_LINE = 24
-"""How many letters a line on an arrow has."""
-_BEGIN = "begin"  # no state of Kafka's begins with a small letter
+"""The number of letters in a line on an arrow."""
+_BEGIN = "begin"  # no state of Kafka's starts with a small letter
 
 
 def mermaid(table: Table[Any], direction: Direction = "TB") -> str:
@@ -59,7 +59,7 @@ def dot(table: Table[Any], direction: Direction = "TB") -> str:
 
 
 def svg(table: Table[Any], direction: Direction = "TB") -> str:
-    """The table as an SVG image of its own, the same bytes wherever Graphviz has the same version."""
+    """The table as an SVG image, with identical bytes for the same version of Graphviz."""
     graph = _graph(table, direction)
     size = {"width": _node_width(table) / POINTS_PER_INCH, "height": NODE_HEIGHT / POINTS_PER_INCH}
     for state in table.states:
@@ -70,14 +70,14 @@ def svg(table: Table[Any], direction: Direction = "TB") -> str:
 
 
 class Format(Protocol):
-    """What a table is drawn by."""
+    """A function that draws a table."""
 
     def __call__(self, table: Table[Any], direction: Direction = "TB") -> str:
         """The table, as text."""
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType({"mermaid": mermaid, "dot": dot, "svg": svg})
-"""What a table can be drawn as, by the name of the format."""
+"""The formats of a table, by name."""
 
 
 _TEXT = {"fontname": FONTS, "fontsize": str(FONT_SIZE)}
@@ -94,7 +94,7 @@ _LOOKS: Mapping[GraphEngine, Any] = MappingProxyType(
         "mermaid": {"node": {"default": {"fillcolor": "white"}, "active": {"fillcolor": INITIAL}}},
     }
 )
-"""What the library calls `style_attributes`. The active state is the initial one: the machine is never triggered."""
+"""The library's `style_attributes`. The active state is the initial one: the machine is never triggered."""
 
 
 class _Drawn(GraphMachine):
@@ -102,9 +102,9 @@ class _Drawn(GraphMachine):
 
     Args:
         table: the rows.
-        direction: which way time flows.
-        engine: what the graph is made for.
-        words: what stands on the arrow of a row.
+        direction: the direction of time.
+        engine: the drawing backend.
+        words: the text on the arrow of a row.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ def _graph(table: Table[Any], direction: Direction) -> Any:
 
 
 def _states(table: Table[Any]) -> list[Any]:
-    """The states from the initial one on: so Graphviz puts that at the top."""
+    """The states, starting with the initial one, which Graphviz then puts at the top."""
     return sorted(table.states, key=lambda state: (state is not table.initial, table.states.index(state)))
 
 
@@ -149,12 +149,12 @@ def _rows(table: Table[Any]) -> list[Row[Any]]:
 
 
 def _label(table: Table[Any], row: Row[Any]) -> list[str]:
-    """What asks for it, else its trigger; and which releases had it, unless one release is drawn."""
+    """Its cause, else its trigger; and the releases that have it, unless one release is drawn."""
     return [row.cause or row.trigger, *([row.releases] if row.releases and not table.release else [])]
 
 
 def _lines(table: Table[Any], row: Row[Any]) -> list[str]:
-    """The same, line by line."""
+    """The label in lines."""
     return [line for each in _label(table, row) for line in wrap(each, LONGEST_LINE)]
 
 

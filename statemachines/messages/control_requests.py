@@ -1,12 +1,12 @@
-"""The three requests by which a controller tells brokers what to do.
+"""The three requests of a controller to brokers.
 
-LeaderAndIsr tells replicas who leads them, StopReplica tells a replica to stop or to go, UpdateMetadata tells any
-broker what it may tell clients. Fields have the names of Kafka's schemas [LeaderAndIsrRequest.json,
+LeaderAndIsr informs replicas of their leader, StopReplica stops or deletes a replica, UpdateMetadata gives any broker
+its metadata for clients. Fields have the names of Kafka's schemas [LeaderAndIsrRequest.json,
 UpdateMetadataRequest.json, StopReplicaRequest.json, 3.9]. Each request carries two epochs by which a broker refuses
-what is late: that of its controller, and since 2.2 that of the broker that it is meant for [KIP-380].
+late requests: that of its controller and, since 2.2, that of the receiving broker [KIP-380].
 
-On the wire partitions stand topic by topic, here one by one, in their order. Left out: topic ids, endpoints, racks,
-and what tells a KRaft controller's requests.
+On the wire partitions are grouped by topic; here they are listed one by one, in order. Left out: topic ids,
+endpoints, racks, and fields of KRaft controllers.
 """
 
 # ruff: noqa: N815
@@ -30,16 +30,16 @@ __all__ = [
 ]
 
 UNKNOWN_BROKER_EPOCH: Final = -1
-"""A request with this epoch is for whatever registration the broker has: each of them until 2.1."""
+"""A request with this epoch is for any registration of the broker; all requests are, until 2.1."""
 
 
 class LeaderAndIsrPartitionState(NamedTuple):
-    """Who leads a partition, to one of its replicas."""
+    """The leader and ISR of a partition, for one of its replicas."""
 
     topicName: TopicName
     partitionIndex: PartitionId
     controllerEpoch: ControllerEpoch
-    """That of the controller that wrote the state, which may be an older one."""
+    """The epoch of the controller that wrote the state, possibly an older one."""
     leader: Literal[-1] | BrokerId
     """-1 if there is none."""
     leaderEpoch: LeaderEpoch
@@ -49,23 +49,23 @@ class LeaderAndIsrPartitionState(NamedTuple):
     addingReplicas: tuple[BrokerId, ...] = ()
     removingReplicas: tuple[BrokerId, ...] = ()
     isNew: bool = False
-    """The replica has no log yet: its broker makes one, even if one of its log directories has failed."""
+    """The replica has no log yet: its broker creates one, even if one of its log directories has failed."""
     leaderRecoveryState: LeaderRecoveryState = LeaderRecoveryState.RECOVERED
 
 
 class LeaderAndIsrRequest(NamedTuple):
-    """What the replicas on one broker are told of their leaders."""
+    """The leaders of the replicas on one broker."""
 
     controllerId: BrokerId
     controllerEpoch: ControllerEpoch
     brokerEpoch: BrokerEpoch
     partitionStates: tuple[LeaderAndIsrPartitionState, ...]
     liveLeaders: tuple[BrokerId, ...]
-    """Those of the leaders that are registered; Kafka says where they are."""
+    """The leaders that are registered; Kafka adds their addresses."""
 
 
 class UpdateMetadataPartitionState(NamedTuple):
-    """Who leads a partition, to any broker."""
+    """The leader and ISR of a partition, for any broker."""
 
     topicName: TopicName
     partitionIndex: PartitionId
@@ -80,7 +80,7 @@ class UpdateMetadataPartitionState(NamedTuple):
 
 
 class UpdateMetadataRequest(NamedTuple):
-    """What a broker is told of partitions, and which brokers there are."""
+    """The states of partitions, and the list of brokers, for a broker."""
 
     controllerId: BrokerId
     controllerEpoch: ControllerEpoch
@@ -90,24 +90,24 @@ class UpdateMetadataRequest(NamedTuple):
 
 
 class StopReplicaPartitionState(NamedTuple):
-    """A replica that is to stop."""
+    """A replica to stop."""
 
     topicName: TopicName
     partitionIndex: PartitionId
     leaderEpoch: Literal[-2, -1] | LeaderEpoch
-    """-1 if there is none, or until 2.5; -2 if the topic is to be deleted, which overrides any."""
+    """-1 if there is none, or until 2.5; -2 if the topic is to be deleted, which overrides any epoch."""
     deletePartition: bool
-    """It is to delete its log as well."""
+    """The broker must also delete its log."""
 
 
 class StopReplicaRequest(NamedTuple):
-    """Which of its replicas a broker is to stop."""
+    """The replicas that a broker must stop."""
 
     controllerId: BrokerId
     controllerEpoch: ControllerEpoch
     brokerEpoch: BrokerEpoch
     deletePartitions: bool
-    """Until 2.5 one flag for all of them; since 2.6 each has its own, and this is false."""
+    """Until 2.5 one flag for all replicas; since 2.6 each has its own, and this is false."""
     partitionStates: tuple[StopReplicaPartitionState, ...]
 
 

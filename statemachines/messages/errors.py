@@ -1,6 +1,6 @@
-"""Errors: why a broker or a controller does not do what it was asked, under Kafka's names and codes.
+"""Errors: why a broker or a controller does not do what was requested, with Kafka's names and codes.
 
-[Errors.java, 3.9], as far as the controller's requests, ISR changes and the fetches of followers have them.
+[Errors.java, 3.9], those in responses to a controller's requests, ISR changes and the fetches of followers.
 """
 
 from enum import Enum
@@ -9,7 +9,7 @@ __all__ = ["Errors"]
 
 
 class Errors(Enum):
-    """What an answer says; the value is the code of the protocol."""
+    """The error in a response; the value is the protocol's code."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0

@@ -1,7 +1,6 @@
-"""Who leads a partition, and who is in sync with its leader, as its controller knows it.
+"""The leader and the in-sync replicas of a partition, as its controller knows them.
 
-Where there is no leader Kafka writes -1, and so do these records: what goes to ZooKeeper and to brokers is as Kafka
-has it.
+Without a leader Kafka writes -1, and so do these records: data for ZooKeeper and brokers is in Kafka's form.
 """
 
 from collections.abc import Sequence
@@ -27,11 +26,11 @@ NO_LEADER: Final = -1
 NO_EPOCH: Final = -1
 """The leader epoch of a partition that never had a leader."""
 INITIAL_LEADER_EPOCH: Final = 0
-"""The epoch of the first one."""
+"""The leader epoch of the first leader."""
 LEADER_DURING_DELETE: Final = -2
-"""Brokers are told so of a partition whose topic is queued for deletion, and forget it."""
+"""The leader that brokers receive for a partition whose topic is queued for deletion; they forget it."""
 EPOCH_DURING_DELETE: Final = -2
-"""And so in StopReplica, where it overrides any epoch."""
+"""The same in StopReplica, where it overrides any epoch."""
 
 
 class LeaderRecoveryState(IntEnum):
@@ -49,10 +48,10 @@ class LeaderAndIsr(NamedTuple):
     isr: tuple[BrokerId, ...]
     leader_recovery_state: LeaderRecoveryState = LeaderRecoveryState.RECOVERED
     partition_epoch: ZkVersion = 0
-    """The version of the znode that it was read from, or written to."""
+    """The version of the znode at the last read or write."""
 
     def new_leader_and_isr(self, leader: Literal[-1] | BrokerId, isr: Sequence[BrokerId]) -> "LeaderAndIsr":
-        """What the controller writes next, in the next leader epoch.
+        """The controller's next state, in the next leader epoch.
 
         >>> LeaderAndIsr(leader=1, leader_epoch=4, isr=(1, 2)).new_leader_and_isr(2, [2])[:3]
         (2, 5, (2,))

@@ -1,7 +1,7 @@
-"""Which brokers keep a partition, also while it moves from some of them to others.
+"""The brokers of a partition, also while it moves between brokers.
 
-During a reassignment `replicas` has both the brokers that the partition moves to and those that it moves from
-[ControllerContext.scala, 3.9; KIP-455].
+During a reassignment `replicas` has both the target brokers and the original ones [ControllerContext.scala, 3.9;
+KIP-455].
 """
 
 from collections.abc import Sequence
@@ -24,18 +24,18 @@ class ReplicaAssignment(NamedTuple):
     """
 
     replicas: tuple[BrokerId, ...] = ()
-    """All of them, those that are added and those that are removed among them."""
+    """All replicas, including those that are added and those that are removed."""
     adding_replicas: tuple[BrokerId, ...] = ()
     removing_replicas: tuple[BrokerId, ...] = ()
 
     @property
     def origin_replicas(self) -> tuple[BrokerId, ...]:
-        """Those that a reassignment began with."""
+        """The replicas before the reassignment."""
         return tuple(broker for broker in self.replicas if broker not in self.adding_replicas)
 
     @property
     def target_replicas(self) -> tuple[BrokerId, ...]:
-        """Those that it ends with."""
+        """The replicas after the reassignment."""
         return tuple(broker for broker in self.replicas if broker not in self.removing_replicas)
 
     @property
@@ -44,7 +44,7 @@ class ReplicaAssignment(NamedTuple):
         return bool(self.adding_replicas or self.removing_replicas)
 
     def reassign_to(self, target: Sequence[BrokerId]) -> "ReplicaAssignment":
-        """The assignment while it moves to these, from those that it began with."""
+        """The assignment while it moves from its original replicas to these."""
         origin, target = self.origin_replicas, in_order("target", target)
         both = tuple(dict.fromkeys((*target, *origin)))
         return ReplicaAssignment(
@@ -54,14 +54,14 @@ class ReplicaAssignment(NamedTuple):
         )
 
     def remove_replica(self, replica: BrokerId) -> "ReplicaAssignment":
-        """The assignment without this one."""
+        """The assignment without this replica."""
         return ReplicaAssignment(*(tuple(broker for broker in part if broker != replica) for part in self))
 
     def checked(self, partition: object) -> "ReplicaAssignment":
-        """The assignment of a partition, as it is.
+        """Return the assignment of a partition unchanged, if it is valid.
 
         Raises:
-            InvalidBrokers: a replica stands in it twice, or is no broker's id.
+            InvalidBrokers: a replica occurs twice, or is no broker id.
         """
         for name, part in zip(self._fields, self, strict=True):
             in_order(f"{name} of {partition}", part)
@@ -69,4 +69,4 @@ class ReplicaAssignment(NamedTuple):
 
 
 UNASSIGNED = ReplicaAssignment()
-"""No broker keeps it [ReplicaAssignment.empty]."""
+"""The assignment without brokers [ReplicaAssignment.empty]."""

@@ -1,6 +1,6 @@
-"""What partitions and their replicas are called: keys of all that a controller knows.
+"""Names of partitions and their replicas: the keys of a controller's knowledge.
 
-They sort by topic, then by number, so that whatever Kafka keeps in sets without an order has one here.
+They sort by topic, then by number. This gives Kafka's unordered sets an order here.
 """
 
 import re
@@ -21,13 +21,13 @@ __all__ = [
 ]
 
 LEGAL_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}")
-"""What a topic may be called [Topic.java]."""
+"""The valid names of topics [Topic.java]."""
 
 TopicName = Annotated[str, "a topic's name"]
-"""Which topic."""
+"""A topic."""
 
 PartitionId = Annotated[int, "a partition's number"]
-"""Which partition of its topic; an integer from 0 on."""
+"""A partition of its topic; an integer from 0 on."""
 
 
 class TopicPartition(NamedTuple):
@@ -41,14 +41,14 @@ class TopicPartition(NamedTuple):
 
 
 def checked_topic(name: object) -> TopicName:
-    """The name of a topic, as it is.
+    """Return the name of a topic unchanged, if it is valid.
 
     >>> checked_topic(".")
     Traceback (most recent call last):
     ValueError: no topic is called '.': a name has 1 to 249 of A-Z, a-z, 0-9, '.', '_' and '-', and is not '.' or '..'
 
     Raises:
-        ValueError: Kafka has no topic of this name.
+        ValueError: Kafka does not allow this name.
     """
     if isinstance(name, str) and LEGAL_NAME.fullmatch(name):
         return name
@@ -57,7 +57,7 @@ def checked_topic(name: object) -> TopicName:
 
 
 def has_collision(topic: TopicName, other: TopicName) -> bool:
-    """Whether two topics have one name in Kafka's metrics, where "." and "_" are the same. [Topic.hasCollision]
+    """Whether Kafka's metrics confuse two topics, because "." and "_" are the same there. [Topic.hasCollision]
 
     >>> has_collision("a.b", "a_b"), has_collision("a.b", "ab")
     (True, False)
@@ -66,7 +66,7 @@ def has_collision(topic: TopicName, other: TopicName) -> bool:
 
 
 def checked_partition(pair: object) -> TopicPartition:
-    """The partition that a pair is.
+    """Return a pair as a partition, if it is valid.
 
     >>> checked_partition(("t", 0))
     TopicPartition(topic='t', partition=0)
@@ -75,7 +75,7 @@ def checked_partition(pair: object) -> TopicPartition:
     ValueError: ('t', -1) is no partition, allowed are pairs of a topic's name and a number from 0 on
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is no partition.
     """
     match pair:
         case (str(topic), int(number)) if number >= 0 and not isinstance(number, bool):

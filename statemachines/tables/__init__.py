@@ -1,1 +1,1 @@
-"""Transition tables: what one is, and those of partitions and replicas."""
+"""The type of transition tables, and the tables of partitions and replicas."""

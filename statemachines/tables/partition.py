@@ -31,7 +31,7 @@ __all__ = [
 
 
 class PartitionState(TableState):
-    """Where a partition stands in the eyes of the controller, with Kafka's codes."""
+    """The controller's view of a partition, with Kafka's codes."""
 
     NewPartition = 0
     """The assignment is known, a leader was never elected: there is no ISR yet."""
@@ -53,7 +53,7 @@ NonExistentPartition = PartitionState.NonExistentPartition
 
 
 # [PartitionStateMachine.scala, 3.9] The rows are the sets of valid previous states there; up to 0.10 they
-# were checks inside handleStateChange. Beside each row: who asks for it.
+# were checks inside handleStateChange. Beside each row: its cause.
 PARTITION: Table[PartitionState] = Table(
     name="partition",
     initial=NonExistentPartition,
@@ -65,7 +65,7 @@ PARTITION: Table[PartitionState] = Table(
         Row(NewPartition, OnlinePartition, "first election: TopicChange, BrokerChange, failover"),
         # [TopicDeletionManager.scala, 3.9] the topic was deleted before a leader was found
         Row(NewPartition, OfflinePartition, "TopicDeletion"),
-        # [KafkaController.scala, 3.9] another leader, though this one may be well: preferred election, reassignment,
+        # [KafkaController.scala, 3.9] another leader, though this one may be alive: preferred election, reassignment,
         # controlled shutdown
         Row(OnlinePartition, OnlinePartition, "preferred election, reassignment, ControlledShutdown"),
         # [KafkaController.scala, TopicDeletionManager.scala, 3.9] the leader's broker or disk failed, or the topic

@@ -2,7 +2,7 @@
 
 The controller keeps one state per replica, in memory only. Four states are the ordinary life: a replica is
 new, online while its broker lives, offline while it does not. Three belong to topic deletion, which
-asks each broker to delete its copy and must remember who did, who was asked and who cannot be asked.
+asks each broker to delete its copy and must remember which ones did, which have been asked and which are down.
 
 A controller that takes over knows only which brokers live: it calls a replica on a live broker
 OnlineReplica and any other ReplicaDeletionIneligible, the cautious guess, since it cannot tell whether a
@@ -10,9 +10,9 @@ deletion was under way [ReplicaStateMachine.scala, 3.9]. That guess goes around 
 table alone rules, and a request that it refuses is logged and dropped.
 
 Unlike a partition, a replica's state is coupled to requests: online sends it the leader and the ISR,
-offline tells it to stop and takes it out of the ISR in ZooKeeper, deletion started tells it to delete. These
+offline stops it and removes it from the ISR in ZooKeeper, deletion started deletes it. These
 effects are not in the table. A legal transition can still fail: a replica that is itself the recorded leader
-never becomes NewReplica, and one that cannot be taken out of the ISR does not become OfflineReplica.
+never becomes NewReplica, and one that cannot be removed from the ISR does not become OfflineReplica.
 
 The table changed once. Deletion moves replicas on dead brokers straight to ReplicaDeletionIneligible,
 but up to 2.2 no row allowed that: the controller logged an invalid transition, and the replica stayed
@@ -37,7 +37,7 @@ __all__ = [
 
 
 class ReplicaState(TableState):
-    """Where a replica stands in the eyes of the controller, with Kafka's codes."""
+    """The controller's view of a replica, with Kafka's codes."""
 
     NewReplica = 1
     """Just assigned, by a new partition or a reassignment: it may only follow."""
@@ -46,10 +46,10 @@ class ReplicaState(TableState):
     """Assigned and on a live broker: it may lead or follow."""
 
     OfflineReplica = 3
-    """Its broker or its disk is down, or it was told to stop."""
+    """Its broker or its disk is down, or it has received StopReplica."""
 
     ReplicaDeletionStarted = 4
-    """Its broker was told to delete the copy and has not answered."""
+    """Its broker has received the request to delete the copy, and has not answered."""
 
     ReplicaDeletionSuccessful = 5
     """Its broker deleted the copy; it waits for the other replicas of the topic."""
@@ -71,7 +71,7 @@ NonExistentReplica = ReplicaState.NonExistentReplica
 
 
 # [ReplicaStateMachine.scala, 3.9] The rows are the sets of valid previous states there; up to 0.10 they were
-# checks inside handleStateChange. Beside each row: who asks for it.
+# checks inside handleStateChange. Beside each row: its cause.
 REPLICA: Table[ReplicaState] = Table(
     name="replica",
     initial=NonExistentReplica,
@@ -84,7 +84,7 @@ REPLICA: Table[ReplicaState] = Table(
         # [KafkaController.scala, TopicDeletionManager.scala, 3.9] its broker failed or its topic was deleted before
         # it got any further
         Row(NewReplica, OfflineReplica, "BrokerChange, TopicDeletion"),
-        # [KafkaController.scala, ReplicaStateMachine.scala, 3.9] it is told the same leader again: a disk of its
+        # [KafkaController.scala, ReplicaStateMachine.scala, 3.9] it receives the same leader again: a disk of its
         # broker failed, its broker restarted, or a controller took over
         Row(OnlineReplica, OnlineReplica, "broker restarted, failed disk, failover"),
         # [KafkaController.scala, TopicDeletionManager.scala, 3.9] its broker fails or shuts down, its disk fails, a
@@ -96,10 +96,10 @@ REPLICA: Table[ReplicaState] = Table(
         ),
         # [KafkaController.scala, 3.9] its broker is back
         Row(OfflineReplica, OnlineReplica, "BrokerChange: it is back"),
-        # [TopicDeletionManager.scala, 3.9] it is told to stop again, before deletion starts once more
+        # [TopicDeletionManager.scala, 3.9] it receives StopReplica again, before deletion starts once more
         Row(OfflineReplica, OfflineReplica, "TopicDeletion tried again"),
-        # [TopicDeletionManager.scala, KafkaController.scala, 3.9] it was stopped, now its broker is told to delete
-        # it: its topic goes, or a reassignment removes it
+        # [TopicDeletionManager.scala, KafkaController.scala, 3.9] it was stopped, now its broker must delete it:
+        # its topic is deleted, or a reassignment removes it
         Row(OfflineReplica, ReplicaDeletionStarted, "TopicDeletion, reassignment"),
         # [TopicDeletionManager.scala, 2.3, KAFKA-8237] its topic is deleted while its broker is down
         Row(OfflineReplica, ReplicaDeletionIneligible, "TopicDeletion, broker is down", since=Release("2.3.0")),

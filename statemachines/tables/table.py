@@ -1,16 +1,16 @@
 """The transition table: which state may follow which, declared for the library `transitions`.
 
 A `Row` is a transition as the library declares it: a source, a dest, and the trigger of that dest, which is
-`to_<State>`. Beside these stand Kafka's cause and the releases that had the row.
+`to_<State>`. It also has Kafka's cause and the releases that had the row.
 
 A `Table` holds the rows of every release; `Table.at` picks a release, and without it a table answers for
 the newest. Nothing else in the project decides whether a transition is legal: the machine that runs, the
 pictures and the tests all read these rows.
 
-Three rules make a table trustworthy, and the constructor refuses what breaks them:
+Three rules make a table trustworthy, and the constructor refuses violations:
 
 - unique: no two rows claim the same pair, whatever their releases;
-- total: every pair of states is a row or a refusal, there is no third answer;
+- total: every pair of states is a row or a refusal; there is no third answer;
 - closed: a row's states belong to the table's own enumeration.
 
 Two machines are made from a table. The controller's is private and has no callbacks: `Table.become`
@@ -19,7 +19,7 @@ made once from its transitions. `Table.machine` makes a new one for a person's o
 callbacks, conditions and queues the library offers. Neither has the library's automatic transitions,
 by which every state would be reachable from every other.
 
-What a transition does to ZooKeeper or to a broker is not a matter of tables and is not here.
+What a transition does to ZooKeeper or to a broker is not part of its table.
 """
 
 import dataclasses
@@ -75,7 +75,7 @@ class Row(Generic[S]):
     source: S
     dest: S
     cause: str = ""
-    """What asks for it, in a few words: events by Kafka's names for them."""
+    """Its cause, in a few words: events by Kafka's names."""
     since: Release | None = None
     before: Release | None = None
 
@@ -104,10 +104,10 @@ class Row(Generic[S]):
 
 @dataclass(frozen=True)
 class Table(Generic[S]):
-    """The legal transitions of one kind of thing, such as a partition.
+    """The legal transitions of one kind of object, such as a partition.
 
     `rows` are those of every release; all questions are answered for `release`, None being the newest.
-    `initial` is the state of a thing before it is heard of, and its enumeration gives the states.
+    `initial` is the state of an object before it is known, and its enumeration gives the states.
     Raises ValueError for two rows of one pair, TypeError for a state of another enumeration.
     """
 
@@ -130,7 +130,7 @@ class Table(Generic[S]):
         return f"{self.name} of {self.release}" if self.release else self.name
 
     def at(self, release: str | Release) -> "Table[S]":
-        """The same table as that release had it. Raises ValueError for what is none."""
+        """The same table in that release. Raises ValueError for an unknown release."""
         return dataclasses.replace(self, release=release if isinstance(release, Release) else Release(release))
 
     @cached_property
@@ -140,16 +140,16 @@ class Table(Generic[S]):
 
     @cached_property
     def in_force(self) -> tuple[Row[S], ...]:
-        """The rows that the release had, as they were declared."""
+        """The rows of the release, as declared."""
         return tuple(row for row in self.rows if row.in_force(self.release))
 
     @property
     def transitions(self) -> list[list[Any]]:
-        """The rows in force as the library takes them: `Machine(transitions=table.transitions, ...)`."""
+        """The rows in force in the library's form: `Machine(transitions=table.transitions, ...)`."""
         return [[row.trigger, row.source, row.dest] for row in self.in_force]
 
     def allows(self, source: S, dest: S) -> bool:
-        """Whether a thing in `source` may become `dest`."""
+        """Whether an object in `source` may become `dest`."""
         return dest in self._relation[source]
 
     def targets(self, source: S) -> tuple[S, ...]:
@@ -168,7 +168,7 @@ class Table(Generic[S]):
                 raise MachineError(f"There is no event {trigger(dest)}.")
             event.trigger(model)
         except MachineError:
-            if self.allows(source, dest):  # the error is one of the model's own, which watches with a machine
+            if self.allows(source, dest):  # the error comes from the model's own machine
                 raise
             raise IllegalTransition(str(self), source, dest, self.targets(source)) from None
 
@@ -182,8 +182,8 @@ class Table(Generic[S]):
         <PartitionState.NewPartition: 0>
 
         Args:
-            model: what it moves; a list for several. Without one the machine is its own model, with `None` it has
-                none yet (`Machine.add_model`).
+            model: the model, or a list of several. By default the machine is its own model; with `None` it has none
+                yet (`Machine.add_model`).
             machine: the library's class, such as `transitions.extensions.GraphMachine`.
             options: arguments of that class: callbacks, `queued`, `send_event`, another `initial`, ...
         """
@@ -192,7 +192,7 @@ class Table(Generic[S]):
 
     @cached_property
     def _machine(self) -> Machine:
-        # One machine serves all partitions of all controllers: making one takes as long as eight triggers, and
+        # One machine serves all partitions of all controllers: creating one takes as long as eight triggers, and
         # a machine that registers its models would keep each of them alive.
         return self.machine(None)
 
@@ -209,7 +209,7 @@ class IllegalTransition(Exception):
     """A transition that the table refuses; the model is still in `source`.
 
     `table` says whose table and, unless it is the newest, which release; `allowed` are the states that
-    could have followed. Kafka logs the like as an invalid state change and goes on with the other
+    could have followed. Kafka logs this as an invalid state change and continues with the other
     partitions [PartitionStateMachine.scala, 3.9].
     """
 

@@ -1,12 +1,12 @@
-"""Kafka's nodes by their paths: what stands in each, and since which release.
+"""Kafka's nodes by path: the data of each, and the release since which it exists.
 
     >>> encode("/controller", ControllerRegistration(1), "3.3")
     b'{"version":1,"brokerid":1,"timestamp":"0"}'
     >>> decode("/controller", b'{"version":2,"brokerid":1,"timestamp":"5","kraftControllerEpoch":-1}')
     ControllerRegistration(broker=1, kraft_controller_epoch=-1, timestamp=5)
 
-What the newest Kafka reads is read here, but that this refuses what is malformed where Kafka takes it for nothing, as
-it does of configurations. Left out: what old consumers wrote below /consumers.
+This reads whatever the newest Kafka reads, except that it refuses malformed data that Kafka ignores, for example in
+configurations. Left out: the nodes of old consumers below /consumers.
 [kafka.zk: ZkData.scala; until 1.0 kafka.utils: ZkUtils.scala]
 """
 
@@ -38,7 +38,7 @@ __all__ = ["ZNODES", "Codec", "Znode", "decode", "encode", "znode_at"]
 
 
 class Codec(NamedTuple):
-    """What nodes of one kind hold."""
+    """The data of one kind of node."""
 
     holds: str
     """In words."""
@@ -58,12 +58,12 @@ def _json(
 
 
 def _value(kind: Any) -> Codec:
-    """What is a value of its own, with its JSON."""
+    """A codec for a class with its own JSON."""
     return _json(f"a {kind.__name__}", kind, kind.from_json, kind.to_json)
 
 
 def _or_nothing(codec: Codec) -> Codec:
-    """The same, or nothing yet."""
+    """A codec for the same data, or none yet."""
 
     def encode(value: Any, release: Release) -> bytes:
         return b"" if value is None else codec.encode(value, release)
@@ -116,11 +116,11 @@ class Znode(NamedTuple):
     """A row of the table."""
 
     path: str
-    """Names that differ stand in angle brackets; `<n>` is a number that ZooKeeper has put behind the path."""
+    """Variable names are in angle brackets; `<n>` is a number that ZooKeeper has appended to the path."""
     codec: Codec
     since: str = RELEASES[0]
     ephemeral: bool = False
-    """Whether it goes with the session of the broker that made it."""
+    """Whether it disappears with the session of the broker that created it."""
 
 
 ZNODES: Final = (
@@ -199,17 +199,17 @@ def _patterns() -> tuple[tuple[re.Pattern[str], Znode], ...]:
 
 
 def znode_at(path: ZkPath) -> Znode | None:
-    """The row of a path; None: it is none of Kafka's."""
+    """The row of a path; None if it is none of Kafka's."""
     return next((row for pattern, row in _patterns() if pattern.fullmatch(path)), None)
 
 
 def encode(path: ZkPath, value: Any, release: str = RELEASES[-1]) -> bytes:
-    """What a release writes to a path.
+    """The bytes that a release writes to a path.
 
-    What a release does not know yet, such as the id of a topic, it leaves out.
+    Fields that the release does not know yet, such as a topic's id, are left out.
 
     Raises:
-        InvalidZnode: the path is none of Kafka's, or not yet, or the value is none of its.
+        InvalidZnode: the path is none of Kafka's, or not yet, or the value does not fit it.
         UnknownRelease: there is no such release.
     """
     row, its = _row(path), Release(release)
@@ -221,7 +221,7 @@ def encode(path: ZkPath, value: Any, release: str = RELEASES[-1]) -> bytes:
 
 
 def decode(path: ZkPath, data: bytes | None) -> Any:
-    """What stands in a path, whichever release wrote it.
+    """The value of a path's data, whichever release wrote it.
 
     Raises:
         InvalidZnode: the path is none of Kafka's, or Kafka does not write such data there.

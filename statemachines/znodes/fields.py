@@ -1,6 +1,6 @@
-"""JSON as Kafka's decoders read it: by the names of fields, each of the type that Kafka wants.
+"""JSON as Kafka's decoders read it: by field name, with the type that Kafka expects.
 
-What they do not ask for is ignored. [kafka.utils.json: JsonValue, JsonObject, DecodeJson]
+Fields that they do not read are ignored. [kafka.utils.json: JsonValue, JsonObject, DecodeJson]
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONG: Final = range(-(2**63), 2**63)
 
 
 class InvalidZnode(ValueError):
-    """A path, or what stands there, is not as Kafka has it: in one line the path, what is wrong, what is allowed."""
+    """A path or its data is not as in Kafka; the message names the path, the error, and the allowed form."""
 
     def __init__(self, path: ZkPath, wrong: str, allowed: str) -> None:
         super().__init__(f"{path if path.isprintable() else ascii(path)}: {wrong}; {allowed}")
@@ -33,17 +33,17 @@ class JsonValue:
     """A value in the JSON of a node.
 
     Raises (in every method):
-        InvalidZnode: it is of another type than it is asked for.
+        InvalidZnode: it has another type than requested.
     """
 
     path: ZkPath
     value: Any
     where: str = ""
-    """Where in the JSON it stands: `partitions.0[2]`; empty: it is all of it."""
+    """Its place in the JSON, such as `partitions.0[2]`; empty for the whole."""
 
     @classmethod
     def parse(cls, path: ZkPath, data: bytes) -> JsonValue:
-        """What a node holds. Stricter than Kafka's parser, which stops reading behind the first value."""
+        """The JSON of a node. Stricter than Kafka's parser, which stops reading after the first value."""
         try:
             value = json.loads(data, parse_constant=_refuse)
         except (ValueError, RecursionError):
@@ -51,29 +51,29 @@ class JsonValue:
         return cls(path, value)
 
     def __getitem__(self, name: str) -> JsonValue:
-        """A field that has to be there."""
+        """A required field."""
         if name not in self._object():
             raise InvalidZnode(self.path, f"{self._called} has no {name}", f"Kafka does not read it without {name}")
         return self._in(name, self._object()[name])
 
     def get(self, name: str, read: Callable[[JsonValue], T]) -> T | None:
-        """What is read of a field; None: there is none."""
+        """The value of a field; None if it is missing."""
         return read(self[name]) if name in self._object() else None
 
     def fields(self) -> dict[str, JsonValue]:
-        """All its fields."""
+        """All fields."""
         for name in self._object():
             self._refuse_surrogates(name)
         return {name: self._in(name, value) for name, value in self._object().items()}
 
     def elements(self) -> Iterator[JsonValue]:
-        """Those of a list, in order."""
+        """The elements of a list, in order."""
         if not isinstance(self.value, list):
             self.refuse("a list")
         return (JsonValue(self.path, each, f"{self.where}[{at}]") for at, each in enumerate(self.value))
 
     def get_option(self, name: str, read: Callable[[JsonValue], T]) -> T | None:
-        """What is read of a field; None: there is none, or it is null."""
+        """The value of a field; None if it is missing or null."""
         return None if self._object().get(name) is None else read(self[name])
 
     def text(self) -> str:
@@ -92,7 +92,7 @@ class JsonValue:
         return self._number(self.value, LONG, "an integer of 64 bits")
 
     def written_long(self) -> int:
-        """An integer of 64 bits that is written as a string."""
+        """An integer of 64 bits, written as a string."""
         text = self.text()
         digits = text.removeprefix("-")
         is_integer = digits.isascii() and digits.isdecimal() and len(digits) <= len(str(LONG.stop))
@@ -103,7 +103,7 @@ class JsonValue:
         return tuple(each.integer() for each in self.elements())
 
     def refuse(self, takes: str) -> NoReturn:
-        """Say that it is something else than what is taken here."""
+        """Raise the error that the value has another type."""
         raise InvalidZnode(self.path, f"{self._called} is {_brief(self.value)}", f"it takes {takes}")
 
     @property
@@ -125,13 +125,13 @@ class JsonValue:
         return number
 
     def _refuse_surrogates(self, text: str) -> None:
-        """JSON can escape half a character, which no UTF-8 has."""
+        """Refuse half a character, which JSON can escape, but UTF-8 cannot encode."""
         if any("\ud800" <= each <= "\udfff" for each in text):
             raise InvalidZnode(self.path, f"{self._called} has half a character in it", "it takes Unicode")
 
 
 def written(value: Any) -> bytes:
-    """A value as Kafka's JSON: without blanks, in UTF-8. [Json.encodeAsBytes]"""
+    """A value as Kafka's JSON: without white space, in UTF-8. [Json.encodeAsBytes]"""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -147,4 +147,4 @@ def _brief(value: Any) -> str:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(constant)  # NaN and the like, which JSON does not have
+    raise ValueError(constant)  # NaN and infinities, which JSON does not have

@@ -1,8 +1,9 @@
-"""What Kafka's nodes hold, as values, each with its JSON: what a release writes, and what any release reads.
+"""The values of Kafka's nodes, with their JSON: a release writes its own form and reads that of any release.
 
-A field that older JSON lacks has a default, which is what Kafka's decoder takes. A timestamp, which Kafka writes and
-never reads, is 0 where there is none. Keys stand in the order in which Kafka writes them. That is the order of hash
-tables of Scala, which changed: here it is that of Scala 2.11 until Kafka 2.4, and of 2.13 since.
+A field that is missing in older JSON has the default of Kafka's decoder. A timestamp, which Kafka writes and never
+reads, is 0 if missing. Keys are in the order in which Kafka writes them. That is the order of Scala's hash tables,
+which
+changed: here it is that of Scala 2.11 until Kafka 2.4, and of 2.13 since.
 [kafka.zk: ZkData.scala]
 """
 
@@ -42,24 +43,24 @@ __all__ = [
 
 Json: TypeAlias = dict[str, Any]
 Config: TypeAlias = Mapping[str, str]
-"""What is configured, by its name."""
+"""A configuration, by name."""
 Reassignment: TypeAlias = tuple[tuple[TopicPartition, tuple[BrokerId, ...]], ...]
-"""Partitions, each with the brokers that are to keep it, the preferred leader first."""
+"""Partitions, each with its target replicas, the preferred leader first."""
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 SCALA_2_13: Final = Release("2.5.0")
 TARGET_REPLICAS: Final = Release("2.4.0")
-"""Since then a topic's node has the replicas that come and go [KIP-455]."""
+"""Since this release a topic's node has adding and removing replicas [KIP-455]."""
 FEATURES: Final = Release("2.7.0")
-"""Since then a broker's node has features [KIP-584]."""
+"""Since this release a broker's node has features [KIP-584]."""
 TOPIC_IDS: Final = Release("2.8.0")
-"""Since then a topic's node has its id [KIP-516]."""
+"""Since this release a topic's node has its id [KIP-516]."""
 RECOVERY: Final = Release("3.2.0")
-"""Since then a partition's state says if its leader recovers [KIP-704]."""
+"""Since this release a partition's state says whether its leader is recovering [KIP-704]."""
 ONE_LEVEL: Final = Release("3.3.0")
-"""Since then a finalized feature has no lowest level [KIP-778]; tokens name who asked for them [KIP-373]."""
+"""Since this release a finalized feature has no lowest level [KIP-778], and tokens name their requester [KIP-373]."""
 KRAFT_EPOCH: Final = Release("3.4.0")
-"""Since then the controller's node has the epoch of a controller of KRaft [KIP-866]."""
+"""Since this release the controller's node has the epoch of a KRaft controller [KIP-866]."""
 
 
 class ControllerRegistration(NamedTuple):
@@ -67,18 +68,18 @@ class ControllerRegistration(NamedTuple):
 
     broker: BrokerId
     kraft_controller_epoch: int | None = None
-    """Of a controller of KRaft, to which the cluster migrates; -1: there is none; None: it is not said."""
+    """The epoch of a KRaft controller, during a migration; -1 if there is none; None if not given."""
     timestamp: int = 0
-    """In milliseconds, as everywhere here."""
+    """In milliseconds, like all timestamps here."""
 
     @classmethod
     def from_json(cls, json: JsonValue) -> ControllerRegistration:
-        """What any release reads."""
+        """Read the JSON of any release."""
         epoch = json.get("kraftControllerEpoch", JsonValue.integer)
         return cls(json["brokerid"].integer(), epoch, _timestamp(json))
 
     def to_json(self, release: Release) -> Json:
-        """What a release writes."""
+        """Write the JSON of a release."""
         written = {"version": 1, "brokerid": self.broker, "timestamp": str(self.timestamp)}
         if release < KRAFT_EPOCH:
             return written
@@ -87,7 +88,7 @@ class ControllerRegistration(NamedTuple):
 
 
 class EndPoint(NamedTuple):
-    """Where a broker listens [EndPoint.scala]."""
+    """An address of a broker [EndPoint.scala]."""
 
     listener: str = "PLAINTEXT"
     host: str = "localhost"
@@ -120,11 +121,11 @@ class BrokerInfo(NamedTuple):
     jmx_port: int = -1
     timestamp: int = 0
     version: int | None = None
-    """Of the JSON; None: that which the release writes. One that is being upgraded still writes an older one."""
+    """The JSON version; None for the release's own. During an upgrade a broker still writes an older one."""
 
     @classmethod
     def from_json(cls, json: JsonValue) -> BrokerInfo:
-        """What any release reads. Before version 2 there is one end point, a host with a port."""
+        """Read the JSON of any release. Before version 2 there is one end point, a host with a port."""
         version, jmx_port = json["version"].integer(), json["jmx_port"].integer()
         if version < 1:
             json["version"].refuse("1 to 5")
@@ -139,10 +140,10 @@ class BrokerInfo(NamedTuple):
         return cls(endpoints, rack, features or NOTHING, jmx_port, _timestamp(json), version)
 
     def to_json(self, release: Release) -> Json:
-        """What a release writes, if it is not to write an older version."""
+        """Write the JSON of a release, unless an older version is given."""
         version = (5 if release >= FEATURES else 4) if self.version is None else self.version
         plain = (each for each in self.endpoints if each.security_protocol == "PLAINTEXT")
-        host, port = next(((each.host or None, each.port) for each in plain), (None, -1))  # for clients of before 0.9
+        host, port = next(((each.host or None, each.port) for each in plain), (None, -1))  # for clients before 0.9
         protocols = {each.listener: each.security_protocol for each in self.endpoints}
         since: dict[int, Json] = {
             5: {"features": {name: each._asdict() for name, each in self.features.items()}},
@@ -162,11 +163,11 @@ class TopicIdReplicaAssignment(NamedTuple):
 
     assignment: TopicAssignment
     topic_id: str | None = None
-    """16 bytes in Base64, as Kafka prints them; None: it has none."""
+    """16 bytes in Base64, as Kafka prints them; None if it has none."""
 
     @classmethod
     def from_json(cls, json: JsonValue) -> TopicIdReplicaAssignment:
-        """What any release reads. No partitions are an empty assignment."""
+        """Read the JSON of any release. Missing partitions are an empty assignment."""
         parts = ("partitions", "adding_replicas", "removing_replicas")
         replicas, adding, removing = (json.get(name, JsonValue.fields) or {} for name in parts)
         partitions = {
@@ -178,7 +179,7 @@ class TopicIdReplicaAssignment(NamedTuple):
         return cls(TopicAssignment(tuple(sorted(partitions.items()))), json.get("topic_id", _uuid))
 
     def to_json(self, release: Release) -> Json:
-        """What a release writes: what comes and goes since 2.4, the id since 2.8."""
+        """Write the JSON of a release: reassignments since 2.4, the id since 2.8."""
         replicas, adding, removing = (
             {str(partition): each[part] for partition, each in self.assignment.partitions if each[part] or part == 0}
             for part in range(3)
@@ -197,18 +198,18 @@ class TopicIdReplicaAssignment(NamedTuple):
 
 
 class FeatureStatus(IntEnum):
-    """Whether the finalized features count [FeatureZNodeStatus]."""
+    """Whether the finalized features are enabled [FeatureZNodeStatus]."""
 
     DISABLED = 0
     ENABLED = 1
 
 
 class FinalizedVersionRange(NamedTuple):
-    """Levels of a feature that all brokers have to support [FinalizedVersionRange.java]."""
+    """Levels of a feature that all brokers must support [FinalizedVersionRange.java]."""
 
     max_version_level: int
     min_version_level: int | None = None
-    """None: it is not said, as since 3.3."""
+    """None if not given, as since 3.3."""
 
 
 class Feature(NamedTuple):
@@ -217,11 +218,11 @@ class Feature(NamedTuple):
     status: FeatureStatus = FeatureStatus.ENABLED
     features: Mapping[str, FinalizedVersionRange] = NOTHING
     version: int | None = None
-    """Of the JSON; None: that which the release writes."""
+    """The JSON version; None for the release's own."""
 
     @classmethod
     def from_json(cls, json: JsonValue) -> Feature:
-        """What any release reads."""
+        """Read the JSON of any release."""
         version = json["version"]
         if version.integer() not in (1, 2):
             version.refuse("1 or 2")
@@ -238,7 +239,7 @@ class Feature(NamedTuple):
         return cls(FeatureStatus(status.integer()), features, version.integer())
 
     def to_json(self, release: Release) -> Json:
-        """What a release writes, if it is not to write an older version."""
+        """Write the JSON of a release, unless an older version is given."""
         version = (2 if release >= ONE_LEVEL else 1) if self.version is None else self.version
         features = {name: self._levels(each, version) for name, each in self.features.items()}
         return {"features": features, "version": version, "status": int(self.status)}
@@ -251,27 +252,27 @@ class Feature(NamedTuple):
 
 
 class ProducerIdsBlock(NamedTuple):
-    """The data of /latest_producer_id_block: the ids of producers that a broker may give out [ProducerIdsBlock]."""
+    """The data of /latest_producer_id_block: the producer ids that a broker may assign [ProducerIdsBlock]."""
 
     broker: BrokerId
     block_start: int
     block_end: int
-    """The last of them."""
+    """The last id."""
 
     @classmethod
     def from_json(cls, json: JsonValue) -> ProducerIdsBlock:
-        """What any release reads."""
+        """Read the JSON of any release."""
         block = (json[name].written_long() for name in ("block_start", "block_end"))
         return cls(json["broker"].integer(), *block)
 
     def to_json(self, release: Release) -> Json:
-        """The same in every release."""
+        """Write the JSON, which is the same in every release."""
         block = {"block_start": str(self.block_start), "block_end": str(self.block_end)}
         return {"version": 1, "broker": self.broker, **block}
 
 
 class AclEntry(NamedTuple):
-    """Who may do what with a resource, or may not [AclEntry]."""
+    """A permission or prohibition of a principal for a resource [AclEntry]."""
 
     principal: str
     permission_type: str
@@ -280,7 +281,7 @@ class AclEntry(NamedTuple):
 
 
 class ExtendedAclChange(NamedTuple):
-    """What has changed of who may do what with all resources whose names begin so [ExtendedAclChangeEvent]."""
+    """A change of the ACLs of all resources whose names have a prefix [ExtendedAclChangeEvent]."""
 
     resource_type: str
     name: str
@@ -288,13 +289,13 @@ class ExtendedAclChange(NamedTuple):
 
     @classmethod
     def from_json(cls, json: JsonValue) -> ExtendedAclChange:
-        """What any release reads."""
+        """Read the JSON of any release."""
         if json["version"].integer() > 1:
             json["version"].refuse("1")
         return cls(json["resourceType"].text(), json["name"].text(), json["patternType"].text())
 
     def to_json(self, release: Release) -> Json:
-        """The same in every release."""
+        """Write the JSON, which is the same in every release."""
         resource_type, name, pattern_type = self
         return {"version": 1, "resourceType": resource_type, "name": name, "patternType": pattern_type}
 
@@ -309,11 +310,11 @@ class DelegationToken(NamedTuple):
     expiry_timestamp: int
     max_timestamp: int
     token_requester: str | None = None
-    """Who asked for it; None: its owner did."""
+    """The principal that requested it; None if its owner did."""
 
     @classmethod
     def from_json(cls, json: JsonValue) -> DelegationToken:
-        """What any release reads."""
+        """Read the JSON of any release."""
         version = json["version"]
         if not 1 <= version.integer() <= 3:
             version.refuse("1 to 3")
@@ -328,7 +329,7 @@ class DelegationToken(NamedTuple):
         )
 
     def to_json(self, release: Release) -> Json:
-        """What a release writes."""
+        """Write the JSON of a release."""
         requester = self.owner if self.token_requester is None else self.token_requester
         return {
             "issueTimestamp": self.issue_timestamp,
@@ -343,7 +344,7 @@ class DelegationToken(NamedTuple):
 
 
 class Migration(NamedTuple):
-    """The data of /migration: how far a migration to KRaft has come [ZkMigrationLeadershipState]."""
+    """The data of /migration: the progress of a migration to KRaft [ZkMigrationLeadershipState]."""
 
     kraft_controller_id: BrokerId
     kraft_controller_epoch: int
@@ -352,7 +353,7 @@ class Migration(NamedTuple):
 
     @classmethod
     def from_json(cls, json: JsonValue) -> Migration:
-        """What any release reads."""
+        """Read the JSON of any release."""
         if json["version"].integer() != 0:
             json["version"].refuse("0")
         controller, epoch = (json[f"kraft_controller_{name}"].integer() for name in ("id", "epoch"))
@@ -360,7 +361,7 @@ class Migration(NamedTuple):
         return cls(controller, epoch, offset, json["kraft_metadata_epoch"].integer())
 
     def to_json(self, release: Release) -> Json:
-        """The same in every release."""
+        """Write the JSON, which is the same in every release."""
         return {
             "version": 0,
             "kraft_metadata_offset": self.kraft_metadata_offset,
@@ -370,7 +371,7 @@ class Migration(NamedTuple):
         }
 
 
-# Values that the state machines keep, and those that are no more than a list or a text.
+# Values of the state machines, and plain lists and strings.
 
 
 def state_from_json(json: JsonValue) -> TopicPartitionState:
@@ -385,7 +386,7 @@ def state_from_json(json: JsonValue) -> TopicPartitionState:
 
 
 def state_to_json(state: TopicPartitionState, release: Release) -> Json:
-    """The state of a partition. That its leader has recovered goes without saying."""
+    """The state of a partition. RECOVERED is the default, and not written."""
     its = state.leader_and_isr
     recovers = release >= RECOVERY and its.leader_recovery_state is not LeaderRecoveryState.RECOVERED
     return {
@@ -399,17 +400,17 @@ def state_to_json(state: TopicPartitionState, release: Release) -> Json:
 
 
 def config_from_json(json: JsonValue) -> Config:
-    """What is configured; nothing, if there is nothing said."""
+    """A configuration; empty if there is none."""
     return json.get("config", _texts) or {}
 
 
 def config_to_json(config: Config, release: Release) -> Json:
-    """What is configured."""
+    """A configuration."""
     return {"version": 1, "config": dict(config)}
 
 
 def change_from_json(json: JsonValue) -> str:
-    """What a change of configuration is about: `topics/t`. Before 0.10.1 in two parts [version 1]."""
+    """The entity of a configuration change: `topics/t`. Before 0.10.1 in two parts [version 1]."""
     if json["version"].integer() == 1:
         return "/".join(json[f"entity_{part}"].text() for part in ("type", "name"))
     return json["entity_path"].text()
@@ -421,22 +422,22 @@ def change_to_json(entity_path: str, release: Release) -> Json:
 
 
 def partitions_from_json(json: JsonValue) -> tuple[TopicPartition, ...]:
-    """Partitions, in the order in which they stand there."""
+    """Partitions, in their order in the JSON."""
     return tuple(map(_topic_partition, json["partitions"].elements()))
 
 
 def partitions_to_json(partitions: Iterable[TopicPartition], release: Release) -> Json:
-    """Partitions, in the order in which they are given."""
+    """Partitions, in the given order."""
     return {"version": 1, "partitions": [dict(zip(("topic", "partition"), each, strict=True)) for each in partitions]}
 
 
 def reassignment_from_json(json: JsonValue) -> Reassignment:
-    """Partitions and their replicas, in the order in which they stand there."""
+    """Partitions and their replicas, in their order in the JSON."""
     return tuple((_topic_partition(each), each["replicas"].brokers()) for each in json["partitions"].elements())
 
 
 def reassignment_to_json(reassignment: Reassignment, release: Release) -> Json:
-    """Partitions and their replicas, in the order in which they are given."""
+    """Partitions and their replicas, in the given order."""
     partitions = [
         {"topic": topic, "partition": partition, "replicas": replicas}
         for (topic, partition), replicas in reassignment
@@ -445,7 +446,7 @@ def reassignment_to_json(reassignment: Reassignment, release: Release) -> Json:
 
 
 def acls_from_json(json: JsonValue) -> tuple[AclEntry, ...]:
-    """Who may do what with a resource."""
+    """The ACLs of a resource."""
     if json["version"].integer() != 1:
         json["version"].refuse("1")
     names = ("principal", "permissionType", "host", "operation")
@@ -453,7 +454,7 @@ def acls_from_json(json: JsonValue) -> tuple[AclEntry, ...]:
 
 
 def acls_to_json(acls: Iterable[AclEntry], release: Release) -> Json:
-    """Who may do what with a resource."""
+    """The ACLs of a resource."""
     names = ("principal", "permissionType", "host", "operation")
     return {"acls": [dict(zip(names, each, strict=True)) for each in acls], "version": 1}
 
@@ -470,7 +471,7 @@ def _partition(json: JsonValue, name: str) -> int:
 
 
 def _uuid(json: JsonValue) -> str:
-    """An id as Kafka prints it: 16 bytes in Base64 for addresses, without padding. [Uuid.java]"""
+    """An id as Kafka prints it: 16 bytes in URL-safe Base64, without padding. [Uuid.java]"""
     if not re.fullmatch("[A-Za-z0-9_-]{22}", json.text()):
         json.refuse("16 bytes in Base64")
     return json.text()
@@ -496,7 +497,7 @@ def _recovery(json: JsonValue) -> LeaderRecoveryState:
 
 
 def _timestamp(json: JsonValue) -> int:
-    """A time that Kafka never reads: whatever stands there does no harm."""
+    """A time that Kafka never reads: any value is accepted."""
     digits = json.get("timestamp", lambda said: said.value if isinstance(said.value, str) else None) or ""
     return int(digits) if re.fullmatch("0|[1-9][0-9]{0,18}", digits) else 0
 

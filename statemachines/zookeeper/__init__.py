@@ -1,1 +1,1 @@
-"""ZooKeeper in memory: the tree, the server, the counters that specifications keep in place of zxids; and served."""
+"""ZooKeeper in memory: the tree, the server, the counters that replace zxids in specifications, and a served one."""

@@ -1,12 +1,12 @@
-"""The connections to a ZooKeeper in memory: clients are served in turn, and what may go wrong does so on command.
+"""The connections to a ZooKeeper in memory: clients are served in turn, and failures are injected on command.
 
-All of it happens in one thread, that of an asyncio loop. A request is served completely before the next: its effect,
-then what it makes watches tell every client, then its answer.
+Everything runs in one thread, that of an asyncio loop. A request is served completely before the next: its effect,
+then the watch events for every client, then its reply.
 
-Left out, besides what the tree leaves out: who may do what. ACLs are taken and forgotten, `getACL` says that anyone
-may do anything, and digest authentication always succeeds. Requests without a value in `frames` (containers, nodes
-with a time to live, setACL, persistent watches, reconfiguration) are answered UNIMPLEMENTED, as a real server answers
-a time to live unless it is configured otherwise.
+Left out, besides what the tree leaves out: permissions. ACLs are accepted and dropped, `getACL` says that anyone may
+do anything, and digest authentication always succeeds. Requests without a value in `frames` (containers, nodes with a
+time to live, setACL, persistent watches, reconfiguration) get UNIMPLEMENTED, as a real server answers a time to live
+by default.
 """
 
 from __future__ import annotations
@@ -47,43 +47,43 @@ from statemachines.zookeeper.tree import Check, Code, Create, Delete, SetData, Z
 __all__ = ["Connection", "Connections"]
 
 LARGEST: Final = 0xFFFFF
-"""Bytes of a request; a longer one ends the connection. [jute.maxbuffer]"""
+"""The limit of a request in bytes; a longer one ends the connection. [jute.maxbuffer]"""
 LEAST_TIMEOUT: Final = 4_000
-"""Milliseconds for which a session may be silent at least; by default two ticks. Here it only tells when to ping."""
+"""The minimum session timeout in milliseconds; by default two ticks. Here it only sets the interval of pings."""
 VERSION: Final = "3.9.5"
-"""The server with which the tree was compared."""
+"""The server that the tree was compared with."""
 WORDS: Final[Mapping[bytes, bytes]] = {
     b"ruok": b"imok",
     b"envi": f"Environment:\nzookeeper.version={VERSION}\n".encode(),
 }
-"""Commands of four letters that stand in place of the first frame, and their answers: those that clients use."""
+"""The four-letter commands that clients use instead of a first frame, with their answers."""
 
 
 class Connections:
-    """All connections to a ZooKeeper, and the sessions that come and go over them.
+    """All connections to a ZooKeeper, and the sessions that use them.
 
     Args:
-        zookeeper: what is served. Its sessions are numbers, its data bytes or None.
-        on_change: called after whatever happens here.
+        zookeeper: the served ZooKeeper. Its sessions are numbers, its data bytes or None.
+        on_change: called after every event here.
     """
 
     def __init__(self, zookeeper: ZooKeeper, on_change: Callable[[], None] = lambda: None) -> None:
         self.zookeeper = zookeeper
         self.asked: list[tuple[SessionId, Request]] = []
-        """What was asked, by whom, in order; without pings."""
+        """The requests with their sessions, in order; without pings."""
         self._on_change = on_change
         self._new_sessions = count(1)
         self._open: set[Connection] = set()
         self._of_session: dict[SessionId, Connection] = {}
-        """Those of sessions that are connected."""
+        """The connections of connected sessions."""
         self._losing: dict[SessionId, int] = {}
-        """How many requests on a reply is lost."""
+        """For each session, the number of the reply to lose, counted from now."""
         self._delayed: set[SessionId] = set()
 
-    # what may go wrong
+    # injected failures
 
     def expire(self, session: SessionId) -> None:
-        """End a session, and its connection; of its own watches its client hears nothing."""
+        """End a session, and its connection; its client receives no events of its own watches."""
         self.zookeeper.expire(session)
         self.cut(session)
 
@@ -98,40 +98,40 @@ class Connections:
         self._losing[session] = nth
 
     def delay(self, session: SessionId) -> None:
-        """Keep back what a session's watches tell, and what is sent to it behind that."""
+        """Hold back a session's watch events, and everything sent to it after them."""
         self._delayed.add(session)
 
     def release(self, session: SessionId) -> None:
-        """Send what was kept back."""
+        """Send the frames that were held back."""
         self._delayed.discard(session)
         if session in self._of_session:
             self._of_session[session].send_what_waits()
 
     def is_delayed(self, session: SessionId) -> bool:
-        """Whether what its watches tell is kept back."""
+        """Whether its watch events are held back."""
         return session in self._delayed
 
     async def close(self) -> None:
-        """End all connections. On return none is left."""
+        """End all connections, and wait until they have ended."""
         for connection in self._open:
             connection.transport.abort()
         while self._open:
             await asyncio.sleep(0)
 
-    # what connections do
+    # events of connections
 
     def opened(self, connection: Connection) -> None:
-        """A client has connected, and has not said anything yet."""
+        """A client has connected, and has sent nothing yet."""
         self._open.add(connection)
 
     def closed(self, connection: Connection) -> None:
-        """A connection has ended, by either side."""
+        """A connection has ended, closed by either side."""
         self._open.discard(connection)
         self.hang_up(connection)
         self.tell()
 
     def hang_up(self, connection: Connection) -> None:
-        """End a connection. Its session loses its watches, and what they would have told."""
+        """End a connection. Its session loses its watches, and their pending events."""
         session, connection.session = connection.session, None
         if session is not None:
             del self._of_session[session]
@@ -139,7 +139,7 @@ class Connections:
         connection.transport.close()
 
     def greet(self, connection: Connection, opening: Opening) -> None:
-        """Open a session, or have a client back in its own; whose session is over, or another's, is refused."""
+        """Open a session, or reconnect a client to its own; refuse an ended session, or another client's."""
         live, (session, password) = self.zookeeper.state.sessions, opening.greeting
         if session == NEW_SESSION.session:
             session = next(number for number in self._new_sessions if number not in live)
@@ -155,10 +155,10 @@ class Connections:
         self.tell()
 
     def serve(self, connection: Connection, asked: RequestFrame) -> None:
-        """Serve a request completely: its effect, what watches tell of it, its answer."""
+        """Serve a request completely: its effect, its watch events, its reply."""
         session, request = connection.session, asked.request
         if isinstance(request, Ping):
-            # It tells nothing of the tree, so it need not wait for events that do.
+            # It says nothing about the tree, so it need not wait for events.
             connection.write(reply_frame(asked, self.zookeeper.state.zxid))
             return
         self.asked.append((session, request))
@@ -176,7 +176,7 @@ class Connections:
             self.hang_up(connection)
 
     def tell(self) -> None:
-        """Send to each client what its watches tell."""
+        """Send each client its watch events."""
         for session, connection in self._of_session.items():
             while event := self.zookeeper.take(session):
                 connection.send(event_frame(event), is_event=True)
@@ -211,7 +211,7 @@ class Connections:
             case Exists(path, watch):
                 stat = zookeeper.exists(session, path, watch)
                 if stat is None:
-                    raise _Refused(Code.NONODE)  # a client takes it for an answer
+                    raise _Refused(Code.NONODE)  # clients accept this as an answer
                 return stat
             case Get(path, watch):
                 return zookeeper.get(session, path, watch)
@@ -234,7 +234,7 @@ class Connections:
 
 
 class _Refused(Exception):
-    """The answer is this code."""
+    """The reply is this code."""
 
     def __init__(self, code: int) -> None:
         self.code = code
@@ -250,7 +250,7 @@ class Connection(asyncio.Protocol):
         self._received = bytearray()
         self._greeted = False
         self._waiting: list[bytes] = []
-        """What is delayed: an event, and all that was sent after it."""
+        """Delayed frames: an event, and everything sent after it."""
         self.session: SessionId | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -264,7 +264,7 @@ class Connection(asyncio.Protocol):
         self._connections.closed(self)
 
     def data_received(self, data: bytes) -> None:
-        """Serve what has come completely, one by one."""
+        """Serve the complete frames, one by one."""
         self._received += data
         while (asked := self._next()) is not None:
             if isinstance(asked, Opening):
@@ -273,7 +273,7 @@ class Connection(asyncio.Protocol):
                 self._connections.serve(self, asked)
 
     def _next(self) -> Opening | RequestFrame | None:
-        """What the client asks next, if that has come and the connection is still wanted."""
+        """The client's next request, if it is complete and the connection is not closing."""
         try:
             if self.transport.is_closing() or (content := self._next_frame()) is None:
                 return None
@@ -281,7 +281,7 @@ class Connection(asyncio.Protocol):
                 return RequestFrame.parse(content)
             self._greeted = True
             return Opening.parse(content)
-        except ValueError:  # no frame of ZooKeeper's
+        except ValueError:  # not a frame of ZooKeeper
             self._connections.hang_up(self)
             return None
 
@@ -304,14 +304,14 @@ class Connection(asyncio.Protocol):
         return content
 
     def send(self, content: bytes, is_event: bool = False) -> None:
-        """Send a frame, once what waits has been sent."""
+        """Send a frame, after delayed ones."""
         if self._waiting or (is_event and self._connections.is_delayed(self.session)):
             self._waiting.append(content)
         else:
             self.write(content)
 
     def send_what_waits(self) -> None:
-        """Send what was delayed."""
+        """Send the delayed frames."""
         waiting, self._waiting = self._waiting, []
         for content in waiting:
             self.write(content)
@@ -323,5 +323,5 @@ class Connection(asyncio.Protocol):
 
 
 def password_of(session: SessionId) -> bytes:
-    """No secret: a session has one so that nobody comes back to another's by mistake."""
+    """No secret: a session's password prevents that a client enters another's session by mistake."""
     return int(session).to_bytes(16)

@@ -1,8 +1,8 @@
-"""ZooKeeper over a state that keeps no zxids, as states are kept that are to be finitely many.
+"""ZooKeeper over a state without zxids, so that the number of states is finite.
 
-A server needs zxids for two things that clients see. By them it finds what a client has missed that was away; here
-what is to be told to such a client waits in its inbox, and is what has changed when it comes back. And by its czxid a
-node is told from the one before it; here nodes are counted, path by path, where that matters.
+A server needs zxids for two things that clients see. With them it finds the changes that a disconnected client has
+missed; here the events for such a client wait in its inbox, and are the changes on its return. And the czxid
+distinguishes a node from its predecessor; here nodes are counted, by path, where that matters.
 """
 
 from collections.abc import MutableMapping
@@ -25,7 +25,7 @@ class CountingTransaction(Transaction):
     def create(
         self, session: SessionId | None, path: ZkPath, data: Any, ephemeral: bool, sequential: bool
     ) -> Created:
-        """As ever, but for the czxid, where nodes are counted."""
+        """As in the base class, except for the czxid of counted nodes."""
         answer = super().create(session, path, data, ephemeral, sequential)
         if path not in self.created:
             return answer
@@ -34,18 +34,18 @@ class CountingTransaction(Transaction):
         return Created(path, stat_of(self.nodes[path]))
 
     def commit(self) -> None:
-        """Make it so, the numbers too."""
+        """Commit the changes, with the counts."""
         super().commit()
         self.created.commit()
 
 
 class ZooKeeperWithoutZxids(ZooKeeper):
-    """ZooKeeper, where the zxid may be any placeholder that knows nothing but + and -.
+    """ZooKeeper with a placeholder for the zxid that supports only + and -.
 
     Args:
-        state: what it knows; else a fresh one in memory.
-        outliving: a fault: the end of a session deletes none of its ephemerals. [ZOOKEEPER-2985]
-        created: how many nodes were created at each path where nodes are counted.
+        state: its state; by default a fresh one in memory.
+        outliving: a fault: the end of a session deletes none of its ephemeral nodes. [ZOOKEEPER-2985]
+        created: the number of nodes created at each counted path.
     """
 
     transaction = CountingTransaction
@@ -60,7 +60,7 @@ class ZooKeeperWithoutZxids(ZooKeeper):
         self.created = {} if created is None else created
 
     def come_back(self, session: SessionId) -> None:
-        """A client is back, and has its watches armed again, or is told what it has missed."""
+        """A client is back: set its watches again, or deliver the missed events."""
         missed, self.state.events[session] = self.state.events[session], ()
         data = [event.path for event in missed if event.type in (EventType.NodeDeleted, EventType.NodeDataChanged)]
         exist = [event.path for event in missed if event.type is EventType.NodeCreated]

@@ -1,12 +1,12 @@
-"""ZooKeeper's frames: what clients and servers send each other, read and written. [zookeeper.jute; ZooDefs.java]
+"""ZooKeeper's frames: the messages of clients and servers, read and written. [zookeeper.jute; ZooDefs.java]
 
-A connection carries frames, each behind its length. The first in each direction opens the session. From then on a
-client sends requests, each with a number of its own (`xid`), and is sent replies in the order of its requests. What a
-watch tells comes between them as a frame with the number -1. Integers are big-endian, strings and buffers stand
-behind their length, which is -1 for none.
+A connection carries frames, each after its length. The first one in each direction opens the session. Then a client
+sends requests, each with a number of its own (`xid`), and receives replies in the order of its requests. Watch events
+come between them, as frames with the number -1. Integers are big-endian. Strings and buffers follow their length,
+which is -1 for none.
 
 Requests are values: writes are those of the tree, all others are here. `CALLS` has a row for each, with the kinds of
-record that the request and its answer are.
+record of the request and of its reply.
 """
 
 from __future__ import annotations
@@ -78,16 +78,16 @@ __all__ = [
 V = TypeVar("V")
 
 HEAD: Final = Struct(">iqi")
-"""Of a reply: number, zxid, error."""
+"""The header of a reply: number, zxid, error."""
 UNDATED: Final = -1
-"""The zxid of an event that is told to a client on coming back."""
+"""The zxid of an event that a client receives when it comes back."""
 UNIMPLEMENTED: Final = -6
 AUTHFAILED: Final = -115
-"""Codes of answers that the tree does not give."""
+"""Error codes that the tree does not have."""
 
 
 class Xid(IntEnum):
-    """Numbers of frames that are not those of a client's own count. [ClientCnxn]"""
+    """Numbers of frames outside a client's own count. [ClientCnxn]"""
 
     NOTIFICATION = -1
     PING = -2
@@ -96,7 +96,7 @@ class Xid(IntEnum):
 
 
 class Opcode(IntEnum):
-    """What a request asks for. [ZooDefs.OpCode]"""
+    """The type of a request. [ZooDefs.OpCode]"""
 
     create = 1
     delete = 2
@@ -117,12 +117,12 @@ class Opcode(IntEnum):
     closeSession = -11  # noqa: N815
 
 
-# Requests that are no writes. They are no tuples, as an `Exists` would equal a `Get` of the same path.
+# Requests that are no writes. They are not tuples, because an `Exists` would equal a `Get` of the same path.
 
 
 @dataclass(frozen=True)
 class Exists:
-    """Is there a node? The watch is armed in either case."""
+    """Does a node exist? The watch is set in either case."""
 
     path: ZkPath
     watch: bool = False
@@ -146,14 +146,14 @@ class Children:
 
 @dataclass(frozen=True)
 class GetACL:
-    """Who may do what with a node, and its stat."""
+    """A node's permissions, and its stat."""
 
     path: ZkPath
 
 
 @dataclass(frozen=True)
 class SetWatches:
-    """Arm watches again, and tell what was missed since a zxid."""
+    """Set watches again, and report the events missed since a zxid."""
 
     seen: Zxid
     data: tuple[ZkPath, ...] = ()
@@ -163,14 +163,14 @@ class SetWatches:
 
 @dataclass(frozen=True)
 class Sync:
-    """Answer when all that was written before is done. To a server that is alone it is a read."""
+    """Reply when all earlier writes are done. For a single server it is a read."""
 
     path: ZkPath
 
 
 @dataclass(frozen=True)
 class Auth:
-    """Who the client says it is."""
+    """The client's identity, by its own claim."""
 
     type: int
     scheme: str
@@ -179,7 +179,7 @@ class Auth:
 
 @dataclass(frozen=True)
 class Ping:
-    """Just answer."""
+    """Just reply."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class Close:
 
 @dataclass(frozen=True)
 class Unmodelled:
-    """Whatever has no value here, by its opcode."""
+    """Any request without a value here, by its opcode."""
 
     opcode: int
 
@@ -217,7 +217,7 @@ Request: TypeAlias = (
 
 
 class Jute:
-    """A frame, read from left to right. Raises ValueError where it is shorter than it should be."""
+    """A frame, read from left to right. Raises ValueError if it is too short."""
 
     def __init__(self, content: bytes, place: int = 0) -> None:
         self.content, self.place = content, place
@@ -231,16 +231,16 @@ class Jute:
         return self._take(1) != b"\0"
 
     def buffer(self) -> bytes | None:
-        """The next bytes behind their length."""
+        """The next bytes, after their length."""
         length = self.integer()
         return None if length < 0 else self._take(length)
 
     def text(self) -> str:
-        """The next string; an empty one where there is none."""
+        """The next string; an empty one for none."""
         return (self.buffer() or b"").decode()
 
     def texts(self) -> tuple[str, ...]:
-        """The next strings behind their number."""
+        """The next strings, after their number."""
         return tuple(self.text() for _ in range(self.integer()))
 
     def _take(self, size: int) -> bytes:
@@ -251,33 +251,33 @@ class Jute:
 
 
 def integer(value: int, size: int = 4) -> bytes:
-    """An integer as it is sent."""
+    """An integer in wire format."""
     return value.to_bytes(size, signed=True)
 
 
 def boolean(value: bool) -> bytes:
-    """A truth value as it is sent."""
+    """A truth value in wire format."""
     return b"\1" if value else b"\0"
 
 
 def buffer(value: bytes | None) -> bytes:
-    """Bytes, or a string's bytes, as they are sent."""
+    """Bytes, or a string's bytes, in wire format."""
     return integer(-1) if value is None else integer(len(value)) + value
 
 
 def text(value: str) -> bytes:
-    """A string as it is sent."""
+    """A string in wire format."""
     return buffer(value.encode())
 
 
 def texts(values: Iterable[str]) -> bytes:
-    """Strings as they are sent."""
+    """Strings in wire format."""
     values = tuple(values)
     return integer(len(values)) + b"".join(map(text, values))
 
 
 def framed(content: bytes) -> bytes:
-    """A frame with its length before it."""
+    """A frame after its length."""
     return buffer(content)
 
 
@@ -292,7 +292,7 @@ class Kind(NamedTuple, Generic[V]):
 
 
 def record(make: Callable[..., V], **fields: Kind[Any]) -> Kind[V]:
-    """The kind of a value with these fields, one behind the other."""
+    """The kind of a value with these fields, in order."""
 
     def read(jute: Jute) -> V:
         return make(**{name: kind.read(jute) for name, kind in fields.items()})
@@ -304,7 +304,7 @@ def record(make: Callable[..., V], **fields: Kind[Any]) -> Kind[V]:
 
 
 def pair(first: Kind[Any], second: Kind[Any]) -> Kind[tuple[Any, Any]]:
-    """The kind of two values, one behind the other."""
+    """The kind of two values, one after the other."""
     return Kind(
         lambda jute: (first.read(jute), second.read(jute)),
         lambda values: first.write(values[0]) + second.write(values[1]),
@@ -318,7 +318,7 @@ BUFFER: Final = Kind(Jute.buffer, buffer)
 TEXT: Final = Kind(Jute.text, text)
 TEXTS: Final = Kind(Jute.texts, texts)
 NAMES: Final = Kind(lambda jute: frozenset(jute.texts()), lambda names: texts(sorted(names)))
-"""Of children. A server's have no order, so here they are sorted."""
+"""Names of children. A server's have no order; here they are sorted."""
 NOTHING: Final[Kind[Any]] = Kind(lambda jute: None, lambda value: b"")
 
 _STAT: Final = Struct(">qqqqiiiqiiq")
@@ -332,7 +332,7 @@ def _read_stat(jute: Jute) -> Stat:
 
 
 def _write_stat(stat: Stat) -> bytes:
-    """Both times are 0, as the tree has no clock."""
+    """Both times are 0, because the tree has no clock."""
     zxids, versions = (stat.czxid, stat.mzxid), (stat.version, stat.cversion, stat.aversion)
     owner = stat.ephemeralOwner or 0
     return _STAT.pack(*zxids, 0, 0, *versions, owner, stat.dataLength, stat.numChildren, stat.pzxid)
@@ -342,7 +342,7 @@ STAT: Final = Kind(_read_stat, _write_stat)
 
 
 class Acl(NamedTuple):
-    """What whom is permitted."""
+    """A permission of an identity."""
 
     perms: int
     scheme: str
@@ -362,13 +362,13 @@ SEQUENTIAL: Final = 2
 
 
 class _NotModelled(Exception):
-    """The request is one that ZooKeeper knows, and the tree does not."""
+    """ZooKeeper has this request, and the tree does not."""
 
 
 def _read_create(jute: Jute) -> Create:
-    """Who may do what with the node is not kept."""
+    """Read a create; its permissions are dropped."""
     path, data, _, flags = jute.text(), jute.buffer(), ACLS.read(jute), jute.integer()
-    if flags & ~(EPHEMERAL | SEQUENTIAL):  # a container, or one with a time to live
+    if flags & ~(EPHEMERAL | SEQUENTIAL):  # a container, or a node with a time to live
         raise _NotModelled
     return Create(path, data, bool(flags & EPHEMERAL), bool(flags & SEQUENTIAL))
 
@@ -385,7 +385,7 @@ CREATE: Final = Kind(_read_create, _write_create)
 
 
 class Call(NamedTuple):
-    """The kinds of a request and of its answer."""
+    """The kinds of a request and of its reply."""
 
     request: Kind[Any]
     answer: Kind[Any]
@@ -412,7 +412,7 @@ CALLS: Final[Mapping[Opcode, Call]] = {
     Opcode.ping: Call(record(Ping), NOTHING),
     Opcode.closeSession: Call(record(Close), NOTHING),
 }
-"""All but multi, whose operations stand each behind a header."""
+"""All requests but multi, whose operations each follow a header."""
 
 OPCODES: Final[Mapping[type, Opcode]] = {
     Create: Opcode.create2,
@@ -430,11 +430,11 @@ OPCODES: Final[Mapping[type, Opcode]] = {
     Ping: Opcode.ping,
     Close: Opcode.closeSession,
 }
-"""As what a client asks for each, which learns of a stat where there is one."""
+"""The opcode that a client uses for each; the one whose reply has a stat, if there is one."""
 OPERATIONS: Final = {Opcode.create, Opcode.create2, Opcode.setData, Opcode.delete, Opcode.check}
-"""What a multi may have."""
+"""The operations allowed in a multi."""
 FAILED: Final = -1
-"""In place of an opcode, where an operation of a multi has an error for an answer; and behind the last one."""
+"""Replaces the opcode of a failed operation in the reply to a multi; also follows the last operation."""
 
 
 def _header(opcode: int, end: bool = False, error: int = -1) -> bytes:
@@ -442,7 +442,7 @@ def _header(opcode: int, end: bool = False, error: int = -1) -> bytes:
 
 
 def _headers(jute: Jute) -> Iterator[int]:
-    """The opcodes of a multi's parts; each is to be read before the next."""
+    """The opcodes of a multi's parts; the caller must read each part before the next."""
     while True:
         opcode, end, _ = jute.integer(), jute.boolean(), jute.integer()
         if end:
@@ -451,20 +451,20 @@ def _headers(jute: Jute) -> Iterator[int]:
 
 
 class RequestFrame(NamedTuple):
-    """A request, with its number, and how it was asked for."""
+    """A request, with its number and its opcode."""
 
     xid: int
     opcode: int
     request: Request
     parts: tuple[Opcode, ...] = ()
-    """Of a multi, how each of its operations was asked for."""
+    """For a multi, the opcodes of its operations."""
 
     @classmethod
     def parse(cls, content: bytes) -> RequestFrame:
         """The request in a frame.
 
         Raises:
-            ValueError: it is shorter than it should be.
+            ValueError: it is too short.
         """
         jute = Jute(content)
         xid, opcode = jute.integer(), jute.integer()
@@ -490,7 +490,7 @@ def _read_operations(jute: Jute) -> tuple[tuple[Operation, ...], tuple[Opcode, .
 
 
 def request_frame(xid: int, request: Request, opcode: Opcode | None = None) -> bytes:
-    """A request as a client sends it, with an opcode that is not that of `OPCODES` if one is given."""
+    """A request as a client sends it; `opcode` overrides that of `OPCODES`."""
     return integer(xid) + integer(opcode or OPCODES[type(request)]) + _written(request)
 
 
@@ -501,11 +501,11 @@ def _written(request: Any) -> bytes:
     return b"".join(parts) + _header(FAILED, end=True)
 
 
-# What a server sends
+# Frames of a server
 
 
 def reply_frame(asked: RequestFrame, zxid: Zxid, code: int = Code.OK, result: Any = None) -> bytes:
-    """A reply to a request; what failed has no result."""
+    """A reply to a request; an error has no result."""
     head = HEAD.pack(asked.xid, zxid, code)
     if code != Code.OK:
         return head
@@ -525,7 +525,7 @@ def _write_results(parts: Iterable[Opcode], results: Iterable[OpResult | Code]) 
 
 
 def read_answer(opcode: Opcode, jute: Jute) -> Any:
-    """The result of a request that was asked for so; of a multi, a result or a code for each operation."""
+    """The result of a request with this opcode; for a multi, a result or a code for each operation."""
     if opcode != Opcode.multi:
         return CALLS[opcode].answer.read(jute)
     return tuple(
@@ -534,26 +534,26 @@ def read_answer(opcode: Opcode, jute: Jute) -> Any:
 
 
 SYNC_CONNECTED: Final = 3
-"""The state in which a session is told of a change. [KeeperState]"""
+"""The session state in every watch event. [KeeperState]"""
 
 
 def event_frame(event: Event) -> bytes:
-    """What a watch tells."""
+    """A watch event."""
     head = HEAD.pack(Xid.NOTIFICATION, event.zxid, Code.OK)
     return head + integer(event.type.value) + integer(SYNC_CONNECTED) + text(event.path)
 
 
 def read_event(zxid: Zxid, jute: Jute) -> Event:
-    """What a watch tells, behind the head of its frame."""
+    """A watch event, after the head of its frame."""
     kind, _ = EventType(jute.integer()), jute.integer()
     return Event(kind, jute.text(), zxid)
 
 
-# How a session is opened
+# Opening a session
 
 
 class Greeting(NamedTuple):
-    """What a session is known by."""
+    """A session's credentials."""
 
     session: int
     password: bytes
@@ -563,23 +563,23 @@ class Greeting(NamedTuple):
 
 
 NEW_SESSION: Final = Greeting(0, bytes(16))
-"""What a client says that has none."""
+"""The greeting of a client without session."""
 
 
 class Opening(NamedTuple):
-    """The first frame of a client: it asks for a session, new or its own."""
+    """The first frame of a client: it requests a session, new or its own."""
 
     greeting: Greeting
     timeout: int
-    """Milliseconds for which it wants to be silent."""
+    """The requested session timeout, in milliseconds."""
     seen: Zxid
     reads_only: bool | None
-    """Whether a server that only reads will do; None: it is too old to say."""
+    """Whether a read-only server will do; None if the client is too old to say."""
 
     @classmethod
     def parse(cls, content: bytes) -> Opening:
-        """The first frame of a client. Raises ValueError where it is shorter than it should be."""
-        jute = Jute(content, 4)  # behind the version
+        """The first frame of a client. Raises ValueError if it is too short."""
+        jute = Jute(content, 4)  # after the version
         seen, timeout, session, password = jute.integer(8), jute.integer(), jute.integer(8), jute.buffer() or b""
         reads_only = jute.boolean() if jute.place < len(content) else None
         return cls(Greeting(session, password), timeout, seen, reads_only)
@@ -593,13 +593,13 @@ def asked_open(timeout: int, greeting: Greeting = NEW_SESSION, seen: Zxid = 0) -
 
 
 def grant(opening: Opening, timeout: int, greeting: Greeting) -> bytes:
-    """The first frame of a server, to a client that said this."""
+    """The first frame of a server, in reply to this opening."""
     version = integer(0)
     may_write = b"" if opening.reads_only is None else boolean(False)
     return version + integer(timeout) + integer(greeting.session, 8) + buffer(greeting.password) + may_write
 
 
 def granted(content: bytes) -> Greeting:
-    """The session that a server grants in its first frame; of number 0 if it grants none."""
-    frame = Jute(content, 8)  # behind the version and the timeout
+    """The session granted in a server's first frame; number 0 if it grants none."""
+    frame = Jute(content, 8)  # after the version and the timeout
     return Greeting(frame.integer(8), frame.buffer() or b"")

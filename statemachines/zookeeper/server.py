@@ -1,34 +1,34 @@
 """ZooKeeper: sessions, one-shot watches and an inbox of events for each session, around the znode tree.
 
-One request is served at a time, completely. All that clients can hear of it besides the answer stands in
-their inboxes before the method returns, so no answer overtakes an event: a client that reads a new state has the
-event about it in its inbox already.
+One request is served at a time, completely. All its watch events are in the clients' inboxes before the method
+returns, so no reply overtakes an event: a client that reads a new state has the event about it in its inbox
+already.
 
-The state is six variables (`ZooKeeperState`), and every rule is written once, over whatever holds them: dicts
-if the class is used alone, a specification's variables while its states are explored. What moves them:
+The state is six variables (`ZooKeeperState`), and every rule is written once, over any storage: dicts if the class
+is used alone, a specification's variables while its states are explored. What changes them:
 
-    request              zxid  what it does
-    create, set, delete   +1   a transaction of its own, also when it fails and changes nothing
-    multi                 +1   one transaction, also when it fails, only checks, or is empty
-    exists, get, children  0   answers, and may arm a watch
+    request              zxid  effect
+    create, set, delete   +1   a transaction of its own, even if it fails and changes nothing
+    multi                 +1   one transaction, even if it fails, only checks, or is empty
+    exists, get, children  0   a reply, possibly with a new watch
     connect               +1   a session begins
-    close, expire         +1   a session ends: all its ephemerals go, in one transaction
-    disconnect             0   a connection is lost: its watches and untaken events go, the session stays
-    set_watches            0   its client is back and arms its watches again
+    close, expire         +1   a session ends: all its ephemeral nodes are deleted, in one transaction
+    disconnect             0   a connection is lost: its watches and untaken events are dropped, the session stays
+    set_watches            0   its client is back and sets its watches again
 
-Watches. An entry says that a session watches a path, in one of two tables: `data_watches` (armed by exists
-and get) or `child_watches` (armed by children). Arming twice makes one entry. A change of a node fires what
-`FIRES` says, and what has fired is gone; one change never tells a session the same thing twice. What a client
-that comes back is told in place of what it missed stands in `MISSED`.
+Watches. An entry says that a session watches a path, in one of two tables: `data_watches` (set by exists
+and get) or `child_watches` (set by children). Setting one twice makes one entry. `FIRES` lists what a change of
+a node fires; a fired watch is gone, and one change never sends a session the same event twice. `MISSED` lists
+the events for a client that comes back, in place of those it missed.
 
-Rules for whoever changes this file. Values are never changed in place: a change assigns a whole value to a
-key. The tables of watches and of events are total: they answer for every key, and an empty value is assigned,
-not deleted; a table of watches may have only the keys that clients watch. They are walked as a whole only where a
-connection ends. Zxids are compared in `set_watches` alone, and nothing that shows depends on the order of a set.
+Rules for changes of this file. Values are never changed in place: a change assigns a whole value to a
+key. The tables of watches and of events are total: they have a value for every key, and an empty value is assigned,
+not deleted; a table of watches may have only the keys that clients watch. They are iterated as a whole only when a
+connection ends. Zxids are compared in `set_watches` alone, and nothing visible depends on the order of a set.
 
-Seen on a standalone ZooKeeper 3.9.5 server. Left out: what `znode` leaves out; persistent and recursive
+Observed on a standalone ZooKeeper 3.9.5 server. Left out: what `tree` leaves out; persistent and recursive
 watches; passwords and timeouts (the caller of `expire` decides when); whether a session has a connection (the
-caller knows when it has lost one); and the ensemble, that is, reads that lag behind.
+caller knows when it has lost one); and the ensemble, that is, stale reads.
 """
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
@@ -107,10 +107,10 @@ V = TypeVar("V")
 
 
 class Event(NamedTuple):
-    """What a watch says when it fires: how which node changed, and in which transaction.
+    """A watch event: how a node changed, and in which transaction.
 
-    Clients hear events, and answers, in the order of zxids. An event told on coming back has the zxid up to
-    which it is true (on the wire it has none, -1).
+    Clients receive events, and replies, in the order of zxids. An event for a client that comes back has the zxid
+    up to which it is true (on the wire it has none, -1).
     """
 
     type: EventType
@@ -119,36 +119,36 @@ class Event(NamedTuple):
 
 
 class Multi(NamedTuple):
-    """A request of several operations, all kept or none."""
+    """A request of several operations, with all of their effects or none."""
 
     operations: tuple[Operation, ...]
 
 
 Write: TypeAlias = Create | SetData | Delete | Multi
-"""A write as it stands in a client's pipeline."""
+"""A write in a client's pipeline."""
 
 
 # The state
 
 
 class ZooKeeperState(Protocol):
-    """What a ZooKeeper knows, as six variables. Values are immutable and replaced as a whole."""
+    """A ZooKeeper's state, as six variables. Values are immutable and replaced as a whole."""
 
     @property
     def nodes(self) -> MutableMapping[ZkPath, Node]:
-        """Znodes by full path, the root's too."""
+        """Znodes by full path, including the root."""
 
     @property
     def sessions(self) -> MutableMapping[SessionId, frozenset[ZkPath]]:
-        """Live sessions, with the paths of their ephemerals."""
+        """Live sessions, with the paths of their ephemeral nodes."""
 
     @property
     def data_watches(self) -> MutableMapping[ZkPath, frozenset[SessionId]]:
-        """Who watches a node's presence and data. Total."""
+        """The sessions that watch a node's presence and data. Total."""
 
     @property
     def child_watches(self) -> MutableMapping[ZkPath, frozenset[SessionId]]:
-        """Who watches a node's children. Total."""
+        """The sessions that watch a node's children. Total."""
 
     @property
     def events(self) -> MutableMapping[SessionId, tuple[Event, ...]]:
@@ -159,7 +159,7 @@ class ZooKeeperState(Protocol):
 
 
 class TotalDict(dict[K, V]):
-    """A mapping with a value for every key: `empty` where none was given. Empty values are not stored."""
+    """A mapping with a value for every key, `empty` by default. Empty values are not stored."""
 
     def __init__(self, empty: V) -> None:
         super().__init__()
@@ -185,7 +185,7 @@ def _nothing() -> MutableMapping[SessionId, tuple[Event, ...]]:
 
 @dataclass
 class InMemoryState:
-    """The state over dicts: at first a lone root and no session."""
+    """The state over dicts: initially a lone root and no session."""
 
     nodes: MutableMapping[ZkPath, Node] = field(default_factory=lambda: {"/": Node()})
     sessions: MutableMapping[SessionId, frozenset[ZkPath]] = field(default_factory=dict)
@@ -202,7 +202,7 @@ TABLES: Final[tuple[WatchTable, ...]] = ("data_watches", "child_watches")
 
 
 class Fires(NamedTuple):
-    """A change of a node tells those who watch `node(path)` in `table` an event of this type."""
+    """A change of a node sends the watchers of `node(path)` in `table` an event of this type."""
 
     table: WatchTable
     node: Callable[[ZkPath], ZkPath]
@@ -230,7 +230,7 @@ FIRES: dict[EventType, tuple[Fires, ...]] = {
 
 
 class Missed(NamedTuple):
-    """What a client that comes back with a watch is told; None: nothing, the watch is armed again."""
+    """The event for a client that comes back with a watch; None: no event, the watch is set again."""
 
     table: WatchTable
     if_missing: EventType | None
@@ -244,26 +244,25 @@ MISSED: dict[Literal["data", "exist", "child"], Missed] = {
     "exist": Missed("data_watches", None, EventType.NodeCreated, None),
     "child": Missed("child_watches", EventType.NodeDeleted, EventType.NodeChildrenChanged, "pzxid"),
 }
-"""Kind of watch -> what its coming back does. (DataTree.setWatches)"""
+"""Kind of watch -> the event on its return. (DataTree.setWatches)"""
 
 
 class ZooKeeper:
     """A ZooKeeper server over a state of your own, or over a fresh one in memory.
 
-    Sessions have the ids that their callers choose. Where a method takes `session=None`, that is a client
-    outside the model, say an operator's own client, who may do what any session may but owns no ephemeral and
-    no watch.
+    Sessions have ids chosen by their callers. `session=None` means a client outside the model, for example an
+    operator's own client: it may do everything that a session may, but owns no ephemeral node and no watch.
 
-    Methods raise SessionExpired for a session that is not live, before anything else, and ValueError for what
-    no client can ask for. Neither leaves a trace, not even in the zxid.
+    Methods raise SessionExpired for a session that is not live, before anything else, and ValueError for a request
+    that no client can make. Neither has any effect, not even on the zxid.
 
     Args:
-        state: what it knows; else a fresh one in memory.
-        outliving: a fault: the end of a session deletes none of its ephemerals. [ZOOKEEPER-2985]
+        state: its state; by default a fresh one in memory.
+        outliving: a fault: the end of a session deletes none of its ephemeral nodes. [ZOOKEEPER-2985]
     """
 
     transaction: ClassVar[type[Transaction]] = Transaction
-    """What the tree's rules are; another one makes another kind of server, say one with a fault."""
+    """The rules of the tree; another class makes another kind of server, for example one with a fault."""
 
     def __init__(self, state: ZooKeeperState | None = None, outliving: bool = False) -> None:
         self.state: ZooKeeperState = InMemoryState() if state is None else state
@@ -272,7 +271,7 @@ class ZooKeeper:
     # sessions
 
     def connect(self, session: SessionId) -> None:
-        """Open a session under this id, its inbox empty. An ended session's id may be used again."""
+        """Open a session with this id and an empty inbox. An ended session's id may be used again."""
         if session is None or session in self.state.sessions:
             raise ValueError(f"connect {session!r}: a new session needs an id that no live session has")
         self._next_zxid()
@@ -280,25 +279,25 @@ class ZooKeeper:
         self.state.events[session] = ()
 
     def close(self, session: SessionId, order: Sequence[ZkPath] | None = None) -> None:
-        """The client ends its session, as in `expire`, and hears all events of its own watches."""
+        """The client ends its session, as in `expire`, and receives all events of its own watches."""
         self._end("close", session, order, seen=None)
 
     def expire(self, session: SessionId, order: Sequence[ZkPath] | None = None, seen: int = 0) -> None:
-        """The server ends a session: one transaction deletes its ephemerals, then its watches go.
+        """The server ends a session: one transaction deletes its ephemeral nodes, then its watches are dropped.
 
-        The ephemerals go in the given order, else sorted; a real server's is that of a hash set, so any order
-        may happen. Of the events of its own watches the client still gets the first `seen`, before its
-        connection is cut; any number may happen, and none if the connection was lost before. What waited in
-        its inbox stays there; `disconnect` takes it away. That the session has expired, no event tells.
+        The nodes are deleted in the given order, sorted by default; a real server's is that of a hash set, so any
+        order is possible. The client still receives the first `seen` events of its own watches, before its connection
+        ends; any number is possible, and none if the connection was lost before. Older events stay in its inbox;
+        `disconnect` drops them. No event reports that the session has expired.
         """
         if seen < 0:
             raise ValueError(f"expire {session!r}: the client cannot see {seen} events")
         self._end("expire", session, order, seen)
 
     def disconnect(self, session: SessionId) -> None:
-        """The connection is lost: the server forgets its watches, and events not yet taken never arrive.
+        """The connection is lost: the server forgets its watches, and untaken events never arrive.
 
-        The session lives on, and its ephemerals with it. (For one that has ended, only the inbox is emptied.)
+        The session stays live, with its ephemeral nodes. (For an ended session, only the inbox is emptied.)
         """
         self._forget_watches(session)
         self.state.events[session] = ()
@@ -311,10 +310,10 @@ class ZooKeeper:
         exist: Sequence[ZkPath] = (),
         child: Sequence[ZkPath] = (),
     ) -> None:
-        """A client is back, and tells which watches it has and which zxid it saw last.
+        """A client is back, and reports its watches and the last zxid that it saw.
 
-        Each watch is armed or answered by an event, as in `MISSED`, in the order of the arguments. As in
-        ZooKeeper's Java client, a watch left by `exists` belongs in `data` if the node was there, else in
+        Each watch is set or answered by an event, as in `MISSED`, in the order of the arguments. As in
+        ZooKeeper's Java client, a watch set by `exists` belongs in `data` if the node existed, else in
         `exist`.
         """
         self._require("set_watches", session, owner=True)
@@ -323,15 +322,15 @@ class ZooKeeper:
         self._catch_up(session, seen_zxid, MISSED["child"], child)
 
     def drop(self, session: SessionId, requests: Sequence[Write], served: int) -> None:
-        """The connection is lost with requests under way: the first `served` take effect, none is answered.
+        """The connection is lost with requests in flight: the first `served` take effect, none gets a reply.
 
-        Any number may happen, and the client cannot know it. Reads need no mention: their answers and their
+        Any number is possible, and the client cannot know it. Reads need not be listed: their replies and their
         watches are lost anyway.
         """
         if not 0 <= served <= len(requests):
             raise ValueError(f"drop {session!r}: {served} of {len(requests)} requests cannot be served")
         self._require("drop", session, owner=True)
-        for request in requests[:served]:  # what fails has no effect on what follows it
+        for request in requests[:served]:  # a failed one has no effect on the next
             self.multi(session, request.operations if isinstance(request, Multi) else (request,))
         self.disconnect(session)
 
@@ -351,7 +350,7 @@ class ZooKeeper:
     # reads
 
     def exists(self, session: SessionId | None, path: ZkPath, watch: bool = False) -> Stat | None:
-        """The node's stat, None if there is no node. The watch is armed in either case.
+        """The node's stat, None if there is no node. The watch is set in either case.
 
         Raises BadArguments for a path with a null character.
         """
@@ -361,14 +360,14 @@ class ZooKeeper:
         return stat_of(self.state.nodes[path]) if path in self.state.nodes else None
 
     def get(self, session: SessionId | None, path: ZkPath, watch: bool = False) -> tuple[Any, Stat]:
-        """The node's data and stat. Raises NoNode, and then arms nothing."""
+        """The node's data and stat. Raises NoNode, and then sets no watch."""
         node = self._read("get", session, path, "data_watches" if watch else None)
         return node.data, stat_of(node)
 
     def children(self, session: SessionId | None, path: ZkPath, watch: bool = False) -> tuple[frozenset[str], Stat]:
-        """The names of the node's children, and its stat. Raises NoNode, and then arms nothing.
+        """The names of the node's children, and its stat. Raises NoNode, and then sets no watch.
 
-        Names have no order: a server's answer is neither sorted nor in order of creation.
+        Names have no order: a server's reply is neither sorted nor in order of creation.
         """
         node = self._read("children", session, path, "child_watches" if watch else None)
         return node.children, stat_of(node)
@@ -384,7 +383,7 @@ class ZooKeeper:
         ephemeral: bool = False,
         sequential: bool = False,
     ) -> Created:
-        """Create a node: ephemeral, it goes with the session; sequential, it gets a number behind its path.
+        """Create a node: an ephemeral one ends with the session; a sequential one gets a number after its path.
 
         Raises, the first that applies: BadArguments, NoNode (of the parent), NodeExists,
         NoChildrenForEphemerals.
@@ -402,7 +401,7 @@ class ZooKeeper:
         return stat
 
     def delete(self, session: SessionId | None, path: ZkPath, version: ZkVersion = ANY_VERSION) -> None:
-        """Delete a node, with any owner.
+        """Delete a node, whoever owns it.
 
         Raises, the first that applies: BadArguments, NoNode, BadVersion, NotEmpty.
         """
@@ -411,11 +410,11 @@ class ZooKeeper:
         self._commit(transaction)
 
     def multi(self, session: SessionId | None, operations: Iterable[Operation]) -> tuple[OpResult | Code, ...]:
-        """All of the operations, each seeing what those before it did, or none of them.
+        """All operations, each on the effects of those before it, or none of them.
 
-        The answer has a place for each operation: its own result (a Created, a Stat, None for a delete or a
+        The reply has a place for each operation: its own result (a Created, a Stat, None for a delete or a
         check). If one fails, the places have codes: OK before it, its own code, RUNTIMEINCONSISTENCY after
-        it. That is an answer, not an error: nothing is raised.
+        it. That is a reply, not an error: nothing is raised.
         """
         operations = tuple(operations)
         ephemeral = any(isinstance(operation, Create) and operation.ephemeral for operation in operations)
@@ -423,17 +422,17 @@ class ZooKeeper:
         results: list[OpResult] = []
         try:
             for operation in operations:
-                results.append(transaction.apply(session, operation))  # noqa: PERF401 - how far it got counts
+                results.append(transaction.apply(session, operation))  # noqa: PERF401 - a failure needs the count
         except ZooKeeperError as error:
             done, left = len(results), len(operations) - len(results) - 1
             return (Code.OK,) * done + (error.code,) + (Code.RUNTIMEINCONSISTENCY,) * left
         self._commit(transaction)
         return tuple(results)
 
-    # what requests are made of
+    # parts of requests
 
     def _require(self, request: str, session: SessionId | None, owner: bool = False) -> None:
-        """The session is live; or it is a client outside, which is not to own anything."""
+        """Require a live session, or a client outside the model that owns nothing."""
         if session is None:
             if owner:
                 raise ValueError(f"{request}: it takes a session to own ephemerals or watches")
@@ -444,19 +443,19 @@ class ZooKeeper:
         self.state.zxid += 1
 
     def _begin(self, request: str, session: SessionId | None, ephemeral: bool = False) -> Transaction:
-        """A transaction for the session. Its zxid is spent, whatever comes of it."""
+        """A transaction for the session. Its zxid is spent, whatever the outcome."""
         self._require(request, session, owner=ephemeral)
         self._next_zxid()
         return self.transaction(self.state.nodes, self.state.sessions, self.state.zxid)
 
     def _commit(self, transaction: Transaction) -> None:
-        """Make its changes, then tell whoever watches."""
+        """Make its changes, then send the watch events."""
         transaction.commit()
         for session, event in self._fired(transaction):
             self._deliver(session, event)
 
     def _end(self, request: str, session: SessionId, order: Sequence[ZkPath] | None, seen: int | None) -> None:
-        """End a session; it hears the first `seen` of its own events, None for all."""
+        """End a session; it receives the first `seen` of its own events, None for all."""
         self._require(request, session, owner=True)
         owned = sorted(self.state.sessions[session])
         if order is None:
@@ -478,13 +477,13 @@ class ZooKeeper:
         del self.state.sessions[session]
 
     def _asked(self, request: str, session: SessionId | None, path: ZkPath, watch: bool) -> ZkPath:
-        """The path that is read: no path at all is the root's, to a server."""
+        """The path to read: for a server, an empty path is the root's."""
         self._require(request, session, owner=watch)
         refuse_path(request, path)
         return path or "/"
 
     def _read(self, request: str, session: SessionId | None, path: ZkPath, watch: WatchTable | None) -> Node:
-        """A node that must exist, watched from now on if a table is named."""
+        """An existing node, watched from now on if a table is named."""
         path = self._asked(request, session, path, watch is not None)
         if path not in self.state.nodes:
             raise NoNode(f"{request} {path}: no such node")
@@ -510,7 +509,7 @@ class ZooKeeper:
         return watchers
 
     def _fired(self, transaction: Transaction) -> Iterator[tuple[SessionId, Event]]:
-        """Who is told what, change by change and row by row."""
+        """The sessions and events of each change, row by row."""
         for change, path in transaction.changes:
             notified: set[tuple[SessionId, EventType]] = set()
             for table, node, type_ in FIRES[change]:
@@ -528,7 +527,7 @@ class ZooKeeper:
                 watches[path] -= {session}
 
     def _catch_up(self, session: SessionId, seen_zxid: Zxid, missed: Missed, paths: Sequence[ZkPath]) -> None:
-        """Tell or arm, path by path."""
+        """Deliver an event or set the watch, path by path."""
         for path in paths:
             event = self._missed(missed, path, seen_zxid)
             if event is None:
@@ -537,7 +536,7 @@ class ZooKeeper:
                 self._deliver(session, Event(event, path, self.state.zxid))
 
     def _missed(self, missed: Missed, path: ZkPath, seen_zxid: Zxid) -> EventType | None:
-        """What a client is told of this path, if it has seen all up to this zxid."""
+        """The event for a client with a watch on this path that has seen everything up to this zxid."""
         if path not in self.state.nodes:
             return missed.if_missing
         if missed.since is None or self._changed(path, missed.since, seen_zxid):

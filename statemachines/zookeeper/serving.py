@@ -1,14 +1,14 @@
-"""ZooKeeper in memory, served on a port of 127.0.0.1 to any client, for tests of whatever talks with ZooKeeper.
+"""ZooKeeper in memory, served on a port of 127.0.0.1 to any client, for tests of programs that use ZooKeeper.
 
     with ServedZooKeeper() as zookeeper:
         client = KazooClient(zookeeper.hosts)       # or a client in another language
         client.start()
         client.Lock("/lock").acquire()
-        zookeeper.expire(client)                    # the lock is free, and the client is about to hear of it
+        zookeeper.expire(client)                    # the lock is free, and the client will soon learn of it
 
-It is `ZooKeeper` behind ZooKeeper's own protocol; `connections` says what is left out. Time is the caller's: no
-session expires until `expire` says so, however long its client is silent. Session ids count from 1, children are
-sorted, times are 0, so what clients hear depends on nothing but the order of their requests.
+It is `ZooKeeper` with ZooKeeper's own protocol; `connections` says what is left out. The caller controls time: no
+session expires until `expire`, however long its client is silent. Session ids count from 1, children are sorted,
+times are 0, so clients' replies depend on nothing but the order of their requests.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class HasSession(Protocol):
 
 
 Client: TypeAlias = int | HasSession
-"""How a session is named: by its id, or by its client."""
+"""A session, by its id or its client."""
 
 
 class _StandaloneTransaction(Transaction):
@@ -52,7 +52,7 @@ class _StandaloneTransaction(Transaction):
 
 
 class StandaloneZooKeeper(ZooKeeper):
-    """ZooKeeper with the nodes that a server has from the start. They were not created, so no counter knows them."""
+    """ZooKeeper with the nodes that a server has from the start. They were not created, so no counter has them."""
 
     transaction = _StandaloneTransaction
 
@@ -69,15 +69,15 @@ OWN_NODES: Final[Mapping[ZkPath, Node]] = {
 
 
 class ServedZooKeeper:
-    """A server from `__enter__` to `__exit__`, in a thread of its own. Its methods may be called from any other.
+    """A server from `__enter__` to `__exit__`, in its own thread. Its methods may be called from any other.
 
-    A client is named by its session's id, or by itself if it has a `client_id`. Methods that do something to a client
-    raise ValueError if it has no live session. On return the effect is there, and each client has been sent what its
-    watches tell of it.
+    A client is given as its session's id, or as itself if it has a `client_id`. Methods that affect a client raise
+    ValueError if it has no live session. When they return, the effect is complete, and each client has been sent its
+    watch events.
     """
 
     connections: ClassVar[type[Connections]] = Connections
-    """What serves; another one makes another kind of server, say one with a fault."""
+    """The class that serves; another one makes another kind of server, for example one with a fault."""
 
     address: tuple[str, int]
 
@@ -106,21 +106,21 @@ class ServedZooKeeper:
 
     @property
     def hosts(self) -> str:
-        """The address as clients want it: `127.0.0.1:41234`."""
+        """The address in the form for clients: `127.0.0.1:41234`."""
         return f"{self.address[0]}:{self.address[1]}"
 
-    # what the caller does
+    # controls
 
     def expire(self, client: Client) -> None:
-        """End a client's session, and its connection. Its ephemerals go, and it cannot come back."""
+        """End a client's session, and its connection. Its ephemeral nodes are deleted, and it cannot come back."""
         self._to_session(client, self._connections.expire)
 
     def cut(self, client: Client) -> None:
-        """End a client's connection, if it has one. The session goes on; the client may come back to it."""
+        """End a client's connection, if it has one. The session continues; the client may come back to it."""
         self._to_session(client, self._connections.cut)
 
     def lose_reply(self, client: Client, nth: int = 1) -> None:
-        """Let a client's next request, or the nth from now, take effect, and end the connection in place of a reply.
+        """Let a client's next request, or the nth from now, take effect, and end the connection instead of a reply.
 
         Pings do not count.
         """
@@ -130,10 +130,10 @@ class ServedZooKeeper:
 
     @contextmanager
     def delayed_watches(self, client: Client) -> Iterator[None]:
-        """Within this, nothing tells a client that a watch has fired.
+        """Within this block, the client receives no watch events.
 
-        No answer overtakes an event. So if one waits, the answers to what the client asks then wait behind it, though
-        its requests take effect. All is sent at the end.
+        No reply overtakes an event. So while an event waits, later replies to the client wait after it, though its
+        requests take effect. Everything is sent at the end.
         """
         session = self._to_session(client, self._connections.delay)
         try:
@@ -141,28 +141,28 @@ class ServedZooKeeper:
         finally:
             self._do(lambda: self._connections.release(session))
 
-    # what there is to be seen, also when all is over
+    # queries, even after the end
 
     def sessions(self) -> list[int]:
         """The live sessions, the oldest first, connected or not."""
         return self._do(lambda: sorted(self._state.sessions))
 
     def requests(self, client: Client | None = None) -> list[Request]:
-        """What a client has asked for, or all clients have, in the order of its being served, without pings."""
+        """The requests of a client, or of all clients, in the order of service, without pings."""
         session = None if client is None else _session_of(client)
         asked = self._connections.asked
         return self._do(lambda: [request for asking, request in asked if session in (None, asking)])
 
     def tree(self) -> dict[ZkPath, Node]:
-        """The nodes by path, in order, as they are now; without the root and the server's own."""
+        """The present nodes by path, in order; without the root and the server's own."""
         nodes = self._state.nodes
         return self._do(lambda: {path: nodes[path] for path in sorted(nodes) if path not in OWN_NODES})
 
     def wait_until(self, condition: Callable[[], bool], timeout: float = 10.0) -> None:
-        """Wait until a condition holds. It is looked at after each request, and after whatever else happens here.
+        """Wait until a condition holds. It is checked after each request, and after any other event here.
 
         Raises:
-            TimeoutError: it does not hold after so many seconds.
+            TimeoutError: it does not hold after this many seconds.
         """
         deadline = monotonic() + timeout
         while True:
@@ -181,7 +181,7 @@ class ServedZooKeeper:
         return self._connections.zookeeper.state
 
     def _to_session(self, client: Client, action: Callable[[SessionId], None]) -> int:
-        """Do something to a session, and say which it is."""
+        """Act on a session, and return it."""
         session = _session_of(client)
 
         def act() -> int:
@@ -194,7 +194,7 @@ class ServedZooKeeper:
         return self._do(act)
 
     def _do(self, action: Callable[[], T]) -> T:
-        """Do something between two requests; or when all is over."""
+        """Act between two requests; or after the end."""
 
         async def act() -> T:
             return action()

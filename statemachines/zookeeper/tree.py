@@ -1,24 +1,24 @@
-"""The znode tree: what the operations of one transaction read and change in it.
+"""The znode tree: the reads and changes of one transaction.
 
 A znode is a value (`Node`), the tree a mapping from full paths to such values, and a transaction a layer of
-changes over that mapping, which is written back as a whole or not at all. What an operation does, it does to
-the layer: guards first, then effects, and each operation sees what those before it left there.
+changes over that mapping, which is written back as a whole or not at all. An operation changes only the layer:
+guards first, then effects, and each operation sees the effects of those before it.
 
-The counters of a node, all of which a client sees in its `Stat`:
+The counters of a node, all visible to a client in its `Stat`:
 
     version    +1 with each setData, identical data too; 0 again when the node is re-created
-    created    +1 with each child ever created here, whatever becomes of it: the number in sequential names
+    created    +1 with each child ever created here, even if deleted since: the number in sequential names
     cversion   created + deleted children; not kept, because it is 2 * created - numChildren
-    czxid, mzxid, pzxid: the transaction of its creation, of its last setData, of its children's last change
+    czxid, mzxid, pzxid: the transaction of its creation, of its last setData, of the last change of its children
 
-Rules for whoever changes this file. Values are never changed in place: a change assigns a whole value to a
-key. Zxids and `created` are only added to, carried along and (in a sequential name) printed, never compared;
-a parent's children are added to and taken from, never counted. So a specification that has no use for one of
-them may put a placeholder there that knows nothing but + and -.
+Rules for changes of this file. Values are never changed in place: a change assigns a whole value to a
+key. Zxids and `created` are only added to, copied and (in a sequential name) printed, never compared;
+a parent's children are added and removed, never counted. So a specification that does not need one of
+them may use a placeholder that supports only + and -.
 
-Everything here was seen on a ZooKeeper 3.9.5 server. Left out: ACLs (so no NoAuth, no InvalidACL, and
+Everything here was observed on a ZooKeeper 3.9.5 server. Left out: ACLs (so no NoAuth, no InvalidACL, and
 aversion stays 0), clocks (no ctime, no mtime), containers and TTL nodes, quotas, limits of size, and the
-server's own nodes under /zookeeper, so that here the root begins empty.
+server's own nodes under /zookeeper, so that the root is empty at first.
 """
 
 import re
@@ -63,22 +63,22 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 SessionId = Annotated[Any, "a session's id"]
-"""A session's id: anything that can be hashed and ordered, but None."""
+"""A session's id: anything that can be hashed and ordered, except None."""
 
 ZkPath = Annotated[str, "a znode's path"]
-"""Where a znode is, from the root on: `/brokers/ids/0`."""
+"""A znode's full path: `/brokers/ids/0`."""
 
 ZkVersion = Annotated[int, "a znode's version"]
-"""How often a node's data were set since it was created."""
+"""The number of changes of a node's data since its creation."""
 
 Zxid = Annotated[int, "a zxid"]
 """The number of a transaction; later ones have greater numbers."""
 
 ANY_VERSION = -1
-"""The expected version that every version meets. Any other negative one meets none."""
+"""The expected version that every version matches. Any other negative one matches none."""
 
 
-# What can go wrong
+# Errors
 
 
 class Code(IntEnum):
@@ -96,7 +96,7 @@ class Code(IntEnum):
 
 
 class ZooKeeperError(Exception):
-    """An answer other than OK. Nothing has changed, but a write has spent its zxid."""
+    """A code other than OK. Nothing has changed, but a write has spent its zxid."""
 
     code: ClassVar[Code]
 
@@ -108,7 +108,7 @@ class NoNode(ZooKeeperError):
 
 
 class NodeExists(ZooKeeperError):
-    """The node to be created exists already, with any owner."""
+    """The node to be created exists already, whoever owns it."""
 
     code = Code.NODEEXISTS
 
@@ -132,7 +132,7 @@ class NoChildrenForEphemerals(ZooKeeperError):
 
 
 class BadArguments(ZooKeeperError):
-    """The path is not one that the operation takes."""
+    """The operation does not accept this path."""
 
     code = Code.BADARGUMENTS
 
@@ -156,7 +156,7 @@ class Node(NamedTuple):
     children: frozenset[str] = frozenset()
     """Names of the direct children, without the path."""
     created: int = 0
-    """How many children were ever created here."""
+    """The number of children ever created here."""
     czxid: Zxid = 0
     mzxid: Zxid = 0
     pzxid: Zxid = 0
@@ -173,20 +173,20 @@ class Stat(NamedTuple):
     aversion: int
     """Always 0: ACLs are not modelled."""
     ephemeralOwner: SessionId | None  # noqa: N815
-    """The owning session; None where ZooKeeper says 0, as 0 is a fine id here."""
+    """The owning session; None where ZooKeeper says 0, because 0 is a valid id here."""
     dataLength: int  # noqa: N815
     """Number of bytes; 0 for None and for data that are not bytes."""
     numChildren: int  # noqa: N815
 
 
 def stat_of(node: Node) -> Stat:
-    """What a client is told about a node besides its data."""
+    """A node's stat, as a client sees it."""
     return Stat(
         czxid=node.czxid,
         mzxid=node.mzxid,
         pzxid=node.pzxid,
         version=node.version,
-        # created + deleted, as deleted = created - living; nothing but + and -, see above
+        # created + deleted, as deleted = created - living; only + and - (see above)
         cversion=node.created + node.created - len(node.children),
         aversion=0,
         ephemeralOwner=node.owner,
@@ -196,7 +196,7 @@ def stat_of(node: Node) -> Stat:
 
 
 class Created(NamedTuple):
-    """The answer to a create: the path, with its number if it is sequential, and the new node's stat."""
+    """The result of a create: the path, with its number if it is sequential, and the new node's stat."""
 
     path: ZkPath
     stat: Stat
@@ -224,7 +224,7 @@ class Create(NamedTuple):
 
 
 class SetData(NamedTuple):
-    """Replace a node's data if it is at the expected version."""
+    """Replace a node's data if it has the expected version."""
 
     path: ZkPath
     data: Any = None
@@ -232,14 +232,14 @@ class SetData(NamedTuple):
 
 
 class Delete(NamedTuple):
-    """Delete a node that is at the expected version and has no children."""
+    """Delete a node that has the expected version and no children."""
 
     path: ZkPath
     version: ZkVersion = ANY_VERSION
 
 
 class Check(NamedTuple):
-    """Let the transaction fail unless the node exists at the expected version. Only a multi has checks."""
+    """Fail the transaction unless the node exists with the expected version. Only a multi has checks."""
 
     path: ZkPath
     version: ZkVersion = ANY_VERSION
@@ -252,13 +252,13 @@ OpResult: TypeAlias = Created | Stat | None
 # Paths
 
 FORBIDDEN = r"\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\U0010ffff"
-"""Control characters, surrogates and the private area, and all that takes two units of UTF-16."""
+"""Control characters, surrogates and the private area, and everything that takes two units of UTF-16."""
 
 WELL_FORMED = rf"/|(/(?!\.\.?(/|\Z))[^/{FORBIDDEN}]+)+"
 """The root, or names, each after a slash, none of them empty, `.` or `..`."""
 
 TAKES = {
-    "create": re.compile(r"[^\0]*/[^\0]*"),  # enough to look for the parent; then
+    "create": re.compile(r"[^\0]*/[^\0]*"),  # enough to find the parent; then
     "name": re.compile(WELL_FORMED),  # the name it is created under, its number included
     "set": re.compile(WELL_FORMED),
     "check": re.compile(WELL_FORMED),
@@ -267,29 +267,29 @@ TAKES = {
     "get": re.compile(r"(?s:.*)"),
     "children": re.compile(r"(?s:.*)"),
 }
-"""What the paths look like that an operation takes. Others that no node can have, it merely fails to find."""
+"""The paths that each operation accepts. Other paths that no node can have are simply not found."""
 
 
 def refuse_path(operation: str, path: ZkPath) -> None:
-    """Raise BadArguments for a path that the operation does not take."""
+    """Raise BadArguments for a path that the operation does not accept."""
     if TAKES[operation].fullmatch(path) is None:
         raise BadArguments(f"{operation} {path!r}: not a path for this operation")
 
 
 def parent_of(path: ZkPath) -> ZkPath:
-    """The path above; for the root, and for what stands directly below it, the root."""
+    """The parent's path; for the root and its children, the root."""
     return path.rpartition("/")[0] or "/"
 
 
 def name_of(path: ZkPath) -> str:
-    """The name that a node has among the children of its parent."""
+    """A node's name among the children of its parent."""
     return path.rpartition("/")[2]
 
 
 def add_nodes(nodes: MutableMapping[ZkPath, Node], data: Mapping[ZkPath, Any]) -> None:
-    """Add persistent nodes to a tree, as if each had been created before zxid 1; parents stand before children.
+    """Add persistent nodes to a tree, as if each had been created before zxid 1; parents come before children.
 
-    It is for trees with very many siblings: `create` copies the names of all siblings for each node.
+    Use it for trees with very many siblings: `create` copies the names of all siblings for each node.
     """
     names: dict[ZkPath, list[str]] = {}
     for path, value in data.items():
@@ -306,7 +306,7 @@ GONE: Any = object()
 
 
 class Pending(Generic[K, V]):
-    """A mapping as it will be: reads fall through to the mapping itself, changes wait for `commit`."""
+    """A mapping with pending changes: reads fall through to the mapping itself, changes wait for `commit`."""
 
     def __init__(self, base: MutableMapping[K, V]) -> None:
         self.base = base
@@ -335,14 +335,14 @@ class Pending(Generic[K, V]):
         for key, value in self.changes.items():
             if value is not GONE:
                 self.base[key] = value
-            elif key in self.base:  # else it came and went within the transaction
+            elif key in self.base:  # else it was created and deleted within the transaction
                 del self.base[key]
 
 
 class Transaction:
     """Operations of one zxid, all kept or none: nothing is written before `commit`.
 
-    An operation that fails raises and leaves the transaction unfit for anything but to be forgotten.
+    A failed operation raises; the transaction must then be dropped.
     """
 
     def __init__(
@@ -352,10 +352,10 @@ class Transaction:
         self.sessions = Pending(sessions)
         self.zxid = zxid
         self.changes: list[tuple[EventType, ZkPath]] = []
-        """How nodes changed, in the order of the operations: what watches are told."""
+        """The changes of nodes, in the order of the operations, for watches."""
 
     def apply(self, session: SessionId | None, operation: Operation) -> OpResult:
-        """What the operation answers; raises what it raises."""
+        """The operation's result; raises its error."""
         match operation:
             case Create():
                 return self.create(session, *operation)
@@ -416,21 +416,21 @@ class Transaction:
         self.find_version("check", path, version)
 
     def commit(self) -> None:
-        """Make it so."""
+        """Write the changes."""
         self.nodes.commit()
         self.sessions.commit()
 
-    # what the operations are made of
+    # parts of operations
 
     def find(self, operation: str, path: ZkPath, wanted: ZkPath) -> Node:
-        """The node that is wanted for an operation on `path`: this one itself, or its parent."""
+        """The node that an operation on `path` needs: this one itself, or its parent."""
         if wanted not in self.nodes:
             missing = "no such node" if wanted == path else f"its parent {wanted} does not exist"
             raise NoNode(f"{operation} {path}: {missing}")
         return self.nodes[wanted]
 
     def find_version(self, operation: str, path: ZkPath, version: ZkVersion) -> Node:
-        """The node, if it is at the expected version."""
+        """The node, if it has the expected version."""
         node = self.find(operation, path, path)
         if version != ANY_VERSION and node.version != version:
             raise BadVersion(f"{operation} {path}: expected version {version}, it is at {node.version}")
@@ -441,7 +441,7 @@ class Transaction:
         return f"{path}{parent.created:010d}"
 
     def adopt(self, above: ZkPath, path: ZkPath) -> None:
-        """A child has come. Only pzxid and the children's counters of its parent notice."""
+        """A child has been created. Only the parent's pzxid and counters of children change."""
         parent = self.nodes[above]
         name = name_of(path)
         self.nodes[above] = parent._replace(
@@ -449,7 +449,7 @@ class Transaction:
         )
 
     def orphan(self, above: ZkPath, path: ZkPath) -> None:
-        """A child has gone. The number it was created under is not given out again."""
+        """A child has been deleted. Its number in sequential names is not used again."""
         parent = self.nodes[above]
         name = name_of(path)
         self.nodes[above] = parent._replace(children=parent.children - {name}, pzxid=self.zxid)
