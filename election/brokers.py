@@ -20,7 +20,7 @@ def in_order(name: str, brokers: Sequence[Id]) -> tuple[Id, ...]:
     (3, 1)
     >>> in_order("isr", [3, 1, 3])
     Traceback (most recent call last):
-    election.brokers.InvalidBrokers: isr: broker 3 stands twice in (3, 1, 3), allowed is once
+    election.brokers.InvalidBrokers: isr: broker 3 occurs twice in (3, 1, 3), allowed is once
     """
     if isinstance(brokers, (set, frozenset)):
         raise InvalidBrokers(f"{name}: {brokers!r} is a set, allowed is a sequence: the order decides")
@@ -30,7 +30,7 @@ def in_order(name: str, brokers: Sequence[Id]) -> tuple[Id, ...]:
     _check_ids(name, ordered)
     if len(set(ordered)) != len(ordered):
         repeated = next(broker for broker in ordered if ordered.count(broker) > 1)
-        raise InvalidBrokers(f"{name}: broker {repeated} stands twice in {ordered}, allowed is once")
+        raise InvalidBrokers(f"{name}: broker {repeated} occurs twice in {ordered}, allowed is once")
     return ordered
 
 

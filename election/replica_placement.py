@@ -2,7 +2,7 @@
 
 The brokers form a ring. The first replica of each partition goes to the next broker of the ring, the others to the
 brokers after it, skipping a few. Each round through the ring skips one more, so that the same brokers do not share
-all their partitions. Five brokers, ten partitions with three replicas, of which three are shown:
+all their partitions. Five brokers, ten partitions with three replicas; three of the partitions:
 
 >>> placed = assign_replicas_to_brokers(range(5), partitions=10, replication_factor=3)
 >>> placed[0], placed[1], placed[5]

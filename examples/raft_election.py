@@ -41,7 +41,7 @@ class Servers(State):
     role: Total[Server, Literal["follower", "candidate", "leader"]] = variable("The role of each server in its term.")
     requests: Total[Term, frozenset[Server]] = variable("The servers that have asked for votes in each term.")
     votes: Total[tuple[Term, Server], frozenset[Server]] = variable("The voters for a candidate in a term.")
-    heartbeats: Total[Term, frozenset[Server]] = variable("Servers that announced leading each term.")
+    heartbeats: Total[Term, frozenset[Server]] = variable("The servers that have sent heartbeats in each term.")
 
 
 class RaftElection(Specification[Servers]):

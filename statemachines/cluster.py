@@ -1,19 +1,19 @@
 """Cluster: a whole cluster in memory. ZooKeeper, a controller on each broker, its channels, and brokers that obey.
 
-What befalls it is a method: brokers crash, topics are created, partitions move. A method only makes it happen: it
-ends a session, writes a node, or puts a request into the controller's queue. What follows is a number of steps:
+Each external event is a method: brokers crash, topics are created, partitions move. A method only triggers the event:
+it ends a session, writes a node, or puts a request into the controller's queue. The consequences happen in steps:
 
     TakeRequest        a broker takes the next request from a controller's channel, and answers
-    AdvanceController  a broker's controller takes its next event, or makes the next batch of requests to ZooKeeper
-    AdvanceShutdown    a broker that was told to stop goes on: it asks the controller, waits, or stops
-    CatchUp            a follower catches up with its leader, which is to take it into the ISR
-    ChangeIsr          a leader asks the controller for ISRs; until 2.6 it tells the controller of them
+    AdvanceController  a broker's controller takes its next event, or sends the next batch of requests to ZooKeeper
+    AdvanceShutdown    a broker that is shutting down asks the controller, waits, or stops
+    CatchUp            a follower catches up with its leader, which should add it to the ISR
+    ChangeIsr          a leader asks the controller for ISRs; until 2.6 it notifies the controller of them
 
-`steps()` says which can happen next, `step()` does one, and `settle()` goes on until nothing is left: in a fixed
-order, in which all is quiet before ISRs change, or in an order that is drawn by a seed. What happened is `history`.
+`steps()` returns the possible next steps, `step()` takes one, and `settle()` continues until none is left. The order
+is fixed, and ISRs change only when all else is done; or a seed draws the order. `history` records what happened.
 
-Nothing here is a rule of Kafka's. The controller on each broker is a `KafkaController`, brokers are made of
-`statemachines.broker`; both were compared with Kafka's own classes, and are what systems explore.
+No rule of Kafka is in this module. The controller on each broker is a `KafkaController`, and brokers are made of
+`statemachines.broker`. Both were compared with Kafka's own classes, and systems explore both.
 
 Left out: lost connections and lost replies, failed log directories, leaders that shrink ISRs, and time.
 """
@@ -80,25 +80,25 @@ P = TypeVar("P", bound=tuple[TopicName, PartitionId])
 
 
 UNCLEAN_AT_ONCE: Final = Release("2.0.0")
-"""Since then a controller hears that unclean elections are permitted by default [KAFKA-6526]."""
+"""Since this release a controller learns when unclean elections are permitted by default [KAFKA-6526]."""
 UNCLEAN_AT_ONCE_OF_TOPIC: Final = Release("2.1.0")
-"""Since then it hears that a topic permits them [TopicUncleanLeaderElectionEnable, KAFKA-6835]."""
+"""Since this release it learns when a topic permits them [TopicUncleanLeaderElectionEnable, KAFKA-6835]."""
 CREATE_PARTITIONS: Final = Release("1.0.0")
-"""Since then a broker adds partitions, and may refuse to; before, a tool wrote the topic's node [KIP-195]."""
+"""Since this release a broker adds partitions, and may refuse to; before, a tool wrote the topic's node [KIP-195]."""
 HANDLERS: Final = ControllerEventProcessor
 """The handlers of the controller's events."""
 
 
 MAX_ELECTIONS: Final = 100
-"""After so many elections of controllers a cluster is taken to come to no rest."""
+"""After so many controller elections `settle` gives up."""
 
 
 class NotSettled(RuntimeError):
-    """A cluster comes to no rest, as in Kafka: no controller can take over, and another one tries."""
+    """A cluster never comes to rest, as in Kafka: no controller can take over, and another one tries."""
 
 
 class Cluster:
-    r"""A cluster, whose brokers are up and registered, and have done nothing yet.
+    r"""A cluster whose brokers are up and registered, and have done nothing yet.
 
     >>> cluster = Cluster(brokers=(1, 2, 3))
     >>> cluster.create_topic("t", {0: (1, 2, 3)})
@@ -117,20 +117,19 @@ class Cluster:
 
     Args:
         brokers: their ids.
-        release: whose rules they go by; else the newest with ZooKeeper.
-        down: those of them that do not run.
-        controller: the broker that is elected first; else the one with the lowest id.
-        unclean: whether replicas that are not in sync may be elected where a topic does not say
+        release: the release of all brokers; by default the newest with ZooKeeper.
+        down: the brokers that do not run.
+        controller: the broker that is elected first; by default the one with the lowest id.
+        unclean: whether replicas that are not in sync may be elected, unless a topic's configuration says otherwise
             [unclean.leader.election.enable].
-        logs: the logs of replicas; else a replica that can catch up does.
-        auto_leader_rebalance: whether controllers look by themselves, when `rebalance` says that it is time, whether
-            preferred replicas lead [auto.leader.rebalance.enable].
-        racks: those of brokers that have one, by which the replicas of topics are placed [broker.rack].
+        logs: the logs of replicas; by default a replica that can catch up does.
+        auto_leader_rebalance: whether controllers check on each `rebalance` whether preferred replicas lead
+            [auto.leader.rebalance.enable].
+        racks: the racks of brokers, for the placement of replicas; brokers without one are left out [broker.rack].
 
     Raises:
-        ValueError: there is no such release; a broker is named twice, or has no id of one; a broker that is down,
-            or has a rack, is none of them; who is to be controller is down, or none of them; something is of another
-            type.
+        ValueError: the release is unknown; a broker is named twice, or is no broker id; `down` or `racks` names an
+            unknown broker; `controller` is down or unknown; an argument has the wrong type.
     """
 
     def __init__(
@@ -151,27 +150,27 @@ class Cluster:
         if strangers := {*down, *first, *self._racks} - {*ids}:
             raise ValueError(f"there is no broker {min(strangers)}; there are {', '.join(map(str, ids))}")
         if controller in down:
-            raise ValueError(f"broker {controller} is to be controller, and is down")
+            raise ValueError(f"broker {controller} cannot be the first controller: it is down")
         if not isinstance(unclean, bool):
             raise ValueError(f"unclean: {reprlib.repr(unclean)}, allowed are True and False")
         if not (logs is None or isinstance(logs, Logs)):
-            raise ValueError(f"logs: {reprlib.repr(logs)}, allowed is what has is_caught_up, or None")
+            raise ValueError(f"logs: {reprlib.repr(logs)}, allowed are objects with is_caught_up, or None")
         self._release = Release(release)
         self.release, self.design = release, control_design_of(release)
         self._elections = 0
         self.history: list[Effect] = []
-        """What brokers wrote and controllers sent, who was elected, and what failed, in order."""
+        """Writes of brokers, requests of controllers, elections and failures, in order."""
         self.zookeeper = RecordingZooKeeper(self._note)
         for path in PERSISTENT_PATHS:
             self.zookeeper.create(None, path)
         self.zookeeper.create(None, CONTROLLER_EPOCH, 0)
         self._late: frozenset[BrokerId] = frozenset()
-        """The brokers that hear only later that there is no controller, as long as others run."""
+        """The brokers that learn only later that there is no controller, as long as others run."""
         self._unclean, self._auto_leader_rebalance = unclean, auto_leader_rebalance
         self._stopping: dict[BrokerId, int] = {}
-        """The brokers that have been told to stop, in this order, with how often each asks the controller."""
+        """The brokers that are shutting down, in this order, with the number of times each asks the controller."""
         self.controllers: dict[BrokerId, ClusterController] = {}
-        """What each broker is as a controller, active or not."""
+        """The controller on each broker, active or not."""
         self.brokers: dict[BrokerId, Broker] = {}
         for broker in sorted(ids):
             self._add(broker, AlwaysCaughtUp() if logs is None else logs)
@@ -203,21 +202,21 @@ class Cluster:
             self._elections += 1
             self._late = frozenset()
 
-    # What is to be seen of it.
+    # Queries.
 
     @property
     def live(self) -> frozenset[BrokerId]:
-        """The brokers that run."""
+        """The running brokers."""
         return frozenset(broker for broker, each in self.brokers.items() if each.is_running)
 
     @property
     def controller(self) -> BrokerId | None:
-        """The controller, by ZooKeeper; None: there is none, as yet."""
+        """The controller, by ZooKeeper; None if there is none."""
         node = self.zookeeper.state.nodes.get(CONTROLLER)
         return None if node is None else node.data
 
     def partitions(self) -> dict[TopicPartition, PartitionStatus]:
-        """How each partition is, by ZooKeeper; without those whose topics have been deleted."""
+        """The status of each partition, by ZooKeeper, without those of deleted topics."""
         live = self.live
         return {
             partition: self._status(partition, assignment, live)
@@ -226,11 +225,11 @@ class Cluster:
         }
 
     def partition(self, topic: TopicName, number: PartitionId) -> PartitionStatus:
-        """How one partition is, by ZooKeeper.
+        """The status of one partition, by ZooKeeper.
 
         Raises:
-            KeyError: there is none.
-            ValueError: there cannot be one.
+            KeyError: it does not exist.
+            ValueError: its name or number is invalid.
         """
         partition = checked_partition((topic, number))
         if topic not in self._topics():
@@ -238,7 +237,7 @@ class Cluster:
         return self._status(partition, self._assignments(topic)[partition], self.live)
 
     def metrics(self, broker: BrokerId) -> dict[str, int]:
-        """What a broker's controller shows through JMX, by Kafka's names: gauges, and what needs no clock to count.
+        """The JMX metrics of a broker's controller, by Kafka's names: gauges, and counters that need no clock.
 
         >>> cluster = Cluster(brokers=(1, 2))
         >>> cluster.settle()
@@ -246,7 +245,7 @@ class Cluster:
         1
 
         Raises:
-            ValueError: it does not run, or there is none.
+            ValueError: the broker does not run, or does not exist.
         """
         self._need((broker,), running=True)
         return self.controllers[broker].metrics
@@ -255,7 +254,7 @@ class Cluster:
         return self.zookeeper.children(None, TOPICS)[0]
 
     def _need_topic(self, name: object) -> None:
-        """Refuse what is no topic."""
+        """Refuse an unknown topic."""
         topics = sorted(self._topics())
         if name not in topics:
             raise ValueError(f"there is no topic {reprlib.repr(name)}; there are {reprlib.repr(topics)}")
@@ -271,10 +270,10 @@ class Cluster:
         leader, epoch, isr = (NO_LEADER, NO_EPOCH, ()) if node is None else node.data.leader_and_isr[:3]
         return PartitionStatus(assignment, leader if leader in live else None, isr, epoch)
 
-    # What befalls it.
+    # External events.
 
     def crash(self, *brokers: BrokerId) -> None:
-        """Brokers die, and their sessions end, before anything else happens.
+        """Brokers die, and their sessions end, before any other step.
 
         Raises:
             ValueError: one of them does not run; nothing has happened.
@@ -285,7 +284,7 @@ class Cluster:
             self._stop(broker)
 
     def restart(self, *brokers: BrokerId) -> None:
-        """Brokers start, with the logs that they had.
+        """Brokers start, with their old logs.
 
         Raises:
             ValueError: one of them runs; nothing has happened.
@@ -300,14 +299,14 @@ class Cluster:
             self._end_if_refused(broker)
 
     def shut_down(self, broker: BrokerId, attempts: int = CONTROLLED_SHUTDOWN_MAX_RETRIES) -> None:
-        """A broker is told to stop: it asks the controller to be let go, and stops in any case.
+        """A broker begins to shut down: it asks the controller for permission, and stops in any case.
 
         Args:
             broker: its id.
             attempts: how often it asks.
 
         Raises:
-            ValueError: it does not run, or stops already, or cannot ask so often; nothing has happened.
+            ValueError: it does not run, is already shutting down, or `attempts` is invalid; nothing has happened.
         """
         self._need((broker,), running=True)
         if broker in self._stopping:
@@ -318,7 +317,7 @@ class Cluster:
         self._stopping[broker] = attempts
 
     def expire_session(self, broker: BrokerId) -> None:
-        """A broker runs on, but its session ends: it is neither registered nor controller until it registers anew.
+        """A broker keeps running, but its session ends: it is neither registered nor controller until it is back.
 
         Raises:
             ValueError: it does not run, or has no session; nothing has happened.
@@ -347,26 +346,26 @@ class Cluster:
         start_index: int = 0,
         shift: int = 0,
     ) -> None:
-        """An administrator creates a topic, and names its replicas, or how many there are to be.
+        """An administrator creates a topic, with given replicas or with a number of them.
 
-        If these are numbers the replicas are placed as Kafka does, on the brokers that are registered
-        (`election.assign_replicas_to_brokers`). Kafka draws start index and shift by chance, here they are 0, so that
+        With numbers, the replicas are placed on the registered brokers as Kafka does
+        (`election.assign_replicas_to_brokers`). Kafka draws start index and shift at random; here they are 0, so that
         the first of the brokers leads partition 0.
 
         Args:
             name: its name.
-            replicas: of each partition, from 0 on, the brokers that are to keep it, the preferred leader first.
-                One that is none of this cluster's does not run.
-            partitions: how many there are to be.
-            replication_factor: how many replicas each of them is to have.
-            start_index: the place among the brokers, by their ids or by their racks, of the first one.
-            shift: how many brokers lie between the first replica of a partition and the second.
+            replicas: for each partition, from 0 on, its brokers, the preferred leader first. A broker outside this
+                cluster counts as down.
+            partitions: the number of partitions.
+            replication_factor: the number of replicas of each partition.
+            start_index: the position of the first replica among the brokers, ordered by id or by rack.
+            shift: the number of brokers between the first replica of a partition and the second.
 
         Raises:
-            ValueError: there is such a topic, or one that differs in "." and "_" only; Kafka allows no such name;
-                partitions are not those from 0 on; a broker stands there twice, or is no broker's id; there are to be
-                no partitions, no replicas, or more of them than brokers are registered; some of these have racks, and
-                others have none; replicas are named, and how many. Nothing has happened.
+            ValueError: the topic exists, or one that differs in "." and "_" only; Kafka does not allow the name;
+                partitions are not numbered from 0 on; a broker occurs twice, or is no broker id; there are no
+                partitions, no replicas, or more replicas than registered brokers; some of these brokers have racks,
+                and others have none; both replicas and numbers are given. Nothing has happened.
         """
         if replicas is None and partitions is not None and replication_factor is not None:
             replicas = assign_replicas_to_brokers(
@@ -384,20 +383,20 @@ class Cluster:
         self._something_happens()
 
     def create_partitions(self, name: TopicName, count: int) -> None:
-        """An administrator asks for a topic to have more partitions.
+        """An administrator adds partitions to a topic.
 
-        Their replicas are placed as Kafka does, on the brokers that are registered, from the first replica of
-        partition 0 on (`election.create_new_partitions_assignment`). Nothing of it is drawn.
+        Their replicas are placed as Kafka does, on the registered brokers, starting with the first replica of
+        partition 0 (`election.create_new_partitions_assignment`). Nothing is random.
 
         Args:
             name: its name.
-            count: how many partitions it is to have, with those that it has.
+            count: the new total number of partitions.
 
         Raises:
-            ValueError: there is no such topic; it has as many partitions already; its partition 0 has more replicas
-                than brokers are registered, or none; some of these have racks, and others have none; since 1.0, the
-                controller is about to delete the topic, or partitions move, since 2.4 those of the topic. Nothing has
-                happened.
+            ValueError: there is no such topic; it has that many partitions already; its partition 0 has more replicas
+                than brokers are registered, or none; some of these have racks, and others have none. Since 1.0 also:
+                the topic is queued for deletion, or partitions are being reassigned (since 2.4, partitions of this
+                topic). Nothing has happened.
         """
         self._need_topic(name)
         data: TopicAssignment = self.zookeeper.get(None, topic_path(name))[0]
@@ -418,7 +417,7 @@ class Cluster:
         """Refuse to add partitions to a topic [AdminManager.scala, createPartitions; KafkaApis.scala]."""
         controller = self.controller
         if controller is not None and self.controllers[controller].context.is_topic_queued_up_for_deletion(topic):
-            raise ValueError(f"topic {topic} is to be deleted, so no partitions are added")
+            raise ValueError(f"topic {topic} is queued for deletion, so no partitions are added")
         moving = (
             any(assignment.is_being_reassigned for assignment in assignments.values())
             if self.design.kip_455
@@ -431,7 +430,7 @@ class Cluster:
         """An administrator asks for a topic to be deleted.
 
         Raises:
-            ValueError: there is no such topic, or that is asked for already; nothing has happened.
+            ValueError: there is no such topic, or its deletion is requested already; nothing has happened.
         """
         self._need_topic(name)
         if (path := delete_topics_topic_path(name)) in self.zookeeper.state.nodes:
@@ -440,14 +439,14 @@ class Cluster:
         self._something_happens()
 
     def reassign(self, targets: Mapping[P, Sequence[BrokerId] | None]) -> None:
-        """An administrator asks for partitions to be kept by other brokers; since 2.4 None: not to move any more.
+        """An administrator moves partitions to other brokers; since 2.4, None cancels a partition's reassignment.
 
-        Since 2.4 the controller is asked; what it refuses is in the history. Until 2.3 it is asked by a node, which
-        `kafka-reassign-partitions.sh` writes if there is none, and partitions and brokers are there.
+        Since 2.4 the request goes to the controller, and refusals are in the history. Until 2.3 a node makes the
+        request; `kafka-reassign-partitions.sh` writes it if there is none, and the partitions and brokers exist.
 
         Raises:
-            ValueError: no partition is named; one is to have no replica; a broker stands there twice, or is no
-                broker's id; until 2.3 a partition is not to move any more. Nothing has happened.
+            ValueError: no partition is named; a partition has no replica; a broker occurs twice, or is no broker id;
+                until 2.3, a reassignment is cancelled. Nothing has happened.
         """
         asked = checked_targets(targets)
         reassigned = [(partition, target) for partition, target in asked if target is not None]
@@ -467,10 +466,10 @@ class Cluster:
         partitions: Iterable[tuple[TopicName, PartitionId]],
         election_type: ElectionType = ElectionType.PREFERRED,
     ) -> None:
-        """An administrator asks the controller to elect leaders; what it refuses is in the history.
+        """An administrator asks the controller to elect leaders; refusals are in the history.
 
         Raises:
-            ValueError: what is named are no partitions, or is no election; nothing has happened.
+            ValueError: the arguments are no partitions, or no election type; nothing has happened.
         """
         if not isinstance(partitions, Iterable):
             raise ValueError(f"partitions: {reprlib.repr(partitions)}, allowed are pairs of a topic and a number")
@@ -483,14 +482,14 @@ class Cluster:
         self._ask(event, self._noting_refusals("election"))
 
     def rebalance(self) -> None:
-        """It is time: the controller looks whether preferred replicas lead.
+        """Let the controller check whether preferred replicas lead.
 
-        Time does not pass in a cluster in memory. In Kafka that is 5 seconds after a failover, and every 300 seconds
-        from then on [leader.imbalance.check.interval.seconds]. Where others lead more than a tenth of the partitions
-        that prefer a broker, it is elected for those that it can lead.
+        Time does not pass in a cluster in memory. In Kafka the check runs 5 seconds after a failover, and then every
+        300 seconds [leader.imbalance.check.interval.seconds]. If others lead more than a tenth of the partitions that
+        prefer a broker, it is elected for those that it can lead.
 
         Raises:
-            ValueError: there is no controller, or it is not going to look; nothing has happened.
+            ValueError: there is no controller, or it has no check scheduled; nothing has happened.
         """
         controller = self.controller
         if controller is None or not self.controllers[controller].rebalance_timer.due_in:
@@ -499,13 +498,13 @@ class Cluster:
         self.controllers[controller].rebalance()
 
     def allow_unclean(self, topic: TopicName | None = None) -> None:
-        """An administrator permits that replicas lead that are not in sync.
+        """An administrator permits unclean elections.
 
-        The controller acts on it at once: of a topic since 2.1, of all since 2.0. Before, a topic's permission counts
-        at its next election, and that of all for the next controller.
+        The controller reacts at once: for one topic since 2.1, for all since 2.0. Before, a topic's permission took
+        effect at its next election, and the general one with the next controller.
 
         Args:
-            topic: of which topic; None: of all that do not say otherwise.
+            topic: the topic; None permits them for all topics that do not say otherwise.
 
         Raises:
             ValueError: there is no such topic; nothing has happened.
@@ -528,9 +527,9 @@ class Cluster:
             self._ask(Call(HANDLERS.process_unclean_leader_election_enable.__name__, (topic,)))
 
     def fail_over(self) -> None:
-        """The controller's node is deleted: another broker is elected, since who was controller hears of it last.
+        """The controller's node is deleted; another broker is elected, because the old controller learns of it last.
 
-        Who is still taking over may not hear of it at all: then no broker is controller any more [K1].
+        A controller that is still taking over may never learn of it: then no broker is controller [K1].
 
         Raises:
             ValueError: no other broker is registered; nothing has happened.
@@ -542,36 +541,36 @@ class Cluster:
             self._late = frozenset({self.controller})
             self.zookeeper.delete(None, CONTROLLER)
 
-    # What can happen next.
+    # Steps.
 
     def steps(self) -> tuple[Step, ...]:
-        """All that can happen next, the most urgent first; none: the cluster is at rest."""
+        """All possible next steps, the most urgent first; none if the cluster is at rest."""
         return tuple(chain.from_iterable(self._by_urgency()))
 
     def step(self, which: Step) -> None:
-        """Do one step.
+        """Take one step.
 
         Raises:
-            ValueError: it cannot happen now; nothing has happened.
+            ValueError: the step is not possible now; nothing has happened.
         """
         steps = self.steps()
         for each in steps:
-            if type(each) is type(which) and each == which:  # tuples of other kinds are equal to it, too
+            if type(each) is type(which) and each == which:  # tuples of other types compare equal to it, too
                 self._do(each)
                 return
         can = "; ".join(map(str, steps)) or "nothing"
         raise ValueError(f"{which!r}: that cannot happen now, but {can} can")
 
     def settle(self, seed: int | None = None) -> None:
-        """Go on until nothing is left.
+        """Take steps until none is left.
 
         Args:
-            seed: draws what happens next out of all that can. None: what is most urgent happens first, and ISRs
-                change when nothing else is left.
+            seed: draws each step from all possible ones. None takes the most urgent step first, and changes ISRs
+                last.
 
         Raises:
             ValueError: the seed is no integer; nothing has happened.
-            NotSettled: one controller after the other is elected, without end.
+            NotSettled: controllers are elected without end.
         """
         if not (seed is None or isinstance(seed, int)):
             raise ValueError(f"seed: {reprlib.repr(seed)}, allowed are integers, or None")
@@ -591,7 +590,7 @@ class Cluster:
             raise NotSettled(f"the cluster comes to no rest: {MAX_ELECTIONS} controllers followed each other by now")
 
     def _by_urgency(self) -> Iterator[Sequence[Step]]:
-        """What can happen next, by kinds; a step that another of its kind has made needless does nothing."""
+        """The possible next steps, by kind; a step that another of its kind has made unnecessary does nothing."""
         yield [
             TakeRequest(controller, broker, type(queue[0]).__name__.removesuffix("Request"))
             for controller, each in self.controllers.items()
@@ -601,7 +600,7 @@ class Cluster:
         working = [
             self.controllers[broker] for broker in self.live if self._is_still_controller(self.controllers[broker])
         ]
-        working.sort(key=lambda each: (not each.has_session, each.broker))  # without a session it registers last
+        working.sort(key=lambda each: (not each.has_session, each.broker))  # a broker without session registers last
         yield [AdvanceController(each.broker, each.next_step) for each in working]
         yield from self._stopping_steps(waiting=False)
         yield self._catching_up()
@@ -614,13 +613,13 @@ class Cluster:
         yield from self._stopping_steps(waiting=True)
 
     def _is_still_controller(self, controller: ClusterController) -> bool:
-        """Whether a controller has a step. One that hears late has none until another is elected, if others run."""
+        """Whether a controller has a step. One that learns late has none until another is elected, if others run."""
         late = controller.broker in self._late and not (controller.is_busy and controller.active)
         waits = late and self.controller is None and bool(self.live - self._late)
         return controller.has_work and not waits
 
     def _stopping_steps(self, waiting: bool) -> Iterator[Sequence[AdvanceShutdown]]:
-        """Of brokers that stop, one by one: those that wait for another attempt, or the others."""
+        """Steps of brokers that shut down, one by one: of those that wait for another attempt, or of the others."""
         for broker in tuple(self._stopping):
             due, awaits = self.brokers[broker].shutdown, self.brokers[broker].awaits_controller
             waits = isinstance(due, Backoff) and due.remaining_retries > 0
@@ -630,7 +629,7 @@ class Cluster:
                 yield [AdvanceShutdown(broker, "Begin" if due is None else type(due).__name__)]
 
     def _catching_up(self) -> list[CatchUp]:
-        """By partitions, the preferred replicas first."""
+        """Followers that can catch up, by partition, the preferred replicas first."""
         found = [
             CatchUp(replica, leader)
             for leader in sorted(self.live)
@@ -641,7 +640,7 @@ class Cluster:
         return sorted(found, key=lambda each: each.replica.topic_partition)
 
     def _may_join(self, replica: PartitionAndReplica, leader: BrokerId) -> bool:
-        """Whether a replica that its leader would take in fetches, and catches up."""
+        """Whether a replica that its leader would add to the ISR fetches, and has caught up."""
         follower = self.brokers.get(replica.replica)
         if follower is None or not follower.is_running:
             return False
@@ -649,7 +648,7 @@ class Cluster:
         return follower.follows(replica.topic_partition, led_by) and led_by.logs.is_caught_up(replica, leader)
 
     def _reaches_controller(self, broker: BrokerId) -> bool:
-        """Whether a broker can tell the controller of ISRs: since 2.7 there is one, until 2.6 by its session."""
+        """Whether a broker can report ISRs: since 2.7 to an active controller, until 2.6 in its session."""
         if not self.brokers[broker].is_running:
             return False
         if not self.design.alter_partition:
@@ -674,10 +673,10 @@ class Cluster:
             case ChangeIsr(leader):
                 self._change_isrs(self.brokers[leader])
 
-    # What steps are made of.
+    # Parts of steps.
 
     def _need(self, brokers: Sequence[BrokerId], running: bool) -> None:
-        """Refuse what cannot happen."""
+        """Refuse brokers that are unknown, or not in this state."""
         for broker in in_order("brokers", brokers):
             if broker not in self.brokers:
                 raise ValueError(f"there is no broker {broker}; there are {', '.join(map(str, self.brokers))}")
@@ -689,7 +688,7 @@ class Cluster:
             broker.retry_refused_isrs()
 
     def _end_if_refused(self, broker: BrokerId) -> None:
-        """A broker whose registration was refused ends: another one has its node, or somebody made it by hand."""
+        """Stop a broker whose registration was refused, because its node exists already."""
         if self.brokers[broker].is_running and not self.controllers[broker].me.is_running:
             self._note(Failed(f"broker {broker} ends, for its node is there already"))
             self._stop(broker)
@@ -708,7 +707,7 @@ class Cluster:
             self.controllers[controller].ask(event, reply)
 
     def _refused_by_tool(self, reassigned: Sequence[tuple[TopicPartition, tuple[BrokerId, ...]]]) -> str:
-        """Why `kafka-reassign-partitions.sh` does not write a node; empty: it does."""
+        """Why `kafka-reassign-partitions.sh` does not write the node; empty if it does."""
         partitions = self.partitions()
         for partition, target in reassigned:
             if partition not in partitions:
@@ -720,7 +719,7 @@ class Cluster:
         return ""
 
     def _noting_refusals(self, what: str) -> Callable[[Sequence[tuple[TopicPartition, Any]] | None], None]:
-        """What an administrator does with an answer."""
+        """A callback for the controller's reply that notes refusals in the history."""
 
         def answered(answer: Sequence[tuple[TopicPartition, Any]] | None) -> None:
             for partition, result in answer or ():
@@ -739,7 +738,7 @@ class Cluster:
         request, process = leader.alter_partition_request(), leader.isr_changes
 
         def answered(response: AlterPartitionResponse | None) -> None:
-            if leader.isr_changes is process:  # it has not stopped meanwhile
+            if leader.isr_changes is process:  # unless it has stopped meanwhile
                 leader.alter_partition_answered(response)
 
         self._ask(Call(HANDLERS.process_alter_partition.__name__, (request,)), answered)
@@ -760,7 +759,7 @@ class Cluster:
                 stopping.awaits_controller = True
 
                 def answered(answer: Any) -> None:
-                    if stopping.server is server:  # it has not crashed meanwhile
+                    if stopping.server is server:  # unless it has crashed meanwhile
                         stopping.shutdown_answered(answer)
 
                 event = Call(HANDLERS.process_controlled_shutdown.__name__, tuple(request))
@@ -771,20 +770,20 @@ class Cluster:
                 its = self.controllers[broker]
                 if its.is_running:
                     its.shutdown()
-                if its.is_busy:  # that goes to its end first
+                if its.is_busy:  # the event under way must end first
                     return
                 if stopping.remaining:
                     led = ", ".join(map(str, stopping.remaining))
                     self._note(Failed(f"broker {broker} goes, though it still leads {led}"))
                 self._stop(broker)
 
-    # Its tree in ZooKeeper, as Kafka writes it.
+    # The tree in ZooKeeper, as Kafka writes it.
 
     def znodes(self, details: Details | None = None) -> dict[ZkPath, bytes]:
-        """What a ZooKeeper of this cluster would hold now, by path, parents first.
+        """The nodes that a ZooKeeper of this cluster would hold now, by path, parents first.
 
         Args:
-            details: what Kafka writes and a cluster in memory does not keep.
+            details: what Kafka writes and a cluster in memory does not have.
         """
         return znodes_of(self.zookeeper.state.nodes, self.release, self._unclean, self._racks, details)
 
@@ -794,12 +793,12 @@ class Cluster:
     ) -> Cluster:
         """A cluster whose ZooKeeper holds this tree, and whose brokers have done nothing yet.
 
-        Those that are registered run. The controller, if it is one of them, is to take over, in the epoch that is
-        there. As Kafka's does, it looks after what it finds: leaders that are dead, topics to be deleted,
-        reassignments. Left out: what is no node of Kafka's, and `Details`.
+        Registered brokers run. The controller, if it is one of them, will take over, in the epoch of the tree. Like
+        Kafka's, it handles what it finds: dead leaders, topics to be deleted, reassignments. Left out: nodes that are
+        not Kafka's, and `Details`.
 
         Raises:
-            InvalidZnode: something there is not as Kafka writes it; it is a ValueError.
+            InvalidZnode: a node is not as Kafka writes it; a ValueError.
             UnknownRelease: there is no such release.
         """
         read = KafkaTree.read(tree)
@@ -814,7 +813,7 @@ class Cluster:
             racks=read.racks,
         )
         nodes = cluster.zookeeper.state.nodes
-        before = max(0, read.controller_epoch - (controller is not None))  # who is elected raises it by one
+        before = max(0, read.controller_epoch - (controller is not None))  # the election increments it
         cluster.zookeeper.set(None, CONTROLLER_EPOCH, before)
         add_nodes(nodes, {path: data for path, data in read.nodes().items() if path not in nodes})
         for broker in read.live:
@@ -823,5 +822,5 @@ class Cluster:
 
 
 def _each_once(name: str, brokers: Iterable[BrokerId]) -> tuple[BrokerId, ...]:
-    """Brokers in any order."""
+    """Brokers in any order, each once."""
     return in_order(name, tuple(brokers) if isinstance(brokers, Iterable) else brokers)

@@ -1,7 +1,7 @@
-"""The controller on one broker of a cluster in memory: a `KafkaController` whose doings are noted and answered for.
+"""The controller on one broker of a cluster in memory: a `KafkaController` that records its actions and replies.
 
-Beside what every `KafkaController` does it has channels to the brokers, notes in the cluster's history that it has
-been elected and what it sends, and tells whoever asked it what it answers.
+In addition to a `KafkaController` it has channels to the brokers, records its election and its requests in the
+cluster's history, and passes replies to their callers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from statemachines.zookeeper.server import ZooKeeper
 __all__ = ["ClusterController", "Reply"]
 
 Reply = Callable[[Any], object]
-"""What is told an answer."""
+"""A callback that receives a reply."""
 REGISTERING: Final = frozenset(
     {
         ControllerStep.Connect,
@@ -40,15 +40,15 @@ REGISTERING: Final = frozenset(
 
 
 class ClusterController(KafkaController):
-    """The controller on one broker, which is active or not.
+    """The controller on one broker, active or not.
 
     Args:
         broker: its id.
         zookeeper: the servers.
-        release: whose rules it goes by.
-        note: what becomes of what it does.
-        unclean: asked, when it is elected, whether unclean elections are permitted where a topic does not say.
-        auto_leader_rebalance: whether it looks by itself whether preferred replicas lead.
+        release: the release of its broker.
+        note: called with each effect.
+        unclean: returns, at each election, whether unclean elections are permitted unless a topic says otherwise.
+        auto_leader_rebalance: whether it checks by itself whether preferred replicas lead.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class ClusterController(KafkaController):
         self.channels = CountingChannels(context, design)
         self._release, self._note, self._unclean = release, note, unclean
         self._asked: list[tuple[Call, Reply]] = []
-        """What waits, or is in process, for somebody who asked."""
+        """Requests that wait, or are being processed, for a caller."""
         channels = ReleaseChannels(self.channels, design)
         events = event_processor(broker, self._send, context, design, channels, log=note)
         super().__init__(
@@ -79,19 +79,20 @@ class ClusterController(KafkaController):
 
     @property
     def metrics(self) -> dict[str, int]:
-        """What it shows through JMX, by Kafka's names, see `statemachines.controller.metrics`."""
+        """Its JMX metrics, by Kafka's names (see `statemachines.controller.metrics`)."""
         shown: dict[str, int] = {}
         update_metrics(shown, self.context, self.active, self._release)
         return {**shown, **self.channels.metrics(self._release), **self.stats.metrics()}
 
-    # Who asks.
+    # Requests of callers.
 
     def ask(self, event: Call, reply: Reply) -> None:
-        """Put an event into the queue, for somebody who asks.
+        """Put an event into the queue, on behalf of a caller.
 
         Args:
             event: the call of its handler.
-            reply: told the answer, once; None: there is none, for the broker is not controller, or not any more.
+            reply: called once with the reply; with None if there is none, because the broker is not controller, or no
+                longer.
         """
         self._asked.append((event, reply))
         self.put(event)
@@ -112,11 +113,11 @@ class ClusterController(KafkaController):
         for _, reply in asked:
             reply(None)
 
-    # What it does.
+    # Steps.
 
     @property
     def next_step(self) -> str:
-        """What its next step is about; empty: there is none."""
+        """The subject of its next step; empty if there is none."""
         if not self.has_work:
             return ""
         if self.event is not None:
@@ -138,7 +139,7 @@ class ClusterController(KafkaController):
         return self.me.session in self.zookeeper.state.sessions
 
     def begin(self) -> None:
-        """Its broker is up and registered, and the controller begins."""
+        """Its broker is up and registered, and the controller starts."""
         session = self._new_session()
         self.zookeeper.connect(session)
         created = self.zookeeper.create(session, self.registration, ephemeral=True)
@@ -147,25 +148,25 @@ class ClusterController(KafkaController):
 
     @property
     def registers_first(self) -> bool:
-        """Whether its broker registers before it takes requests, since 1.1, and has not done so yet."""
+        """Whether its broker registers before it accepts requests, since 1.1, and has not done so yet."""
         return ControllerStep.RegisterBroker in self.me.agenda or any(
             map(self.me.about_to, REGISTERING - {ControllerStep.Connect})
         )
 
     def stop_with_session(self) -> None:
-        """Its broker ends, and its session with it."""
+        """Its broker stops, and its session ends with it."""
         session, had = self.me.session, self.has_session
         self.crash()
         if had:
             self.zookeeper.close(session)
 
     def enable_unclean_leader_election(self) -> None:
-        """The default has changed: unclean elections are permitted where a topic does not say."""
+        """The default has changed: unclean elections are permitted unless a topic says otherwise."""
         self._configure(unclean=True)
         self.put(call(self.events.process_unclean_leader_election_enable))
 
     def _configure(self, unclean: bool) -> None:
-        """Both state machines go by what is configured: until 1.0 it also says whether an ISR may become empty."""
+        """Configure both state machines; until 1.0 the flag also decides whether an ISR may become empty."""
         for machine in (self.events.partition_state_machine, self.events.replica_state_machine):
             machine.unclean_leader_election_enable = unclean
 

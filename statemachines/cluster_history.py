@@ -1,4 +1,4 @@
-"""What happens in a cluster, as values that print as lines: what `Cluster.history` is made of.
+"""Events in a cluster, as values that print as lines: the entries of `Cluster.history`.
 
 >>> print(Elected(2, 7))
 broker 2 is controller, epoch 7
@@ -31,22 +31,22 @@ __all__ = [
 ]
 
 FEW: Final = 5
-"""How many partitions are named."""
+"""The number of partitions to list."""
 
 
 class PartitionStatus(NamedTuple):
-    """A partition at some time, by ZooKeeper."""
+    """The status of a partition, by ZooKeeper."""
 
     assignment: ReplicaAssignment
     leader: BrokerId | None
-    """None: it has none, or one that is not alive."""
+    """None if it has none, or one that is not alive."""
     isr: tuple[BrokerId, ...]
     leader_epoch: LeaderEpoch
-    """`NO_EPOCH`: it has no state yet."""
+    """`NO_EPOCH` if it has no state yet."""
 
     @property
     def has_state(self) -> bool:
-        """Whether it has a state in ZooKeeper, which comes with its first leader, and stays when its ISR is empty."""
+        """Whether it has a state in ZooKeeper: since its first leader, even when its ISR becomes empty."""
         return bool(self.isr) or self.leader_epoch != NO_EPOCH
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class PartitionStatus(NamedTuple):
 
 
 class Elected(NamedTuple):
-    """A broker is controller now."""
+    """A broker has become controller."""
 
     controller: BrokerId
     epoch: ControllerEpoch
@@ -67,13 +67,13 @@ class Elected(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A broker wrote a node of ZooKeeper, or deleted it."""
+    """A broker wrote or deleted a node of ZooKeeper."""
 
     path: ZkPath
     data: Any
-    """None: it is deleted."""
+    """None if it is deleted."""
     before: Any = None
-    """What it held; None: it was not there, or held nothing."""
+    """Its previous data; None if it did not exist, or had none."""
 
     def __str__(self) -> str:
         match self.data:
@@ -106,7 +106,7 @@ class Sent(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """Something was refused, or was not done to its end."""
+    """Something was refused, or not completed."""
 
     what: str
 
@@ -115,15 +115,15 @@ class Failed(NamedTuple):
 
 
 Effect: TypeAlias = Elected | Written | Sent | Failed | FailedStateChange
-"""What a controller did, or logged as an error, or a leader did."""
+"""An action of a controller, an error that it logged, or an action of a leader."""
 
 
 class RecordingZooKeeper(ZooKeeper):
-    """A ZooKeeper that tells what is written in sessions: by brokers, not by administrators.
+    """A ZooKeeper that reports writes in sessions: those of brokers, not of administrators.
 
     Args:
-        record: told each node that was written or deleted, but for /controller and what goes with it. A node that
-            holds nothing is not told of when it is created.
+        record: called with each node that is written or deleted, except /controller and its related nodes, and
+            except for nodes created without data.
     """
 
     def __init__(self, record: Callable[[Written], object]) -> None:
@@ -148,7 +148,7 @@ class RecordingZooKeeper(ZooKeeper):
 
 
 def unclean_elections(history: Sequence[Effect]) -> set[TopicPartition]:
-    """The partitions that got a leader that was not in sync: records may be lost.
+    """The partitions that elected a leader outside the ISR: records may be lost.
 
     >>> from statemachines.messages.leader_and_isr import LeaderAndIsr
     >>> before, after = (TopicPartitionState(LeaderAndIsr(each, each, (each,)), 1) for each in (1, 2))
@@ -166,7 +166,7 @@ def unclean_elections(history: Sequence[Effect]) -> set[TopicPartition]:
 
 
 def named(partitions: Sequence[TopicPartition]) -> str:
-    """Partitions as they are told: the first few.
+    """The names of the first few partitions.
 
     >>> named([TopicPartition("t", number) for number in range(7)])
     't-0, t-1, t-2, t-3, t-4 and 2 more'
@@ -180,6 +180,6 @@ def _ids(brokers: Sequence[BrokerId]) -> str:
 
 
 def _partition_of(path: ZkPath) -> TopicPartition:
-    """The partition whose state stands there."""
+    """The partition of a state's path."""
     _, _, _, topic, _, partition, _ = path.split("/")
     return TopicPartition(topic, int(partition))

@@ -1,4 +1,4 @@
-"""What can happen next in a cluster, as values that print as lines; see `cluster` for what each of them is.
+"""Possible next steps of a cluster, as values that print as lines; `cluster` explains each.
 
 >>> print(TakeRequest(1, 2, "LeaderAndIsr"))
 broker 2 takes LeaderAndIsr of controller 1
@@ -24,7 +24,7 @@ class TakeRequest(NamedTuple):
 
 
 class AdvanceController(NamedTuple):
-    """The controller on a broker goes on."""
+    """The controller on a broker takes its next step."""
 
     broker: BrokerId
     event: str
@@ -34,7 +34,7 @@ class AdvanceController(NamedTuple):
 
 
 class AdvanceShutdown(NamedTuple):
-    """A broker that stops goes on."""
+    """A broker that is shutting down takes its next step."""
 
     broker: BrokerId
     due: str
@@ -44,7 +44,7 @@ class AdvanceShutdown(NamedTuple):
 
 
 class CatchUp(NamedTuple):
-    """A follower catches up with its leader, which is to take it into the ISR."""
+    """A follower catches up with its leader, which should add it to the ISR."""
 
     replica: PartitionAndReplica
     leader: BrokerId
@@ -54,7 +54,7 @@ class CatchUp(NamedTuple):
 
 
 class ChangeIsr(NamedTuple):
-    """A leader asks for ISRs, or tells of them."""
+    """A leader asks the controller for ISRs, or notifies it of them."""
 
     leader: BrokerId
 
@@ -63,4 +63,4 @@ class ChangeIsr(NamedTuple):
 
 
 Step: TypeAlias = TakeRequest | AdvanceController | AdvanceShutdown | CatchUp | ChangeIsr
-"""What can happen next."""
+"""A possible next step."""

@@ -1,10 +1,10 @@
 """The tree of a cluster in memory as Kafka has it in ZooKeeper: as bytes, in a live ZooKeeper, and read from there.
 
-    tree = cluster.znodes()                    # what a ZooKeeper of this cluster would hold
+    tree = cluster.znodes()                    # the nodes that a ZooKeeper of this cluster would hold
     put_znodes(kazoo_client, tree, "/kafka")   # for tests of a tool that reads it
-    Cluster.from_znodes(tree)                  # a cluster that goes on from there
+    Cluster.from_znodes(tree)                  # a cluster that continues from there
 
-What Kafka writes and a cluster in memory does not keep is `Details`.
+`Details` is what Kafka writes and a cluster in memory does not have.
 """
 
 from __future__ import annotations
@@ -44,35 +44,35 @@ __all__ = ["Details", "KafkaTree", "ZooKeeperClient", "put_znodes", "znodes_of"]
 NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 UNCLEAN: Final = "unclean.leader.election.enable"
 DEFAULTS: Final = "/config/brokers/<default>"
-"""What is configured for all brokers, of what can be while they run; of unclean elections since 2.0."""
+"""Dynamic configuration of all brokers; includes unclean elections since 2.0."""
 CLUSTER_ID: Final = "/cluster/id"
 AT_START: Final = {
     **dict.fromkeys(("/brokers/seqid", "/cluster", "/config/brokers", "/config/changes", "/config/clients")),
     **dict.fromkeys(("/config/ips", "/config/users", "/consumers", "/latest_producer_id_block")),
     "/feature": Feature(),
 }
-"""What brokers make when they start, beside what a cluster in memory has. [ZkData.PersistentZkPaths]"""
+"""Nodes that brokers create at startup, in addition to those of a cluster in memory. [ZkData.PersistentZkPaths]"""
 
 
 class Details(NamedTuple):
-    """What Kafka's nodes hold and a cluster in memory does not keep. Where it is not said, it is always the same."""
+    """Data of Kafka's nodes that a cluster in memory does not have, with fixed defaults."""
 
     brokers: Mapping[BrokerId, BrokerInfo] = NONE
-    """Their registrations; else a broker listens at `broker-<id>`, port 9092, and was registered at 0."""
+    """Their registrations; by default a broker listens at `broker-<id>`, port 9092, and was registered at 0."""
     topic_ids: Mapping[TopicName, str] = NONE
-    """Since 2.8; else an id is made of the topic's name."""
+    """Since 2.8; by default an id is derived from the topic's name."""
     configs: Mapping[TopicName, Config] = NONE
-    """What is configured for topics, beside unclean elections."""
+    """Configurations of topics, except unclean elections."""
     cluster_id: str = "kafkaspec-cluster-id-0"
     timestamp: int = 0
-    """When the controller was elected, in milliseconds."""
+    """The time of the controller's election, in milliseconds."""
 
     @classmethod
     def of(cls, tree: Mapping[ZkPath, bytes | None]) -> Details:
-        """Those of a tree.
+        """The details of a tree.
 
         Raises:
-            InvalidZnode: something there is not as Kafka writes it.
+            InvalidZnode: a node is not as Kafka writes it.
         """
         read = KafkaTree.read(tree)
         topics = {name_of(path): each for path, each in read.values.items() if parent_of(path) == TOPICS}
@@ -86,11 +86,11 @@ class Details(NamedTuple):
         )
 
     def broker(self, broker: BrokerId) -> BrokerInfo:
-        """The registration of one."""
+        """The registration of a broker."""
         return self.brokers.get(broker) or BrokerInfo((EndPoint(host=f"broker-{broker}"),))
 
     def topic_id(self, topic: TopicName) -> str:
-        """The id of one."""
+        """The id of a topic."""
         its = uuid.uuid5(uuid.NAMESPACE_OID, topic).bytes
         return self.topic_ids.get(topic) or base64.urlsafe_b64encode(its).decode().rstrip("=")
 
@@ -105,11 +105,11 @@ def znodes_of(
     """The tree of a cluster in memory as brokers of a release would have written it, parents first.
 
     Args:
-        nodes: what is in its ZooKeeper.
-        release: of its brokers.
-        unclean: whether unclean elections are permitted where a topic does not say.
-        racks: those of brokers that have one.
-        details: what is not in its ZooKeeper.
+        nodes: the nodes of its ZooKeeper.
+        release: the release of its brokers.
+        unclean: whether unclean elections are permitted unless a topic says otherwise.
+        racks: the racks of brokers that have one.
+        details: the data that its ZooKeeper does not have.
     """
     details = details or Details()
     in_racks = {broker: details.broker(broker)._replace(rack=rack) for broker, rack in racks.items()}
@@ -131,7 +131,7 @@ def _row(path: ZkPath) -> Znode:
 
 
 def _value(path: ZkPath, data: Any, details: Details) -> Any:
-    """What Kafka has where a cluster in memory has these data."""
+    """Kafka's data for a node of a cluster in memory."""
     if path == CONTROLLER:
         return ControllerRegistration(data, timestamp=details.timestamp)
     if parent_of(path) == BROKER_IDS and path != BROKER_IDS:
@@ -146,28 +146,28 @@ def _value(path: ZkPath, data: Any, details: Details) -> Any:
 
 
 class ZooKeeperClient(Protocol):
-    """What is needed of a client of a live ZooKeeper, such as kazoo's."""
+    """The methods that are needed of a client of a live ZooKeeper, such as kazoo's."""
 
     def exists(self, path: str) -> Any:
-        """None, if there is no such node."""
+        """None if there is no such node."""
 
     def create(self, path: str, value: bytes = b"", *, ephemeral: bool = False) -> Any:
         """Create a node."""
 
     def set(self, path: str, value: bytes) -> Any:
-        """Set what a node holds."""
+        """Set a node's data."""
 
 
 def put_znodes(
     client: ZooKeeperClient, tree: Mapping[ZkPath, bytes], chroot: ZkPath = "", *, ephemeral: bool = True
 ) -> None:
-    """Put a tree into a live ZooKeeper. Nodes that are there are set, and stay what they are.
+    """Write a tree to a live ZooKeeper. Existing nodes get new data, and keep their kind.
 
     Args:
-        client: connected to it.
-        tree: what each path is to hold.
-        chroot: the path below which it is to stand, such as `/kafka`; it is made if it is not there.
-        ephemeral: whether /controller and the registrations of brokers go with the client's session.
+        client: a connected client.
+        tree: the data of each path.
+        chroot: the parent path of the tree, such as `/kafka`; created if missing.
+        ephemeral: whether /controller and the registrations of brokers disappear with the client's session.
 
     Raises:
         ValueError: the chroot is no path; nothing has happened.
@@ -188,17 +188,17 @@ def put_znodes(
 
 
 class KafkaTree(NamedTuple):
-    """A tree of Kafka's in ZooKeeper, as it was read."""
+    """A tree of Kafka's that was read from ZooKeeper."""
 
     values: Mapping[ZkPath, Any]
-    """What stands in each node of Kafka's."""
+    """The value of each of Kafka's nodes."""
 
     @classmethod
     def read(cls, tree: Mapping[ZkPath, bytes | None]) -> KafkaTree:
-        """Read what is Kafka's; what is not is passed over.
+        """Read Kafka's nodes; others are skipped.
 
         Raises:
-            InvalidZnode: something there is not as Kafka writes it.
+            InvalidZnode: a node is not as Kafka writes it.
         """
         values = {path: decode(path, data) for path, data in tree.items() if znode_at(path) is not None}
         for path, value in values.items():
@@ -211,42 +211,42 @@ class KafkaTree(NamedTuple):
 
     @property
     def live(self) -> frozenset[BrokerId]:
-        """The brokers that are registered."""
+        """The registered brokers."""
         return frozenset(int(name_of(path)) for path in self.values if parent_of(path) == BROKER_IDS)
 
     @property
     def brokers(self) -> frozenset[BrokerId]:
-        """These, and all that partitions are assigned to."""
+        """The registered brokers, and all that partitions are assigned to."""
         assigned = [each for each in self.values.values() if isinstance(each, TopicIdReplicaAssignment)]
         return self.live.union(*(brokers for each in assigned for _, brokers in _brokers_in(each)))
 
     @property
     def controller(self) -> BrokerId | None:
-        """Who is controller, if it is registered."""
+        """The controller, if it is registered."""
         found: ControllerRegistration | None = self.values.get(CONTROLLER)
         return found.broker if found is not None and found.broker in self.live else None
 
     @property
     def controller_epoch(self) -> ControllerEpoch:
-        """Of the last controller; 0: there was none."""
+        """The epoch of the last controller; 0 if there was none."""
         return int(self.values.get(CONTROLLER_EPOCH, 0))
 
     @property
     def racks(self) -> dict[BrokerId, str]:
-        """Those of brokers that are registered with one."""
+        """The racks of registered brokers that have one."""
         its = ((path, self.values[path].rack) for path in self.values if parent_of(path) == BROKER_IDS)
         return {int(name_of(path)): rack for path, rack in its if rack is not None}
 
     @property
     def unclean(self) -> bool:
-        """Whether unclean elections are permitted where a topic does not say."""
+        """Whether unclean elections are permitted unless a topic says otherwise."""
         return _permits(self.values.get(DEFAULTS, NONE)) is True
 
     def nodes(self) -> dict[ZkPath, Any]:
-        """What a cluster in memory has of it beside sessions and the controller's epoch, parents first.
+        """The nodes for a cluster in memory, without sessions and the controller's epoch, parents first.
 
-        Left out are notifications, which a controller that takes over deletes unread, and what stands there of topics
-        that do not: to delete such a topic, a controller of 0.11 or 1.0 would take over without end.
+        Left out: notifications, which a new controller deletes unread, and data of topics that do not exist: to
+        delete such a topic, controllers of 0.11 or 1.0 would take over without end.
         """
         topics = {name_of(path) for path in self.values if parent_of(path) == TOPICS}
         found: dict[ZkPath, Any] = {}
@@ -267,7 +267,7 @@ class KafkaTree(NamedTuple):
 
 
 def _brokers_in(value: Any) -> Iterator[tuple[str, tuple[BrokerId, ...]]]:
-    """The lists of brokers in what stands in a node, each with its name."""
+    """The lists of brokers in a node's value, each with its name."""
     match value:
         case TopicIdReplicaAssignment(assignment):
             for partition, its in assignment.partitions:
@@ -279,6 +279,6 @@ def _brokers_in(value: Any) -> Iterator[tuple[str, tuple[BrokerId, ...]]]:
 
 
 def _permits(config: Config) -> bool | None:
-    """Whether unclean elections are permitted; None: it is not said. In any case of letters [ConfigDef.parseType]."""
+    """Whether unclean elections are permitted, ignoring case [ConfigDef.parseType]; None if not configured."""
     said = config.get(UNCLEAN, "").lower()
     return None if not said else said == "true"

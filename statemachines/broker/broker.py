@@ -234,7 +234,7 @@ class Broker:
             self._refused |= {PartitionAndReplica(partition, each) for each in isr if each not in hosted.state.isr}
 
     def _look_at(self, partitions: Iterable[TopicPartition]) -> None:
-        """Update what is known of partitions that may have changed."""
+        """Check again which of these partitions have a replica outside the ISR."""
         for partition in partitions:
             hosted = self.replica_manager.state.all_partitions.get(partition)
             if (

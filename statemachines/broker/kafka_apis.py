@@ -118,4 +118,4 @@ def _failed(request: ControlRequest) -> ControlResponse:
 
 
 def _of_each(request: LeaderAndIsrRequest | StopReplicaRequest, error: Errors) -> PartitionErrors:
-    return tuple((TopicPartition(told.topicName, told.partitionIndex), error) for told in request.partitionStates)
+    return tuple((TopicPartition(each.topicName, each.partitionIndex), error) for each in request.partitionStates)

@@ -6,8 +6,7 @@ An attempt finds the controller, sends the request (`controlled_shutdown` handle
     partitions remain     no other replica of them was in sync: another attempt. Until 3.2 one may be in sync by then;
                           since 3.3 a leader that shuts down adds no follower to the ISR (see `alter_partition`)
     an error              another attempt, whatever the error. STALE_CONTROLLER_EPOCH: the receiver is no controller,
-    or
-                          no longer; STALE_BROKER_EPOCH: it knows a newer registration; UNKNOWN_SERVER_ERROR, until
+                          or no longer; STALE_BROKER_EPOCH: it knows a newer registration; UNKNOWN_SERVER_ERROR, until
                           2.1 BROKER_NOT_AVAILABLE: it knows none
     no reply              another attempt; the controller may still have handled the request
     an unexpected error   the broker stops uncleanly, at once
@@ -24,7 +23,7 @@ While it stops, the broker obeys its controller: it ceases to lead, and follows.
 
 A step is a value that says what to do next, and its outcome leads to the next step. Nothing here waits or sends:
 
-A step is a value that says what is due, and what came of that leads to the next one. Nothing here waits, or sends:
+A step is a value that names the next action, whose outcome leads to the next step. Nothing here waits or sends:
 
     FindController  ask ZooKeeper, until 2.8    `requests`, then `controller_found`
     AskController   send a request              `answered`

@@ -62,13 +62,13 @@ class MetadataCache:
         deleted = []
         self.state.controller_id = request.controllerId if request.controllerId >= 0 else None
         self.state.alive_brokers = frozenset(request.liveBrokers)
-        for told in request.partitionStates:
-            partition = TopicPartition(told.topicName, told.partitionIndex)
-            if told.leader == LEADER_DURING_DELETE:
+        for received in request.partitionStates:
+            partition = TopicPartition(received.topicName, received.partitionIndex)
+            if received.leader == LEADER_DURING_DELETE:
                 self.state.partition_states.pop(partition, None)
                 deleted.append(partition)
             else:
-                self.state.partition_states[partition] = told
+                self.state.partition_states[partition] = received
         return tuple(deleted)
 
     def has_alive_broker(self, broker: BrokerId) -> bool:

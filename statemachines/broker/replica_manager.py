@@ -473,7 +473,7 @@ def _by_partition(states: Iterable[S]) -> dict[TopicPartition, S]:
     for partition_state in states:
         partition = TopicPartition(partition_state.topicName, partition_state.partitionIndex)
         if partition in found:
-            raise ValueError(f"{partition} stands twice in a request")
+            raise ValueError(f"{partition} occurs twice in a request")
         found[partition] = partition_state
     return found
 

@@ -1,6 +1,6 @@
-"""What a broker is about to do: a row of requests to ZooKeeper, in order.
+"""The pending requests of a broker to ZooKeeper, in order.
 
-Between two of them anything may happen elsewhere, so a row is as fine as what there is to be seen of it.
+Other processes may act between any two requests, so each observable request is a step.
 """
 
 import re
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class ControllerStep(Enum):
-    """A request to ZooKeeper, or what a process does in place of one."""
+    """A request to ZooKeeper, or another action of a process."""
 
     Start = "be started"
     Connect = "open a session"
@@ -58,7 +58,7 @@ class ControllerStep(Enum):
 
 
 class Agenda(tuple[ControllerStep, ...]):
-    """What a broker is about to do, in this order, unless an answer changes it."""
+    """The pending steps of a broker, in this order unless a reply changes it."""
 
     __slots__ = ()
 
@@ -87,7 +87,7 @@ WRITES: Final = frozenset(
         ControllerStep.UpdateLeaderAndIsr,
     }
 )
-"""The requests that change something: the answer to one may be lost after it had its effect."""
+"""The requests that change data: the reply may be lost after they had their effect."""
 NO_REQUESTS: Final = frozenset(
     {
         ControllerStep.Start,
@@ -97,12 +97,13 @@ NO_REQUESTS: Final = frozenset(
         ControllerStep.Serve,
     }
 )
-"""What a process does that asks ZooKeeper for nothing: no step makes it."""
+"""The steps without a request to ZooKeeper; they are no actions of their own."""
 CREATES: Final = frozenset({ControllerStep.CreateController, ControllerStep.CheckController})
 REGISTERS: Final = frozenset({ControllerStep.RegisterBroker, ControllerStep.CheckRegistration})
-"""What is not repeated in another session, until 1.0: to create an ephemeral, and to look whose it is. The second is
-what ZkEventThread does, where that is another thread than the controller's. [ZKCheckedEphemeral; KafkaHealthcheck]"""
+"""The requests that are not repeated in another session, until 1.0: to create an ephemeral node, and to read its
+owner. The second runs in ZkEventThread, if that is not the controller's thread. [ZKCheckedEphemeral;
+KafkaHealthcheck]"""
 CHECKS: Final = frozenset({ControllerStep.CheckController, ControllerStep.CheckRegistration})
-"""Of these, what follows a create that was sent: it has a session to stay with."""
+"""Of these, the ones that follow a sent create: they stay in its session."""
 METHODS: Final = {do: re.sub("(?<!^)([A-Z])", r"_\1", do.name).lower() for do in ControllerStep}
-"""The name of the method that does it: `register_broker` for `RegisterBroker`."""
+"""The name of each step's method: `register_broker` for `RegisterBroker`."""

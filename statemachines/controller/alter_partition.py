@@ -1,32 +1,33 @@
-"""AlterPartition: a leader asks the controller to change its ISR, and what the controller makes of it.
+"""AlterPartition: a leader asks the controller to change its ISR, and the controller decides.
 
-A request names the registration of the leader's broker, and for each partition the ISR that is to be, in the leader
-epoch and at the partition epoch that the leader knows. The controller goes by what it knows itself, in this order:
+A request names the registration of the leader's broker. For each partition it has the desired ISR, in the leader
+epoch and at the partition epoch that the leader knows. The controller checks it against its own knowledge, in this
+order:
 
-    NOT_CONTROLLER              it is none; or the leader knows of a later epoch, so there is another one by now
+    NOT_CONTROLLER              it is none; or the leader knows a later epoch, so there is another controller by now
     STALE_BROKER_EPOCH          that registration is not the present one
     UNKNOWN_TOPIC_OR_PARTITION  the partition never had a leader
     FENCED_LEADER_EPOCH         another leader has been elected since
-    success                     the ISR is like that already: an answer was lost, and this is the request again
+    success                     the ISR is already as desired: a reply was lost, and the leader repeats the request
     INVALID_UPDATE_VERSION      the state has been written since
-    INVALID_REQUEST             a leader that is still to recover has others in its ISR, or one that has recovered
-                                is to recover again
+    INVALID_REQUEST             a leader that must still recover has others in its ISR, or one that has recovered
+                                claims to recover again
     INELIGIBLE_REPLICA          a member of the ISR is not live: down, or shutting down
 
-What remains is written, fenced, where it is still at the leader's version; else INVALID_UPDATE_VERSION. The leader
-epoch stays. Then the controller reads what it wrote, tells all brokers of all partitions of the request, by
-UpdateMetadata, and answers. No LeaderAndIsr is sent: the leader knows, and a follower has no ISR.
+Other changes are written, fenced, if the node still has the leader's version; otherwise INVALID_UPDATE_VERSION. The
+leader epoch does not change. Then the controller reads back what it wrote, sends UpdateMetadata for all partitions of
+the request to all brokers, and replies. It sends no LeaderAndIsr: the leader knows, and a follower has no ISR.
 
-Where that version is not there any more the state may be the one that is wanted all the same: it was written, the
-answer was lost, and ZooKeeper refuses the repetition. The leader is refused then, and changes its ISR no more in its
-leader epoch, and the controller does not know what it wrote [K10, open; `read_back_alteration` is a proposal].
+At another version the state may still be the desired one: it was written, the reply was lost, and ZooKeeper refuses
+the repetition. Then the leader gets an error, and can no longer change its ISR in its leader epoch. The controller
+does not know what it wrote [K10, open; `read_back_alteration` is a proposal].
 
-If the fence fails the leader is told UNKNOWN_SERVER_ERROR, and the controller goes on as if it were one: that it has
-moved is not heard of here [open; processAlterPartition catches all]. It is not asked whether the broker that asks
-leads, only whether its leader epoch is the present one.
+If the fence fails the leader receives UNKNOWN_SERVER_ERROR, and the controller continues as if it were one: it does
+not learn here that the controller has moved [open; processAlterPartition catches all]. The controller never checks
+that the sender leads, only that its leader epoch is the present one.
 
 Left out: topic ids, epochs of brokers in the ISR (KRaft), and version 1 of the request, which leaders send until 3.2:
-its answer has OPERATION_NOT_ATTEMPTED for INELIGIBLE_REPLICA.
+its response has OPERATION_NOT_ATTEMPTED for INELIGIBLE_REPLICA.
 
 [AlterPartitionRequest.json, AlterPartitionResponse.json, KafkaController.tryProcessAlterPartition, 3.9]
 """
@@ -61,7 +62,7 @@ RECOVERED, RECOVERING = LeaderRecoveryState.RECOVERED, LeaderRecoveryState.RECOV
 
 
 class AlterPartitionData(NamedTuple):
-    """The ISR that a leader wants for one partition."""
+    """The ISR that a leader requests for one partition."""
 
     topicName: TopicName
     partitionIndex: PartitionId
@@ -72,7 +73,7 @@ class AlterPartitionData(NamedTuple):
 
 
 class AlterPartitionRequest(NamedTuple):
-    """The ISRs that the leaders on one broker want."""
+    """The ISRs that the leaders on one broker request."""
 
     brokerId: BrokerId
     brokerEpoch: BrokerEpoch
@@ -80,34 +81,34 @@ class AlterPartitionRequest(NamedTuple):
 
 
 AlterPartitionOutcome: TypeAlias = LeaderAndIsr | Errors
-"""What came of one partition: the state that ZooKeeper has, or why the ISR was not changed."""
+"""The outcome of one partition: ZooKeeper's state, or the error."""
 
 
 class AlterPartitionResponse(NamedTuple):
-    """The answer. Where the request was refused as a whole, no partition is named."""
+    """The response. If the request was refused as a whole, it names no partition."""
 
     errorCode: Errors
     partitions: tuple[tuple[TopicPartition, AlterPartitionOutcome], ...] = ()
 
 
 class AlteringPartitions(NamedTuple):
-    """A request that waits for ZooKeeper: states are to be set, or then to be read."""
+    """A request that waits for ZooKeeper: first to set states, then to read them."""
 
     due: ZkBatch
     asking: tuple[TopicPartition, ...]
-    """The partitions that it is about."""
+    """The partitions of the batch."""
     updates: tuple[PartitionUpdate, ...]
-    """What is set; when states are read, what was refused, and may be there."""
+    """The states to set; during the read, the refused ones, which may be in ZooKeeper."""
     outcomes: tuple[tuple[TopicPartition, AlterPartitionOutcome], ...]
-    """All partitions of the request; of those that wait, what they are to be."""
+    """All partitions of the request; for waiting ones, the desired state."""
 
 
 class AlteredPartitions(NamedTuple):
-    """A request is over."""
+    """A completed request."""
 
     response: AlterPartitionResponse
     may_complete: tuple[TopicPartition, ...] = ()
-    """The partitions that are being reassigned and whose ISR is as it was asked for: perhaps that is all."""
+    """Partitions under reassignment that have the requested ISR: their reassignments may be complete."""
     illegal_state: bool = False
     """UpdateMetadata could not be sent: the batch has been cleared, the controller resigns [handleIllegalState]."""
 
@@ -116,21 +117,21 @@ AlterPartitionStep: TypeAlias = AlteringPartitions | AlteredPartitions
 
 
 class AlterPartitionProcessor(ZkStateMachine):
-    """The controller's side; see `ZkStateMachine` for its arguments. The batch is the controller's own.
+    """The controller's side. `ZkStateMachine` explains its arguments; the batch is the controller's own.
 
-    `requests` are those of the batch that is due, as with the other machines over ZooKeeper (docs/decisions/0023).
+    `requests` are those of the next batch, as with the other machines over ZooKeeper (docs/decisions/0023).
     """
 
     def process_alter_partition(self, request: AlterPartitionRequest, is_active: bool = True) -> AlterPartitionStep:
-        """A leader's request arrives.
+        """Handle a leader's request.
 
         Args:
-            request: what it asks for.
-            is_active: this broker is the controller.
+            request: the request.
+            is_active: whether this broker is the controller.
 
         Raises:
-            ValueError: a partition stands in it twice.
-            InvalidBrokers: a broker stands in an ISR twice, or is no broker's id. Nothing has changed.
+            ValueError: the request contains a partition twice.
+            InvalidBrokers: an ISR contains a broker twice, or a value that is no broker id. Nothing has changed.
         """
         wanted = _wanted(request)
         if not is_active:
@@ -149,10 +150,10 @@ class AlterPartitionProcessor(ZkStateMachine):
         return change if updates else self._answer(change)
 
     def answered(self, change: AlteringPartitions, responses: Sequence[ZkResponse]) -> AlterPartitionStep:
-        """What ZooKeeper's answers lead to, one for each request and in their order.
+        """Process ZooKeeper's responses, one for each request and in their order.
 
         Raises:
-            ValueError: these are not as many as the requests.
+            ValueError: the number of responses differs from that of the requests.
         """
         try:
             answers = self.responses_of(change, responses)
@@ -164,10 +165,10 @@ class AlterPartitionProcessor(ZkStateMachine):
             return self._written(change, answers)
         return self._read(change, answers)
 
-    # How a request is judged.
+    # Checks of a request.
 
     def _judged(self, partition: TopicPartition, new: LeaderAndIsr) -> AlterPartitionOutcome | None:
-        """What there is to answer at once; None: it is to be written."""
+        """The immediate outcome; None if the state must be written."""
         known = self.context.leadership_of(partition)
         if known is None:
             return Errors.UNKNOWN_TOPIC_OR_PARTITION
@@ -190,18 +191,18 @@ class AlterPartitionProcessor(ZkStateMachine):
         return recovery or self._eligibility_error(new)
 
     def _recovery_error(self, current: LeaderAndIsr, new: LeaderAndIsr) -> Errors | None:
-        """What stands against its recovery state; until 3.1 there is none."""
+        """The error of its recovery state; None until 3.1."""
         if not self.design.leader_recovery or new.leader_recovery_state is RECOVERED:
             return None
         again = current.leader_recovery_state is RECOVERED
         return Errors.INVALID_REQUEST if again or len(new.isr) > 1 else None
 
     def _eligibility_error(self, new: LeaderAndIsr) -> Errors | None:
-        """What stands against its members."""
+        """The error of its members."""
         dead = self.design.live_isr_check and not all(map(self.context.is_live_broker, new.isr))
         return Errors.INELIGIBLE_REPLICA if dead else None
 
-    # What is written, and what is told.
+    # Writes and responses.
 
     def _written(self, change: AlteringPartitions, responses: Sequence[ZkResponse]) -> AlterPartitionStep:
         outcomes = dict(change.outcomes)
@@ -222,7 +223,7 @@ class AlterPartitionProcessor(ZkStateMachine):
         return change if to_read else self._answer(change)
 
     def _read(self, change: AlteringPartitions, responses: Sequence[ZkResponse]) -> AlterPartitionStep:
-        """The controller knows what it wrote, or what has been written since. [updateLeaderAndIsrCache]"""
+        """Update the context with ZooKeeper's states. [updateLeaderAndIsrCache]"""
         if any(response.code not in (Code.OK, Code.NONODE) for response in responses):
             return _failed()
         there: dict[TopicPartition, LeaderAndIsr] = {}
@@ -259,12 +260,12 @@ class AlterPartitionProcessor(ZkStateMachine):
 
 
 def _wanted(request: AlterPartitionRequest) -> Mapping[TopicPartition, LeaderAndIsr]:
-    """What a request wants, partition by partition."""
+    """The states that a request asks for, by partition."""
     wanted: dict[TopicPartition, LeaderAndIsr] = {}
     for data in request.partitions:
         partition = TopicPartition(data.topicName, data.partitionIndex)
         if partition in wanted:
-            raise ValueError(f"{partition} stands twice in a request")
+            raise ValueError(f"{partition} occurs twice in a request")
         isr = in_order(f"ISR of {partition}", data.newIsr)
         wanted[partition] = LeaderAndIsr(
             request.brokerId, data.leaderEpoch, isr, data.leaderRecoveryState, data.partitionEpoch
@@ -273,10 +274,10 @@ def _wanted(request: AlterPartitionRequest) -> Mapping[TopicPartition, LeaderAnd
 
 
 def _like(current: LeaderAndIsr, new: LeaderAndIsr) -> bool:
-    """Whether they are the same, but for the version [equalsAllowStalePartitionEpoch; until 3.2 equalsIgnoreZk]."""
+    """Whether they are equal except for the version [equalsAllowStalePartitionEpoch; until 3.2 equalsIgnoreZk]."""
     return new._replace(partition_epoch=current.partition_epoch) == current
 
 
 def _failed() -> AlteredPartitions:
-    """Something failed that Kafka does not expect."""
+    """The outcome of a failure that Kafka does not expect."""
     return AlteredPartitions(AlterPartitionResponse(Errors.UNKNOWN_SERVER_ERROR))

@@ -1,22 +1,22 @@
-"""Broker changes: brokers that come, go, or come again, and log directories that fail.
+"""Broker changes: brokers that start, die or restart, and log directories that fail.
 
-A change of /brokers/ids says only that something has changed: the brokers are read, and compared with those that the
-controller knows. A *bounced* broker is registered under a later epoch than the one that is known: it went and came
-again unseen, and is handled as one that is dead and then new. Until 2.1 a broker had no epoch, and a bounced one was
-not noticed [B5, KAFKA-7235, 2.2].
+An event of /brokers/ids says only that something has changed. The controller reads the brokers, and compares them
+with those that it knows. A *bounced* broker is registered under a later epoch than the known one: it restarted
+between two reads, and is handled as dead and then new. Until 2.1 a broker had no epoch, and a bounced one went
+unnoticed [B5, KAFKA-7235, 2.2].
 
-    a new broker    the others are told of it, and it of all partitions. Its replicas -> OnlineReplica, so it is told
-                    who leads them; partitions that have no leader are elected for; reassignments to it and deletions
-                    of topics on it go on
-    a dead one      partitions whose leader is not online -> OfflinePartition, and are elected for; then its replicas
-                    -> OfflineReplica, out of the ISRs. Those of topics that are to be deleted are not deletable now
-    a failed disk   its broker says so in ZooKeeper, not which replicas: all of them are told who leads, and those
-                    that answer KAFKA_STORAGE_ERROR are offline, as those of a dead broker are
+    a new broker    the others learn of it, and it learns of all partitions. Its replicas -> OnlineReplica, so it
+                    learns their leaders; partitions without leader get an election; reassignments to it and deletions
+                    of topics on it resume
+    a dead one      partitions whose leader is not online -> OfflinePartition, and get an election; then its replicas
+                    -> OfflineReplica, out of the ISRs. Those of topics to be deleted are not deletable now
+    a failed disk   its broker reports it in ZooKeeper, without the replicas: all of them receive their leaders, and
+                    those that answer KAFKA_STORAGE_ERROR are offline, like those of a dead broker
 
-Elections come before replicas leave the ISRs. So where another leader is found the dead have left the ISR with it,
-and replicas are told the same leader epoch a second time, which they refuse.
+Elections come before replicas leave the ISRs. So if an election finds another leader, it has removed the dead from
+the ISR, and replicas receive the same leader epoch a second time, which they refuse.
 
-Left out: BrokerModifications, for addresses are left out, and with it the handlers of brokers' nodes; features.
+Left out: BrokerModifications with its handlers of brokers' nodes, because addresses are left out; features.
 
 [processBrokerChange, onBrokerStartup, onBrokerFailure, onReplicasBecomeOffline in KafkaController.scala, 3.9]
 """
@@ -56,7 +56,7 @@ class BrokerChanges(PartitionReassignment):
         return self.zk_client.get_children(LOG_DIR_EVENT_NOTIFICATION, then(self._log_dirs_failed), watch=True)
 
     def process_leader_and_isr_response_received(self, response: LeaderAndIsrResponse, broker: BrokerId) -> Calls:
-        """A broker has answered which of its replicas it can serve. [LeaderAndIsrResponseReceived]"""
+        """A broker has reported which of its replicas it can serve. [LeaderAndIsrResponseReceived]"""
         if response.errorCode is not Errors.NONE:
             return ()
         before = self.context.state.replicas_on_offline_dirs.get(broker, frozenset())
@@ -113,7 +113,7 @@ class BrokerChanges(PartitionReassignment):
         return self.on_broker_failure(brokers)
 
     def on_broker_startup(self, new_brokers: Sequence[BrokerId]) -> Calls:
-        """These brokers have come."""
+        """These brokers have started."""
         self._forget_offline_dirs(new_brokers)
         if self.design.brokers_only_metadata:
             existing = tuple(broker for broker in self.all_brokers() if broker not in new_brokers)
@@ -131,13 +131,13 @@ class BrokerChanges(PartitionReassignment):
         )
 
     def _partitions_for_new_brokers(self) -> Sequence[TopicPartition]:
-        """Those that have had a leader; until 2.6 those that are to be deleted among them."""
+        """The partitions that have had a leader; until 2.6 including those to be deleted."""
         if self.design.queued_until_deleted:
             return self.context.partitions_with_leaders()
         return tuple(self.context.state.partition_leadership_info)
 
     def on_broker_failure(self, dead_brokers: Sequence[BrokerId]) -> Calls:
-        """These brokers have gone."""
+        """These brokers have died."""
         self._forget_offline_dirs(dead_brokers)
         self.context.state.shutting_down_broker_ids -= frozenset(dead_brokers)
         return self.on_replicas_become_offline(self.context.replicas_on_brokers(dead_brokers), dead_brokers)
@@ -145,7 +145,7 @@ class BrokerChanges(PartitionReassignment):
     def on_replicas_become_offline(
         self, new_offline_replicas: Sequence[PartitionAndReplica], gone: Collection[BrokerId] = ()
     ) -> Calls:
-        """These replicas are not online any more, since brokers are gone or their log directories have failed."""
+        """These replicas are no longer online: their brokers died, or their log directories failed."""
         for_deletion: list[PartitionAndReplica] = []
         not_for_deletion: list[PartitionAndReplica] = []
         for replica in new_offline_replicas:
@@ -173,8 +173,8 @@ class BrokerChanges(PartitionReassignment):
     ) -> Calls:
         """Leaders have been elected; now replicas go offline.
 
-        Brokers that hear nothing by that are told which brokers are left. Until 3.0 they were not where a leader was
-        lost and no other found, for what was asked was whether any had been lost [KAFKA-13225].
+        If that sends nothing, brokers are informed of the remaining brokers. Until 3.0 they were not if a leader was
+        lost and no other found, because the condition was whether any had been lost [KAFKA-13225].
         """
         elected = any(isinstance(outcome, LeaderAndIsr) for _, outcome in results)
         tell = nothing_else and not (elected and self.design.metadata_without_election)
@@ -188,7 +188,7 @@ class BrokerChanges(PartitionReassignment):
         self.send_update_metadata_request(self.all_brokers())
 
     def _resume_reassignments_to(self, brokers: Sequence[BrokerId]) -> Calls:
-        """Partitions that move to these brokers may have something to wait for now."""
+        """Partitions that move to these brokers may be able to continue now."""
         return self.maybe_resume_reassignments(
             partition
             for partition in self.reassigned_partitions()
@@ -212,15 +212,15 @@ class BrokerChanges(PartitionReassignment):
         )
 
     def _on_broker_log_dir_failure(self, answers: Sequence[ZkResponse | None]) -> Calls:
-        """All replicas on these brokers are told who leads them; those that cannot follow will say so."""
+        """All replicas on these brokers receive their leaders; the replicas that cannot follow will report it."""
         brokers = tuple(sorted({answer.data for answer in answers if answer is not None}))
         return self.replicas_become(self.context.replicas_on_brokers(brokers), OnlineReplica)
 
-    # What may be left.
+    # Calls that may remain.
 
     @classmethod
     def coming(cls, brokers: tuple[BrokerId, ...], topics: tuple[TopicName, ...]) -> tuple[Call, ...]:
-        """Of brokers that come, whose replicas are online by now: of these topics."""
+        """Of brokers that start, whose replicas are online by now: those of these topics."""
         return (
             call_of(cls.trigger_online_partition_state_change),
             call_of(cls._resume_reassignments_to, brokers),
@@ -229,11 +229,11 @@ class BrokerChanges(PartitionReassignment):
 
     @classmethod
     def going(cls, brokers: tuple[BrokerId, ...]) -> Call:
-        """Of brokers that go, when others have come."""
+        """Of brokers that die, after others have started."""
         return call_of(cls._fail_brokers, brokers)
 
     ELECTED: ClassVar[Frame] = Frame(_elected, takes_answer=True)
-    """Leaders have been elected in place of those that are gone."""
+    """Leaders have been elected in place of the dead ones."""
     COMING: ClassVar[tuple[Frame, ...]] = (
         Frame(EventDriver.trigger_online_partition_state_change),
         Frame(_resume_reassignments_to),

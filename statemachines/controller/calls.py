@@ -1,16 +1,16 @@
-"""Calls: what is left of the processing of an event, as a value. `event_driver` makes them.
+"""Calls: the remaining processing of an event, as a value. `event_driver` makes them.
 
-A controller processes an event by a sequence of calls of its methods: states are changed, ZooKeeper is read and
-written, requests go out, and what a later call does depends on what the context is by then. Between any two batches
-of requests to ZooKeeper other things happen elsewhere, so that what is left has to be a value [docs/decisions/0024]:
+A controller processes an event by a sequence of calls of its methods: they change states, read and write ZooKeeper,
+send requests, and depend on the context at that time. Other processes may act between any two batches of requests to
+ZooKeeper, so the remaining calls have to be a value [docs/decisions/0024]:
 
-    Call          one of the methods of the controller, or of its client, by its name, with its arguments
-    Await         a batch of requests to ZooKeeper, or a change of states that waits for one, and the call that is
-                  made with what comes of it
-    EventWaiting  the one that is waited for, and the calls that follow
+    Call          a method of the controller, or of its client, by name, with its arguments
+    Await         a batch of requests to ZooKeeper, or a change of states that waits for one, and the call that takes
+                  the result
+    EventWaiting  the pending Await, and the calls that follow
 
-A handler is a method that does what Kafka's does up to the point where Kafka would wait, and returns the calls that
-are left, as they stand in Kafka's method one below the other. They are made before those that were left already: the
+A handler is a method that does what Kafka's does up to the point where Kafka would wait. It returns the remaining
+calls, in the order of Kafka's method. They run before the calls that remained already: the calls are a stack.
 calls are a stack.
 
     def _complete_delete_topic(self, topic):
@@ -23,10 +23,10 @@ calls are a stack.
             call(self._remove_topic, topic),
         )
 
-What Kafka throws drops the calls that are left, down to one that was put there for it. Such a call is made in any
-case: after `always` (finally) a failure goes on, with `on_failure` (try and catch) it ends, and is told, or None if
-there is none. So it is with ControllerMoved. A controller whose requests to brokers fail has another one elected on
-the spot; what of its event is left then may read, and is refused what it writes.
+An exception in Kafka drops the remaining calls, down to one that handles it. Such a call is always made: after
+`always` (finally) the failure continues; with `on_failure` (try and catch) it ends, and the call receives it, or None
+if there is none. ControllerMoved works in the same way. A controller whose requests to brokers fail triggers a new
+election at once; the remaining calls of its event may still read, but their writes are refused.
 
 [process in KafkaController.scala, 3.9]
 """
@@ -63,104 +63,104 @@ P = ParamSpec("P")
 
 
 class RunsAfter(Enum):
-    """What a call is made in spite of."""
+    """The outcomes after which a call is made."""
 
     Success = "it is dropped if something fails before it"
-    CaughtFailure = "it is told what failed before it, or None, and no failure goes on [try, catch]"
-    AnyFailure = "it is made, and what failed before it goes on [finally]"
+    CaughtFailure = "it receives the earlier failure, or None, and ends it [try, catch]"
+    AnyFailure = "it is always made, and an earlier failure continues [finally]"
 
     def __str__(self) -> str:
         return self.name
 
 
 class Call(NamedTuple):
-    """A call that is still to be made, of a method of a controller or of its client. An event is one as well."""
+    """A call still to be made, of a method of a controller or of its client. Events are calls, too."""
 
     method: str
     arguments: tuple[Any, ...] = ()
-    """Values. Where it takes what was answered, that comes before them."""
+    """Values. A result comes before them, if the method takes one."""
     runs_after: RunsAfter = RunsAfter.Success
 
     def __str__(self) -> str:
         return f"{self.method}({', '.join(map(str, self.arguments))})"
 
     def with_answer(self, answer: Any) -> "Call":
-        """The same with what was answered."""
+        """The same call with the result as its first argument."""
         return Call(self.method, (answer, *self.arguments))
 
 
 class ZkRequests(NamedTuple):
-    """A batch of requests to ZooKeeper: reads, or writes, which are fenced when they are made."""
+    """A batch of requests to ZooKeeper: reads, or writes, which are fenced when they are sent."""
 
     requests: tuple[ZkRequest, ...]
 
 
 class Await(NamedTuple):
-    """What is waited for, and the call that is made with what comes of it.
+    """A pending operation, and the call that receives its result.
 
-    That takes, before its arguments, the answers to requests, or the results of a change.
+    The result, the responses to requests or the results of a change, comes before the call's own arguments.
     """
 
     what: Any
-    """`ZkRequests`; or a step of a machine's: a change that waits, `ChangeDone`, or what else it has come to."""
+    """`ZkRequests`; or a step of a state machine: a waiting change, `ChangeDone`, or another result."""
     then: Call | None = None
 
 
 class Callback(NamedTuple):
-    """What is answered to who asked for the event [callback]."""
+    """The reply to the caller that queued the event [callback]."""
 
     answer: Any
 
 
 Calls: TypeAlias = tuple[Call | Await | Callback, ...]
-"""What is left of a handler, first things first."""
+"""The remaining calls of a handler, in order."""
 
 
 def call(method: Callable[P, Calls | None], *arguments: P.args, **named: P.kwargs) -> Call:
-    """The call of a method of a controller, or of its client, to be made later. Arguments are given by place."""
+    """The call of a method of a controller, or of its client, to be made later. Arguments are positional."""
     return _call(method, arguments, named)
 
 
 def then(method: Callable[Concatenate[Any, P], Calls | None], *arguments: P.args, **named: P.kwargs) -> Call:
-    """The call of a method that takes what was answered, and then these arguments."""
+    """The call of a method that takes a result, and then these arguments."""
     return _call(method, arguments, named)
 
 
 def call_of(method: Callable[Concatenate[Any, P], Calls | None], *arguments: P.args, **named: P.kwargs) -> Call:
-    """As `call`, of a method as its class has it."""
+    """Like `call`, for a method accessed on its class."""
     return _call(method, arguments, named)
 
 
 def then_of(method: Callable[Concatenate[Any, Any, P], Calls | None], *arguments: P.args, **named: P.kwargs) -> Call:
-    """As `then`, of a method as its class has it."""
+    """Like `then`, for a method accessed on its class."""
     return _call(method, arguments, named)
 
 
 def _call(method: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
     if named:
-        raise ValueError(f"{method.__name__}: arguments of a call are given by place, not by name: {named}")
+        raise ValueError(f"{method.__name__}: arguments of a call are positional: {named}")
     return Call(method.__name__, arguments)
 
 
 def on_failure(handler: Call) -> Call:
-    """A call that is told what failed before it, or None; no failure goes on."""
+    """A call that receives the failure before it, or None, and ends it."""
     return handler._replace(runs_after=RunsAfter.CaughtFailure)
 
 
 def always(handler: Call) -> Call:
-    """A call that is made whether or not something fails before it."""
+    """A call that is made even if something fails before it."""
     return handler._replace(runs_after=RunsAfter.AnyFailure)
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Calls of a method that may be left of an event: how large its arguments are, whoever explores it says.
+    """Calls of a method that may remain of an event. The system that explores it bounds its arguments.
 
     Args:
-        method: as its class has it.
-        arguments: by name, what those may be that are not all that their types have; or the frame of a call.
-        takes_answer: it takes what was answered before its arguments, see `then`.
-        made: what it is made in spite of.
+        method: the method, accessed on its class.
+        arguments: by name, domains narrower than the argument's type; or the frame of a call.
+        takes_answer: it takes a result before its arguments (see `then`).
+        runs_after: the outcomes after which it is made.
     """
 
     method: Callable[..., Calls | None]
@@ -170,11 +170,11 @@ class Frame:
 
 
 StackFrames: TypeAlias = tuple[tuple[Frame | Call, ...], ...]
-"""The stacks that may be left of events, each as its calls from the first to the last."""
+"""The stacks that may remain of events, each from its first call to its last."""
 
 
 class EventFailure(Enum):
-    """Why the processing of an event was cut short, with the exception that Kafka has for it."""
+    """Why the processing of an event was cut short, with Kafka's exception."""
 
     ControllerMoved = "another controller has been elected: it resigns [ControllerMovedException]"
     IllegalState = "requests to brokers could not be made: it has another elected [IllegalStateException]"
@@ -195,7 +195,7 @@ class EventFailure(Enum):
 
 
 class EventFailed(Exception):
-    """Thrown by a handler: what it was part of is cut short."""
+    """Raised by a handler: the processing of its event is cut short."""
 
     def __init__(self, cause: EventFailure | Code) -> None:
         super().__init__(cause)
@@ -207,8 +207,8 @@ class EventWaiting(NamedTuple):
 
     awaits: Await
     calls: Calls = ()
-    """What is made after it."""
+    """The calls after it."""
     answer: Any = None
-    """What has been answered to who asked for the event."""
+    """The reply so far to the caller that queued the event."""
     must_reelect: bool = False
-    """It is to have another controller elected [triggerControllerMove]."""
+    """It must trigger another controller election [triggerControllerMove]."""

@@ -1,4 +1,4 @@
-"""What a controller hears of ZooKeeper: the nodes that it has handlers for, and the event that a change of each is.
+"""A controller's handlers of ZooKeeper changes: the handled nodes, and the event for a change of each.
 
     children of /brokers/ids, /brokers/topics, ...      BrokerChange, TopicChange, ...      while it is controller
     the node of a topic                                 PartitionModifications              of a topic that it knows
@@ -6,9 +6,9 @@
     /admin/preferred_replica_election, created          ReplicaLeaderElection               once it has asked for it
     the state of a partition                            PartitionReassignmentIsrChange      while it moves, until 2.6
 
-A handler is not a watch. Since 1.1 a read arms the watch of a node that there is a handler for, and what a watch
-tells of a node without a handler is dropped. Until 1.0 there is a listener in place of the handler: ZkClient arms the
-watch again whenever it has fired, and does not tell a node that was created from one that has changed.
+A handler is not a watch. Since 1.1 a read sets a watch if its node has a handler, and a watch event of a node without
+handler is dropped. Until 1.0 a listener takes the handler's place: ZkClient sets the watch again whenever it has
+fired, and does not distinguish a created node from a changed one.
 
 [ZooKeeperClient.shouldWatch, processEvent, 1.1; the ...Handler classes in KafkaController.scala; ZkClient.fireEvents]
 """
@@ -47,24 +47,24 @@ OF_CHILDREN: Final[Mapping[ZkPath, str]] = {
     LOG_DIR_EVENT_NOTIFICATION: _Its.process_log_dir_event_notification.__name__,
     ISR_CHANGE_NOTIFICATION: _Its.process_isr_change_notification.__name__,
 }
-"""What is to be done when a node's children change."""
+"""The handlers of changes of a node's children."""
 OF_NODES: Final[Mapping[ZkPath, str]] = {
     REASSIGN_PARTITIONS: _Its.process_zk_partition_reassignment.__name__,
     PREFERRED_REPLICA_ELECTION: _Its.process_replica_leader_election.__name__,
 }
-"""What is to be done when a node is created."""
+"""The handlers of the creation of a node."""
 REGISTERING: Final = frozenset(
     {_Its.on_controller_failover.__name__, *OF_NODES.values()},
 )
-"""The events that register the handler of such a node when they ask for it; others only ask."""
+"""The events that register the handler of such a node when they read it; others only read."""
 
 
 class RegisteredHandlers:
     """The handlers that a controller has registered.
 
     Args:
-        context: what it knows; of each topic in it there is a handler.
-        threads: how its release is told.
+        context: the controller's context; each of its topics has a handler.
+        threads: the release's generation of event delivery.
     """
 
     def __init__(self, context: ControllerContext, threads: Threads) -> None:
@@ -73,43 +73,43 @@ class RegisteredHandlers:
         self._muted: set[TopicName] = set()
         self._isrs: dict[ZkPath, TopicPartition] = {}
 
-    # What it is told.
+    # Registration.
 
     def register(self, path: ZkPath) -> None:
-        """Changes of the children of this node are events; of one in `OF_NODES`, that it is created."""
+        """Register a handler of changes of the children of this node, or, for one in `OF_NODES`, of its creation."""
         self._registered.add(path)
 
     def unregister(self, path: ZkPath) -> None:
-        """They are no events any more."""
+        """Remove that handler."""
         self._registered.discard(path)
 
     def unregister_partition_modifications(self) -> None:
-        """There is no handler of a topic, until the context has topics again."""
+        """Remove the handlers of topics, until the context has topics again."""
         self._muted.clear()
 
     def unregister_isrs(self) -> None:
-        """There is no handler of a partition's state."""
+        """Remove the handlers of partitions' states."""
         self._isrs.clear()
 
     def mute_partition_modifications(self, topic: TopicName) -> None:
-        """A topic is about to be deleted."""
+        """Ignore a topic that is about to be deleted."""
         self._muted.add(topic)
 
     def watch_isr(self, partition: TopicPartition) -> None:
-        """A partition moves, and its leader writes its ISR itself."""
+        """Watch the state of a partition that moves, whose leader writes its ISR itself."""
         self._isrs[topic_partition_state_path(partition)] = partition
 
     def unwatch_isr(self, partition: TopicPartition) -> None:
-        """It does not move any more."""
+        """Stop watching: the partition no longer moves."""
         self._isrs.pop(topic_partition_state_path(partition), None)
 
-    # What comes of it.
+    # Watches and events.
 
     def watched(self, request: ZkRequest, event: str) -> ZkRequest:
-        """A request as it is made: with a watch if there is a handler for its node.
+        """A request as it is sent: with a watch if its node has a handler.
 
         Args:
-            request: that of a handler of an event.
+            request: a request of an event's handler.
             event: the name of that handler, which may register others.
         """
         if isinstance(request, GetData) and request.path in self._isrs:
@@ -121,11 +121,11 @@ class RegisteredHandlers:
         return request
 
     def watched_paths(self) -> tuple[ZkPath, ...]:
-        """The nodes whose listener's watch ZkClient arms again, there or not."""
+        """The nodes whose watch ZkClient sets again for a listener, whether they exist or not."""
         return tuple(self._isrs)
 
     def event_of(self, watch_event: Event) -> Call | None:
-        """The event that a change is; None: there is no handler."""
+        """The controller's event for a watch event; None if there is no handler."""
         self._muted &= self._context.state.all_topics
         path, created = watch_event.path, watch_event.type is EventType.NodeCreated
         changed = watch_event.type is EventType.NodeDataChanged

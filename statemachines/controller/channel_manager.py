@@ -1,30 +1,29 @@
-"""ControllerChannelManager: how a controller's requests get to brokers, one channel to each.
+"""ControllerChannelManager: how a controller's requests reach brokers, with one channel for each.
 
 A channel is a queue and a thread. The controller puts requests into the queues, and never waits. A broker's thread
-takes the first, sends it until it has been answered, and only then takes the next. So
+takes the first request, sends it until it gets a response, and only then takes the next. So requests arrive
 
-    in order        to one broker, requests are answered in the order in which they were put
-    at least once   a request whose reply was lost, or whose connection broke, is sent again: the broker may handle it
-                    twice
+    in order        a broker handles requests in the order in which they were queued
+    at least once   a request whose response was lost, or whose connection broke, is sent again: the broker may handle
+                    it twice
     isolated        a broker that is slow, or down, delays no other broker
 
-A broker that is removed, or a controller that resigns, ends this. What waited is gone, and what was being sent is not
-sent again; whether the broker has handled it, or still will, the controller does not know. A request to a broker
-without channel is logged and dropped. Requests of two controllers to one broker are in no order.
+Removing a broker ends its channel, and a resignation ends all channels. Queued requests are dropped, and the one in
+flight is not sent again; the controller does not know whether the broker has handled it, or still will. A request to
+a broker without channel is logged and dropped. Requests of two controllers to one broker are unordered.
 
-Each step of a thread is a method: `take`, then `broken` any number of times, then `answered`. `exchange` goes through
-them for who has no network.
+Each step of a thread is a method: `take`, then `broken` any number of times, then `answered`. Without a network,
+`exchange` performs all of them.
 
-What Kafka keeps of a broker in a ControllerBrokerStateInfo is here the queue, the thread and what is read of them;
-the network client, the node's address, the request's configuration and its logger are left out.
+Of Kafka's ControllerBrokerStateInfo, this keeps the queue, the thread and the values read from them. The network
+client, the node's address, the request's configuration and its logger are left out.
 
 Left out: connections, timeouts (`controller.socket.timeout.ms`), the pause before a request is sent again
-(`RETRY_BACKOFF_MS`), and metrics of time. A request that was sent over a connection that broke is taken to be handled
-before it is sent again, or not at all; on a real broker two threads may handle the two in any order.
+(`RETRY_BACKOFF_MS`), and metrics of time. A request over a connection that broke is handled before it is sent again,
+or not at all; on a real broker two threads may handle the two in any order.
 
-What older releases did otherwise, and this does not follow: until 0.10 the client was closed before the thread had
-stopped, which could then fail in any way [KAFKA-4959, 0.11]; the metrics of queues came with 0.11 [KAFKA-5135]
-(`statemachines.controller.metrics`).
+Not modelled: until 0.10 the client was closed before the thread had stopped, which could then fail in any way
+[KAFKA-4959, 0.11]. The metrics of queues exist since 0.11 [KAFKA-5135] (`statemachines.controller.metrics`).
 
 [ControllerChannelManager.scala, 3.9]
 """
@@ -59,7 +58,7 @@ __all__ = [
 ]
 
 RETRY_BACKOFF_MS: Final = 100
-"""For how long a thread pauses before it sends a request again, or looks again whether its broker can be reached."""
+"""The pause before a thread sends a request again, or checks again whether its broker can be reached."""
 API_KEYS: Final = {
     LeaderAndIsrRequest: "LEADER_AND_ISR",
     StopReplicaRequest: "STOP_REPLICA",
@@ -68,7 +67,7 @@ API_KEYS: Final = {
 
 
 def send_thread_name(controller: BrokerId, broker: BrokerId) -> str:
-    """What the thread is called that sends a controller's requests to a broker, in logs and dumps of threads.
+    """The name of the thread that sends a controller's requests to a broker, in logs and thread dumps.
 
     >>> send_thread_name(1, 2)
     'Controller-1-to-broker-2-send-thread'
@@ -77,29 +76,29 @@ def send_thread_name(controller: BrokerId, broker: BrokerId) -> str:
 
 
 class RequestSendThread(NamedTuple):
-    """What a channel's thread is about."""
+    """The state of a channel's thread."""
 
     started: bool = False
     request: ControlRequest | None = None
-    """What it is sending, again and again until it is answered; None: it waits for its queue."""
+    """The request that it sends until there is a response; None: it waits for its queue."""
 
 
 class QueueItem(NamedTuple):
-    """What waits in a queue, as Kafka has it; its callback and the time are left out."""
+    """An entry of a queue, as in Kafka, without its callback and the time."""
 
     api_key: str
     request: ControlRequest
 
 
 class RequestNotSent(NamedTuple):
-    """What Kafka logs of a request to a broker that has no channel, and forgets."""
+    """A request to a broker without channel, which Kafka logs and drops."""
 
     broker: BrokerId
     request: ControlRequest
 
 
 class Delivery(Enum):
-    """What becomes of a request that is sent once."""
+    """The fate of a request that is sent once."""
 
     Answered = "the broker handles it, and the reply arrives"
     ReplyLost = "the broker handles it, and the connection breaks before the reply arrives"
@@ -114,23 +113,23 @@ class ChannelState(Protocol):
 
     @property
     def message_queues(self) -> MutableMapping[BrokerId, tuple[ControlRequest, ...]]:
-        """What waits for each broker that has a channel, the first to be sent first."""
+        """The queued requests of each broker that has a channel, in order."""
 
     @property
     def request_send_threads(self) -> MutableMapping[BrokerId, RequestSendThread]:
-        """The threads of these brokers."""
+        """The thread of each of these brokers."""
 
 
 @dataclass
 class InMemoryChannels:
-    """The channels, over dicts: at first none."""
+    """The channels, over dicts; initially none."""
 
     message_queues: MutableMapping[BrokerId, tuple[ControlRequest, ...]] = field(default_factory=dict)
     request_send_threads: MutableMapping[BrokerId, RequestSendThread] = field(default_factory=dict)
 
 
 class ControllerChannelManager:
-    """The channels of one controller, over whatever holds them.
+    """The channels of one controller.
 
     >>> from statemachines.messages.control_requests import UpdateMetadataRequest
     >>> channels = ControllerChannelManager(ControllerContext())
@@ -143,10 +142,10 @@ class ControllerChannelManager:
     (1, 1)
 
     Args:
-        context: what the controller knows; it says whose deletion an answer is about.
-        state: what holds the channels; else dicts.
-        design: that of its release.
-        log: what becomes of a request that is dropped.
+        context: the controller's context; it shows which responses concern a deletion.
+        state: the channels; by default in memory.
+        design: the design of its release.
+        log: called with each dropped request.
     """
 
     def __init__(
@@ -160,13 +159,13 @@ class ControllerChannelManager:
         self.state: ChannelState = InMemoryChannels() if state is None else state
         self.design = ControlDesign() if design is None else design
 
-    # What the controller does.
+    # Operations of the controller.
 
     def startup(self, brokers: Iterable[BrokerId]) -> None:
-        """The controller takes over: a channel to each of these brokers.
+        """Open a channel to each of these brokers, when the controller takes over.
 
         Raises:
-            InvalidBrokers: one is no broker's id, or stands there twice; nothing has changed.
+            InvalidBrokers: one is no broker id, or occurs twice; nothing has changed.
         """
         for broker in in_order("brokers", tuple(brokers)):
             self._add_new_broker(broker)
@@ -174,15 +173,15 @@ class ControllerChannelManager:
             self._start_request_send_thread(broker)
 
     def shutdown(self) -> None:
-        """The controller resigns: no channel is left, nor what waited."""
+        """Close all channels and drop their queues, when the controller resigns."""
         for broker in tuple(self.state.message_queues):
             self.remove_broker(broker)
 
     def add_broker(self, broker: BrokerId) -> None:
-        """A channel to a broker, if there is none.
+        """Open a channel to a broker, if there is none.
 
         Raises:
-            InvalidBrokers: it is no broker's id; nothing has changed.
+            InvalidBrokers: it is no broker id; nothing has changed.
         """
         in_order("brokers", (broker,))
         if broker not in self.state.message_queues:
@@ -190,12 +189,12 @@ class ControllerChannelManager:
             self._start_request_send_thread(broker)
 
     def remove_broker(self, broker: BrokerId) -> ControlRequest | None:
-        """A broker's channel ends, and what waited for it is gone.
+        """Close a broker's channel, and drop its queue.
 
-        Returns what was being sent, which the broker may have handled, or may handle yet; None: nothing was.
+        Returns the request in flight, which the broker may have handled, or may still handle; None if there is none.
 
         Raises:
-            ValueError: it has none; nothing has changed.
+            ValueError: it has no channel; nothing has changed.
         """
         thread = self._thread(broker)
         self.state.message_queues.pop(broker)
@@ -203,20 +202,20 @@ class ControllerChannelManager:
         return thread.request
 
     def send_request(self, broker: BrokerId, request: ControlRequest) -> None:
-        """Put a request into a broker's queue. If it has no channel, that is logged."""
+        """Put a request into a broker's queue. If the broker has no channel, log it."""
         queues = self.state.message_queues
         if broker in queues:
             queues[broker] = (*queues[broker], request)
         else:
             self.log(RequestNotSent(broker, request))
 
-    # What a broker's thread does [RequestSendThread.doWork].
+    # Steps of a broker's thread [RequestSendThread.doWork].
 
     def take(self, broker: BrokerId) -> ControlRequest:
         """The thread takes the first request of its queue, to send it.
 
         Raises:
-            ValueError: it has not been started, or it is sending one already, or none waits. Nothing has changed.
+            ValueError: it has not been started, is already sending one, or its queue is empty. Nothing has changed.
         """
         thread, queue = self._thread(broker), self.state.message_queues[broker]
         reasons = {
@@ -232,20 +231,20 @@ class ControllerChannelManager:
         return queue[0]
 
     def broken(self, broker: BrokerId) -> ControlRequest:
-        """There is no connection, or it breaks, before the reply arrives: this request is sent once more.
+        """The connection fails before the response arrives: this request is sent again.
 
         Raises:
-            ValueError: nothing is being sent.
+            ValueError: no request is being sent.
         """
         return self._sending(broker)
 
     def answered(self, broker: BrokerId, response: ControlResponse) -> ControlResponseReceived | None:
-        """The reply arrives, and the thread is free for the next request.
+        """The response arrives, and the thread is free for the next request.
 
-        Returns the event for the controller's queue; None: it does not hear of it.
+        Returns the event for the controller's queue; None if the controller ignores this response.
 
         Raises:
-            ValueError: nothing is being sent, or it is no answer to it. Nothing has changed.
+            ValueError: no request is being sent, or the response does not fit it. Nothing has changed.
         """
         request = self._sending(broker)
         event = response_received(broker, request, response, self.context, self.design)
@@ -258,12 +257,12 @@ class ControllerChannelManager:
         handle: Callable[[ControlRequest], ControlResponse],
         delivery: Delivery = Delivery.Answered,
     ) -> ControlResponseReceived | None:
-        """The thread sends one request once: the one that it has not got answered, else the next.
+        """The thread sends one request once: the one without a response yet, or else the next.
 
         Args:
-            broker: whose thread.
-            handle: what that broker does.
-            delivery: what becomes of the request.
+            broker: the broker.
+            handle: the broker's handler.
+            delivery: the fate of the request.
 
         Returns the event for the controller's queue, if there is one.
 
@@ -276,10 +275,10 @@ class ControllerChannelManager:
         response = handle(request)
         return self.answered(broker, response) if delivery is Delivery.Answered else None
 
-    # What can be read.
+    # Queries.
 
     def queue(self, broker: BrokerId) -> tuple[QueueItem, ...]:
-        """What waits for a broker, the first to be sent first.
+        """The queued requests of a broker, in order.
 
         Raises:
             ValueError: it has no channel.
@@ -288,7 +287,7 @@ class ControllerChannelManager:
         return tuple(QueueItem(API_KEYS[type(each)], each) for each in self.state.message_queues[broker])
 
     def queue_size(self, broker: BrokerId) -> int:
-        """How many requests wait for a broker, the one that is being sent not among them [QueueSize].
+        """The number of queued requests of a broker, without the one in flight [QueueSize].
 
         Raises:
             ValueError: it has no channel.
@@ -297,10 +296,10 @@ class ControllerChannelManager:
         return len(self.state.message_queues[broker])
 
     def total_queue_size(self) -> int:
-        """How many wait for all brokers [TotalQueueSize]."""
+        """The number of queued requests of all brokers [TotalQueueSize]."""
         return sum(map(len, self.state.message_queues.values()))
 
-    # How a channel is made.
+    # Parts of a channel.
 
     def _add_new_broker(self, broker: BrokerId) -> None:
         self.state.message_queues[broker] = ()

@@ -1,18 +1,19 @@
-"""ControllerContext: what an active controller knows of the cluster, and what its state machines ask of it.
+"""ControllerContext: what an active controller knows of the cluster, and the queries of its state machines.
 
-Its parts are given (`ContextState`): dicts, or the variables of a specification. Values are never changed in place; a
-change assigns a whole value to a key, or to a set that is an attribute. The methods are Kafka's, each with what it
-does there [ControllerContext.scala, 3.9].
+Its storage is an argument (`ContextState`): dicts, or the variables of a specification. Values are never changed in
+place; a change assigns a whole value to a key, or to a set that is an attribute. The methods are Kafka's, each with
+its effect there [ControllerContext.scala, 3.9].
 
 A broker is *live* if it is registered and not shutting down. A replica is *online* if its broker is live and its log
-directory has not failed. So a broker that is shutting down is told everything still, and elected for nothing.
+directory has not failed. So a broker that is shutting down still receives everything, but no replica of it is
+elected.
 
-Where Kafka scans all assignments for those of a broker or a topic, this keeps an index, made when it is first needed:
-assignments are changed by the methods, and by nothing else while a context is in use. What Kafka gives as a set comes
-as a tuple in the order of the assignments, which is one of the orders in which Kafka may go through it.
+Kafka scans all assignments for those of a broker or a topic; this builds an index when it is first needed. Only the
+methods may change assignments while a context is in use. Kafka's sets are tuples here, in the order of the
+assignments, which is one of the orders in which Kafka may iterate over them.
 
-Left out: topic ids, endpoints and racks of brokers. What metrics need is counted here when it is asked for; what a
-controller shows is `metrics`'s.
+Left out: topic ids, endpoints and racks of brokers. Counts for metrics are computed on demand; `metrics` lists the
+metrics of a controller.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
@@ -32,34 +33,34 @@ __all__ = ["ContextState", "ControllerContext", "InMemoryContext"]
 
 
 class ContextState(Protocol):
-    """What a controller knows, as variables. Values are immutable and replaced as a whole."""
+    """A controller's knowledge, as variables. Values are immutable and replaced as a whole."""
 
     epoch: ControllerEpoch
-    """Its own."""
+    """The controller's own epoch."""
     epoch_zk_version: ZkVersion
-    """The version of /controller_epoch that goes with it: what fences its writes."""
+    """The version of /controller_epoch for this epoch, which fences its writes."""
     shutting_down_broker_ids: frozenset[BrokerId]
     """The brokers that have asked for a controlled shutdown, live or already gone."""
     all_topics: frozenset[TopicName]
     partitions_being_reassigned: frozenset[TopicPartition]
     topics_to_be_deleted: frozenset[TopicName]
-    """Queued for deletion."""
+    """Topics queued for deletion."""
     topics_with_deletion_started: frozenset[TopicName]
     """Those of them whose partitions are NonExistentPartition already."""
     topics_ineligible_for_deletion: frozenset[TopicName]
-    """Those of them that have to wait: a broker is down, or a partition moves."""
+    """Those of them that must wait: a broker is down, or a partition moves."""
 
     @property
     def partition_assignments(self) -> MutableMapping[TopicPartition, ReplicaAssignment]:
-        """Which brokers keep a partition. Kafka keeps them topic by topic."""
+        """The assignment of each partition. Kafka groups them by topic."""
 
     @property
     def partition_leadership_info(self) -> MutableMapping[TopicPartition, LeaderIsrAndControllerEpoch]:
-        """The leaders and ISRs that it read or wrote last, with the versions of their nodes."""
+        """The leaders and ISRs last read or written, with the versions of their nodes."""
 
     @property
     def live_broker_epochs(self) -> MutableMapping[BrokerId, BrokerEpoch]:
-        """The brokers that are registered, those that are shutting down among them."""
+        """The registered brokers, including those that are shutting down."""
 
     @property
     def replicas_on_offline_dirs(self) -> MutableMapping[BrokerId, frozenset[TopicPartition]]:
@@ -76,7 +77,7 @@ class ContextState(Protocol):
 
 @dataclass
 class InMemoryContext:
-    """What a controller knows, over dicts: at first nothing."""
+    """A controller's knowledge, over dicts; initially empty."""
 
     epoch: ControllerEpoch = 0
     epoch_zk_version: ZkVersion = 0
@@ -98,30 +99,30 @@ class InMemoryContext:
 
 @dataclass
 class _Index:
-    """The partitions of each broker and of each topic, in the order in which they were assigned."""
+    """The partitions of each broker and of each topic, in the order of assignment."""
 
     of_broker: dict[BrokerId, dict[TopicPartition, None]] = field(default_factory=dict)
     of_topic: dict[TopicName, dict[TopicPartition, None]] = field(default_factory=dict)
 
     def add(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
-        """A partition is assigned."""
+        """Add an assigned partition."""
         self.of_topic.setdefault(partition.topic, {})[partition] = None
         for broker in assignment.replicas:
             self.of_broker.setdefault(broker, {})[partition] = None
 
     def remove(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
-        """A partition is gone."""
+        """Remove a partition."""
         self.of_topic[partition.topic].pop(partition)
         self.leave(partition, assignment.replicas)
 
     def leave(self, partition: TopicPartition, brokers: Iterable[BrokerId]) -> None:
-        """These brokers keep a partition no longer."""
+        """Remove a partition from these brokers."""
         for broker in brokers:
             self.of_broker[broker].pop(partition)
 
 
 class ControllerContext:
-    """What a controller knows, over whatever holds it.
+    """A controller's knowledge of the cluster.
 
     >>> context = ControllerContext()
     >>> context.add_live_brokers({1: 11, 2: 12, 3: 13})
@@ -131,7 +132,7 @@ class ControllerContext:
     [False, True]
 
     Args:
-        state: what it knows; else a fresh one in memory.
+        state: its storage; by default a fresh one in memory.
     """
 
     def __init__(self, state: ContextState | None = None) -> None:
@@ -141,20 +142,21 @@ class ControllerContext:
     # Assignments.
 
     def partition_replica_assignment(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
-        """The brokers that keep a partition; none if it is not known."""
+        """The brokers of a partition; none if it is not known."""
         return self.partition_full_replica_assignment(partition).replicas
 
     def partition_full_replica_assignment(self, partition: TopicPartition) -> ReplicaAssignment:
-        """The same, with those that are added and removed."""
+        """The full assignment, with adding and removing replicas."""
         return self.state.partition_assignments.get(partition, UNASSIGNED)
 
     def update_partition_full_replica_assignment(
         self, partition: TopicPartition, assignment: ReplicaAssignment
     ) -> None:
-        """A partition is assigned to these brokers.
+        """Assign a partition to these brokers.
 
         Raises:
-            InvalidBrokers: a replica stands in the assignment twice, or is no broker's id; nothing has changed.
+            InvalidBrokers: the assignment contains a broker twice, or a value that is no broker id; nothing has
+            changed.
         """
         assignment = assignment.checked(partition)
         if self._made is not None:
@@ -164,11 +166,11 @@ class ControllerContext:
         self.state.partition_assignments[partition] = assignment
 
     def all_partitions(self) -> tuple[TopicPartition, ...]:
-        """Every partition that is assigned."""
+        """All assigned partitions."""
         return tuple(self.state.partition_assignments)
 
     def partitions_on_broker(self, broker: BrokerId) -> tuple[TopicPartition, ...]:
-        """The partitions that a broker keeps."""
+        """The partitions with a replica on a broker."""
         return tuple(self._index.of_broker.get(broker, ()))
 
     def partitions_for_topic(self, topic: TopicName) -> tuple[TopicPartition, ...]:
@@ -196,7 +198,7 @@ class ControllerContext:
         return self.replicas_for_partition(self.partitions_for_topic(topic))
 
     def online_and_offline_replicas(self) -> tuple[tuple[PartitionAndReplica, ...], tuple[PartitionAndReplica, ...]]:
-        """All replicas: first those that are online, then the others."""
+        """All replicas: first the online ones, then the others."""
         online: list[PartitionAndReplica] = []
         offline: list[PartitionAndReplica] = []
         for replica in self.replicas_for_partition(self.state.partition_assignments):
@@ -215,23 +217,23 @@ class ControllerContext:
     # Brokers.
 
     def set_live_brokers(self, epochs: Mapping[BrokerId, BrokerEpoch]) -> None:
-        """These brokers are registered, and no others."""
+        """Replace the registered brokers."""
         in_order("live brokers", tuple(epochs))
         self.remove_live_brokers(tuple(self.state.live_broker_epochs))
         self.add_live_brokers(epochs)
 
     def add_live_brokers(self, epochs: Mapping[BrokerId, BrokerEpoch]) -> None:
-        """These brokers are registered, under these epochs.
+        """Add registered brokers, with their epochs.
 
         Raises:
-            InvalidBrokers: one is no broker's id; nothing has changed.
+            InvalidBrokers: one is no broker id; nothing has changed.
         """
         in_order("live brokers", tuple(epochs))
         for broker, epoch in epochs.items():
             self.state.live_broker_epochs[broker] = epoch
 
     def remove_live_brokers(self, brokers: Iterable[BrokerId]) -> None:
-        """These brokers are not registered any more."""
+        """Remove brokers that are no longer registered."""
         for broker in brokers:
             self.state.live_broker_epochs.pop(broker, None)
 
@@ -244,7 +246,7 @@ class ControllerContext:
         return tuple(broker for broker in self.state.live_broker_epochs if self.is_live_broker(broker))
 
     def live_or_shutting_down_broker_ids(self) -> tuple[BrokerId, ...]:
-        """The brokers that are registered: those that can be told something."""
+        """The registered brokers: those that can receive requests."""
         return tuple(self.state.live_broker_epochs)
 
     def is_replica_online(
@@ -264,18 +266,18 @@ class ControllerContext:
         return self.state.partition_leadership_info.get(partition)
 
     def put_partition_leadership_info(self, partition: TopicPartition, known: LeaderIsrAndControllerEpoch) -> None:
-        """A leader and an ISR were read, or written."""
+        """Record a leader and an ISR that were read or written."""
         self.state.partition_leadership_info[partition] = known
 
     def leader_epoch(self, partition: TopicPartition) -> LeaderEpoch:
-        """The leader epoch that StopReplica carries: -2 if the topic is queued for deletion, -1 if there is none."""
+        """The leader epoch in StopReplica: -2 if the topic is queued for deletion, -1 if the partition has none."""
         if self.is_topic_queued_up_for_deletion(partition.topic):
             return EPOCH_DURING_DELETE
         known = self.leadership_of(partition)
         return NO_EPOCH if known is None else known.leader_and_isr.leader_epoch
 
     def partitions_with_leaders(self) -> tuple[TopicPartition, ...]:
-        """The partitions that have had a leader, and are not to be deleted."""
+        """The partitions that have had a leader, and whose topics are not queued for deletion."""
         return tuple(
             partition
             for partition in self.state.partition_leadership_info
@@ -283,7 +285,7 @@ class ControllerContext:
         )
 
     def partitions_with_offline_leader(self) -> tuple[TopicPartition, ...]:
-        """Those of them whose leader is not online, or that have none any more."""
+        """Those of them whose leader is not online, or that have lost theirs."""
         return tuple(
             partition
             for partition, known in self.state.partition_leadership_info.items()
@@ -294,7 +296,7 @@ class ControllerContext:
     def partition_leaders_on_broker(
         self, broker: BrokerId, include_deleted: bool = False
     ) -> tuple[TopicPartition, ...]:
-        """Those of them that this broker leads, if others keep them too; perhaps what is to be deleted as well."""
+        """Those of them that this broker leads and that have other replicas; optionally deleted topics included."""
         with_leaders = self.state.partition_leadership_info if include_deleted else self.partitions_with_leaders()
         return tuple(
             partition
@@ -306,33 +308,33 @@ class ControllerContext:
     # States of partitions and replicas.
 
     def partition_state(self, partition: TopicPartition) -> PartitionState:
-        """The state of a partition; of one that nothing is known of, NonExistentPartition."""
+        """The state of a partition; NonExistentPartition if unknown."""
         return self.state.partition_states.get(partition, NonExistentPartition)
 
     def replica_state(self, replica: PartitionAndReplica) -> ReplicaState:
-        """The state of a replica; of one that nothing is known of, NonExistentReplica."""
+        """The state of a replica; NonExistentReplica if unknown."""
         return self.state.replica_states.get(replica, NonExistentReplica)
 
     def put_partition_state(self, partition: TopicPartition, state: PartitionState) -> None:
-        """A partition is in this state. The state machine asks the table first."""
+        """Set the state of a partition. The state machine checks the table first."""
         self.state.partition_states[partition] = state
 
     def put_replica_state(self, replica: PartitionAndReplica, state: ReplicaState) -> None:
-        """A replica is in this state. The state machine asks the table first."""
+        """Set the state of a replica. The state machine checks the table first."""
         self.state.replica_states[replica] = state
 
     def put_partition_state_if_not_exists(self, partition: TopicPartition, state: PartitionState) -> None:
-        """A partition of which nothing was known is in this state."""
+        """Set the state of a partition that has none."""
         if partition not in self.state.partition_states:
             self.put_partition_state(partition, state)
 
     def put_replica_state_if_not_exists(self, replica: PartitionAndReplica, state: ReplicaState) -> None:
-        """A replica of which nothing was known is in this state."""
+        """Set the state of a replica that has none."""
         if replica not in self.state.replica_states:
             self.put_replica_state(replica, state)
 
     def remove_replica_state(self, replica: PartitionAndReplica) -> None:
-        """Nothing is known of a replica any more."""
+        """Forget the state of a replica."""
         self.state.replica_states.pop(replica, None)
 
     def partitions_in_states(
@@ -359,7 +361,7 @@ class ControllerContext:
         return (replica for replica in self.replicas_for_topic(topic) if self.replica_state(replica) is state)
 
     def offline_partition_count(self) -> int:
-        """How many partitions are offline, those whose deletion has started left out [OfflinePartitionsCount]."""
+        """The number of offline partitions, except those whose deletion has started [OfflinePartitionsCount]."""
         return sum(
             not self.is_topic_deletion_in_progress(partition.topic)
             for partition in self.partitions_in_states({OfflinePartition})
@@ -368,7 +370,7 @@ class ControllerContext:
     def is_imbalanced(self, partition: TopicPartition) -> bool:
         """Whether a partition has had a leader, and its first replica does not lead. [hasPreferredLeader]
 
-        While that replica is being added the partition is imbalanced if it is in the ISR already.
+        While that replica is being added, the partition is imbalanced once it is in the ISR.
 
         Raises:
             IndexError: it has no replicas.
@@ -381,10 +383,10 @@ class ControllerContext:
         return preferred in isr if preferred in assignment.adding_replicas else preferred != leader
 
     def preferred_replica_imbalance_count(self) -> int:
-        """How many partitions are, without those to be deleted [PreferredReplicaImbalanceCount].
+        """The number of imbalanced partitions, without those to be deleted [PreferredReplicaImbalanceCount].
 
         Raises:
-            IndexError: one of all partitions has no replicas.
+            IndexError: a partition has no replicas.
         """
         return sum(
             self.is_imbalanced(partition) and not self.is_topic_queued_up_for_deletion(partition.topic)
@@ -394,19 +396,19 @@ class ControllerContext:
     # Topics.
 
     def set_all_topics(self, topics: Iterable[TopicName]) -> None:
-        """These are the topics."""
+        """Set the topics."""
         self.state.all_topics = frozenset(topics)
 
     def queue_topic_deletion(self, topics: Iterable[TopicName]) -> None:
-        """These topics are to be deleted."""
+        """Queue these topics for deletion."""
         self.state.topics_to_be_deleted |= frozenset(topics)
 
     def begin_topic_deletion(self, topics: Iterable[TopicName]) -> None:
-        """The deletion of these topics begins."""
+        """Mark the deletion of these topics as started."""
         self.state.topics_with_deletion_started |= frozenset(topics)
 
     def is_topic_queued_up_for_deletion(self, topic: TopicName) -> bool:
-        """Whether a topic is to be deleted."""
+        """Whether a topic is queued for deletion."""
         return topic in self.state.topics_to_be_deleted
 
     def is_topic_deletion_in_progress(self, topic: TopicName) -> bool:
@@ -414,13 +416,13 @@ class ControllerContext:
         return topic in self.state.topics_with_deletion_started
 
     def is_topic_eligible_for_deletion(self, topic: TopicName) -> bool:
-        """Whether it is to be deleted, and nothing stands in the way."""
+        """Whether it is queued for deletion, and nothing prevents that."""
         return self.is_topic_queued_up_for_deletion(topic) and topic not in self.state.topics_ineligible_for_deletion
 
     def remove_topic(self, topic: TopicName) -> None:
-        """A topic is gone. In Kafka the states of its partitions and replicas stay, and so they do here.
+        """Forget a topic. As in Kafka, the states of its partitions and replicas stay.
 
-        So does that they are being reassigned, and that the topic has to wait for its deletion.
+        So do its entries among reassignments and among topics that are ineligible for deletion.
         """
         for partition in self.partitions_for_topic(topic):
             self._index.remove(partition, self.state.partition_assignments.pop(partition))
@@ -430,7 +432,7 @@ class ControllerContext:
         self.state.all_topics -= {topic}
 
     def reset_context(self) -> None:
-        """Nothing is known any more: the controller resigns."""
+        """Forget everything: the controller resigns."""
         nothing = InMemoryContext()
         for name in vars(nothing):
             if isinstance(getattr(nothing, name), MutableMapping):

@@ -1,10 +1,9 @@
 """How the controllers of different releases change the states of partitions and replicas.
 
-What older ones did otherwise, and this does not follow: until 1.0 the nodes above a partition's state were created
-when its own creation had found that they are not there; until 2.1 a batch made requests
-for brokers that are not registered, too, and the channel manager dropped them [ControllerChannelManager.scala 401,
-454, 86, 1.1.1]; until 2.5 a replica that was added with and without deletion was in two StopReplica [the same, 403,
-554, 2.4.1].
+Not modelled, in older releases: until 1.0 the parent nodes of a partition's state were created only after the
+creation of the state had found them missing. Until 2.1 a batch also made requests for brokers that are not
+registered, and the channel manager dropped them [ControllerChannelManager.scala 401, 454, 86, 1.1.1]. Until 2.5 a
+replica that was added both with and without deletion was in two StopReplica requests [the same, 403, 554, 2.4.1].
 """
 
 from typing import Annotated, NamedTuple
@@ -21,7 +20,7 @@ __all__ = ["ControlDesign", "control_design_of"]
 
 
 class ControlDesign(NamedTuple):
-    """How a release does it; without one, how the newest does. A field that is a change can be a switch."""
+    """The behaviour of a release, by default of the newest. A field that is a change can be a switch."""
 
     fence_zk: Annotated[bool, elections.FENCE_ZK] = elections.FENCE_ZK.now
     keep_last_isr: Annotated[bool, control.KEEP_LAST_ISR] = control.KEEP_LAST_ISR.now
@@ -121,15 +120,15 @@ class ControlDesign(NamedTuple):
     keep_in_sync: Annotated[bool, control.KEEP_IN_SYNC] = control.KEEP_IN_SYNC.now
     keep_leader: Annotated[bool, control.KEEP_LEADER] = control.KEEP_LEADER.now
     replica_table: Table[ReplicaState] = REPLICA
-    """Which states of replicas may follow which; it changed in 2.3."""
+    """The permitted transitions of replicas; they changed in 2.3."""
     failover: tuple[Stage, ...] = ()
-    """What a controller does that takes over, step by step; empty: see `failover_steps`."""
+    """The steps of a controller that takes over; if empty, `failover_steps` chooses them."""
     resignation: tuple[Stage, ...] = stages.resignation(RELEASES[-1])
-    """What it does when it is controller no longer."""
+    """The steps of a controller that resigns."""
 
     @property
     def failover_steps(self) -> tuple[Stage, ...]:
-        """Those of its release; of a design without one, those of the newest release that tells and reassigns so."""
+        """The steps of its release; without one, those of the newest with equal metadata and reassignments."""
         if self.failover:
             return self.failover
         if not self.metadata_first:
@@ -144,9 +143,9 @@ def control_design_of(release: str) -> ControlDesign:
     (True, False)
 
     Raises:
-        ValueError: it is no release.
+        ValueError: there is no such release.
     """
-    # A row has only ever come with a line: so designs of one line are equal unless something changed in it.
+    # The table changes only between lines: designs of one line are equal unless something changed within it.
     return ControlDesign(
         **values_at(ControlDesign, release),
         replica_table=REPLICA.at(line_of(release)),

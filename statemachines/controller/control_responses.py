@@ -1,19 +1,19 @@
-"""What brokers answer to a controller's requests, and the events that these answers become.
+"""Responses of brokers to a controller's requests, and the events that they become.
 
-The answers are given to the controller's thread as events of its queue; what it does there is its own business.
+The responses reach the controller's thread as events in its queue. Their handlers are elsewhere.
 
-    LeaderAndIsr     each answer is an event [KAFKA-4763, 1.0]; the failed log directories of a broker are known by it
-    UpdateMetadata   each is an event, which only logs errors [since 2.5]
-    StopReplica      one, of the partitions that were to be deleted and whose topics are being deleted; until 2.2,
-                     when each of these has a request of its own, if it was sent as its topic was deleted
+    LeaderAndIsr     each response is an event [KAFKA-4763, 1.0]; it reveals the broker's failed log directories
+    UpdateMetadata   each response is an event, which only logs errors [since 2.5]
+    StopReplica      a response is an event for the deleted partitions whose topics are being deleted. Until 2.2, when
+                     each of these has a request of its own, it is one if the request was sent for a topic's deletion
                      [KAFKA-8294, 2.3]
 
-Errors stand partition by partition, as in the request. Where a request is refused as a whole, LeaderAndIsr says so of
-each partition as well, StopReplica of none [getErrorResponse, handleStopReplicaRequest].
+Errors are listed by partition, as in the request. If a request is refused as a whole, the response to LeaderAndIsr
+lists the error for each partition as well, that to StopReplica for none [getErrorResponse, handleStopReplicaRequest].
 
-Until 2.2 a request goes with a callback, which the deletion of a topic gives it, and a reassignment does not. Here
-that is told by whether the broker keeps the partition (`is_awaited`), which is exact when the request is sent. Asked
-when the answer comes it takes a replica that has moved away and back for one whose topic is being deleted.
+Until 2.2 a topic's deletion gives its request a callback, and a reassignment does not. Here `is_awaited` decides this
+by whether the broker is assigned the partition, which is exact when the request is sent. When it is computed at the
+response, a replica that has moved away and back looks like one whose topic is being deleted.
 
 [ControllerChannelManager.scala, KafkaController.scala, 2.2, 3.9]
 """
@@ -50,38 +50,38 @@ __all__ = [
 ]
 
 PartitionErrors: TypeAlias = tuple[tuple[TopicPartition, Errors], ...]
-"""What came of each partition, in the order of the request."""
+"""The outcome of each partition, in the order of the request."""
 
 
 class LeaderAndIsrResponse(NamedTuple):
-    """What a broker answers to LeaderAndIsr."""
+    """A broker's response to LeaderAndIsr."""
 
     errorCode: Errors
     partitionErrors: PartitionErrors = ()
 
 
 class StopReplicaResponse(NamedTuple):
-    """What a broker answers to StopReplica."""
+    """A broker's response to StopReplica."""
 
     errorCode: Errors
     partitionErrors: PartitionErrors = ()
 
 
 class UpdateMetadataResponse(NamedTuple):
-    """What a broker answers to UpdateMetadata."""
+    """A broker's response to UpdateMetadata."""
 
     errorCode: Errors
 
 
 ControlResponse: TypeAlias = LeaderAndIsrResponse | StopReplicaResponse | UpdateMetadataResponse
-"""The answer to a `ControlRequest`."""
+"""The response to a `ControlRequest`."""
 
 ANSWERS = {
     LeaderAndIsrRequest: LeaderAndIsrResponse,
     StopReplicaRequest: StopReplicaResponse,
     UpdateMetadataRequest: UpdateMetadataResponse,
 }
-"""Which answer goes with which request."""
+"""The type of response to each request."""
 
 
 class LeaderAndIsrResponseReceived(NamedTuple):
@@ -99,7 +99,7 @@ class UpdateMetadataResponseReceived(NamedTuple):
 
 
 class TopicDeletionStopReplicaResponseReceived(NamedTuple):
-    """A broker has deleted replicas of topics, or has not. [TopicDeletionStopReplicaResponseReceived]"""
+    """A broker has handled the deletion of topics' replicas. [TopicDeletionStopReplicaResponseReceived]"""
 
     replica_id: BrokerId
     request_error: Errors
@@ -109,7 +109,7 @@ class TopicDeletionStopReplicaResponseReceived(NamedTuple):
 ControlResponseReceived: TypeAlias = (
     LeaderAndIsrResponseReceived | UpdateMetadataResponseReceived | TopicDeletionStopReplicaResponseReceived
 )
-"""What the controller's thread is told of an answer."""
+"""The controller's event for a response."""
 
 
 def response_received(
@@ -120,20 +120,20 @@ def response_received(
     design: ControlDesign | None = None,
     awaited: bool | None = None,
 ) -> ControlResponseReceived | None:
-    """The event that the answer to a request becomes; None: the controller does not hear of it.
+    """The event for a response; None if the controller ignores it.
 
-    Which topics are being deleted is asked when the answer comes, not when the request is sent.
+    The deletions under way are those at the time of the response, not of the request.
 
     Args:
-        broker: who answers.
-        request: what it was sent.
-        response: what it says.
-        context: what the controller knows.
-        design: that of its release.
-        awaited: until 2.2, of a StopReplica, what `is_awaited` has said when it was sent; else it is asked now.
+        broker: the sender of the response.
+        request: the request.
+        response: the response.
+        context: the controller's context.
+        design: the design of its release.
+        awaited: until 2.2, for StopReplica, the result of `is_awaited` when it was sent; by default computed now.
 
     Raises:
-        ValueError: it is no answer to such a request.
+        ValueError: the response does not fit the request.
     """
     design = ControlDesign() if design is None else design
     if not isinstance(response, ANSWERS[request.__class__]):
@@ -158,19 +158,19 @@ def response_received(
 
 
 def is_awaited(broker: BrokerId, request: StopReplicaRequest, context: ControllerContext) -> bool:
-    """Whether replicas are deleted with their topic, and not because they have moved away. [callback, until 2.2]
+    """Whether replicas are deleted with their topic, not because they have moved away. [callback, until 2.2]
 
     Args:
-        broker: which keeps, or kept, the replicas.
-        request: what it is sent.
-        context: what the controller knows.
+        broker: the broker that keeps, or kept, the replicas.
+        request: its StopReplica.
+        context: the controller's context.
     """
     assigned = (context.partition_replica_assignment(partition) for partition in _to_delete(request))
     return all(not replicas or broker in replicas for replicas in assigned)
 
 
 def _to_delete(request: StopReplicaRequest) -> frozenset[TopicPartition]:
-    """The partitions whose logs were to be deleted."""
+    """The partitions whose logs the request deletes."""
     return frozenset(
         TopicPartition(state.topicName, state.partitionIndex)
         for state in request.partitionStates

@@ -1,19 +1,19 @@
-"""Controlled shutdown, the controller's side: a broker asks, before it stops, that others lead in its place.
+"""Controlled shutdown, the controller's side: before a broker stops, it asks that others lead in its place.
 
-From then on the broker counts as *shutting down*: it is told everything still, and elected for nothing, until it is
-registered no more, or another controller takes over, which does not know of it. Of the partitions that it keeps and
-others keep too:
+From then on the broker counts as *shutting down*: it still receives everything, but no replica of it is elected. This
+lasts until its registration disappears, or another controller takes over, which does not know of it. Its partitions
+that have other replicas change:
 
-    those that it leads     -> OnlinePartition, another replica is elected, and the broker leaves the ISR with it
-    those that it follows   StopReplica to the broker; then its replicas -> OfflineReplica, out of the ISRs
+    partitions that it leads     -> OnlinePartition, another replica is elected, and the broker leaves the ISR
+    partitions that it follows   StopReplica to the broker; then its replicas -> OfflineReplica, out of the ISRs
 
-The broker is answered which partitions it still leads, those for which no other replica was in sync; it asks again
-while there are any, though not for ever (`kafka_server`). It is refused if it has been registered anew since then. A
-broker that has an epoch and is not known is no BrokerNotAvailable: the search for its epoch fails
-[NoSuchElementException]. What failed it is told by a code of the protocol (`controlled_shutdown_response`).
+The reply lists the partitions that the broker still leads, because no other replica was in sync; it asks again while
+there are any, though not forever (`kafka_server`). It is refused if it has registered again in the meantime. For an
+unknown broker with an epoch, the error is not BrokerNotAvailable: the search for its epoch fails
+[NoSuchElementException]. The reply contains an error code of the protocol (`controlled_shutdown_response`).
 
-Until 2.0 partitions of topics that are queued for deletion were not left out. Until 1.0 partitions were handled one
-by one, in no order (`change_together`).
+Until 2.0, partitions of topics queued for deletion were included. Until 1.0 partitions were handled one by one, in no
+order (`change_together`).
 
 [doControlledShutdown in KafkaController.scala, 3.9; ControlledShutdownRequest.json, ControlledShutdownResponse.json]
 """
@@ -53,19 +53,19 @@ __all__ = [
 
 
 class ControlledShutdownRequest(NamedTuple):
-    """A broker asks to be let go."""
+    """A broker asks for permission to stop."""
 
     brokerId: BrokerId
     brokerEpoch: BrokerEpoch = UNKNOWN_BROKER_EPOCH
-    """That of its registration; -1 until 2.1."""
+    """The epoch of its registration; -1 until 2.1."""
 
 
 class ControlledShutdownResponse(NamedTuple):
-    """The answer."""
+    """The reply."""
 
     errorCode: Errors
     remainingPartitions: tuple[TopicPartition, ...] = ()
-    """What it leads still, though others keep it too."""
+    """The partitions that it still leads, among those with other replicas."""
 
 
 CODES = {
@@ -73,13 +73,13 @@ CODES = {
     EventFailure.StaleBrokerEpoch: Errors.STALE_BROKER_EPOCH,
     EventFailure.BrokerNotAvailable: Errors.BROKER_NOT_AVAILABLE,
 }
-"""The failures that the protocol has a code for."""
+"""The protocol's codes of failures."""
 
 
 def controlled_shutdown_response(
     answer: tuple[TopicPartition, ...] | EventFailure | Code,
 ) -> ControlledShutdownResponse:
-    """What a broker is sent of what `process_controlled_shutdown` has answered.
+    """The response for the result of `process_controlled_shutdown`.
 
     >>> controlled_shutdown_response(EventFailure.ControllerMoved).errorCode
     <Errors.STALE_CONTROLLER_EPOCH: 11>
@@ -93,17 +93,17 @@ def controlled_shutdown_response(
 
 
 class ControlledShutdown(EventDriver):
-    """The part of a controller that lets brokers go."""
+    """The part of a controller that handles controlled shutdowns."""
 
     def process_controlled_shutdown(self, broker: BrokerId, epoch: BrokerEpoch = UNKNOWN_BROKER_EPOCH) -> Calls:
-        """A broker asks to be let go, and is answered with what it leads still, or with what failed.
+        """A broker asks for permission to stop; the reply is the partitions that it still leads, or the failure.
 
-        That another controller has been elected is answered as well, and nothing follows from it here.
+        If another controller has been elected, that is the reply, too, and has no other effect here.
         [ControlledShutdown]
 
         Args:
             broker: its id.
-            epoch: that of its registration; -1 if it does not say.
+            epoch: the epoch of its registration; -1 if unspecified.
         """
         return (
             call(self._do_controlled_shutdown, broker, epoch),
@@ -145,7 +145,7 @@ class ControlledShutdown(EventDriver):
         )
 
     def _stop_replicas(self, broker: BrokerId, partitions: tuple[TopicPartition, ...]) -> None:
-        """They stop before they leave the ISRs; they are told once more as they do."""
+        """Stop replicas before they leave the ISRs; they receive StopReplica again when they leave."""
 
         def add() -> None:
             for partition in partitions:
@@ -154,11 +154,11 @@ class ControlledShutdown(EventDriver):
         self.in_a_batch(add)
 
     def _is_passed_over(self, partition: TopicPartition) -> bool:
-        """Whether it makes no difference where a partition is led, as it is to be deleted."""
+        """Whether a partition is skipped because its topic is to be deleted."""
         return self.design.shutdown_skips_deleted and self.context.is_topic_queued_up_for_deletion(partition.topic)
 
     def _answer_controlled_shutdown(self, broker: BrokerId) -> Calls:
-        """What it leads still, if others keep it too."""
+        """Reply with the partitions that it still leads, among those with other replicas."""
         return (Callback(self.context.partition_leaders_on_broker(broker, not self.design.shutdown_skips_deleted)),)
 
     def _controlled_shutdown_failed(self, failure: EventFailure | Code | None) -> Calls:

@@ -1,10 +1,10 @@
-"""A broker's controller as a process: what it is about to do, what it has been told, and what it knows.
+"""A broker's controller as a process: its pending steps, its events, and its knowledge.
 
-In Kafka a `KafkaController` has its queue, its session, whether it is active and the epoch of its broker; what it
-knows of the cluster is in its `ControllerContext`, which has an end of its own: a resignation resets it, and a broker
-that only reads that it is no longer controller keeps it. What Kafka has on stacks stands here as well: agendas in
-place of a program counter, and what one request has read for the next (`state_version`, `brokers_read`). Such a value
-goes into each step of `registration` and `election`, and another comes out of it (`Answer`).
+In Kafka a `KafkaController` has its queue, its session, whether it is active and the epoch of its broker. Its
+knowledge of the cluster is in its `ControllerContext`, whose lifetime differs: a resignation resets it, but a broker
+that merely reads that it is no longer controller keeps it. What Kafka keeps on stacks is here as well: agendas
+instead of a program counter, and the values that one request reads for the next (`state_version`, `brokers_read`).
+Each step of `registration` and `election` takes such a value and returns another (`Answer`).
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -32,66 +32,66 @@ class LiveBroker(NamedTuple):
     """A broker as its controller knows it."""
 
     name: str
-    """That of its node under /brokers/ids."""
+    """The name of its node under /brokers/ids."""
     epoch: BrokerEpoch
-    """The zxid that created this node: a broker that came again has a greater one. [KAFKA-7235]"""
+    """The zxid that created this node; greater after each restart. [KAFKA-7235]"""
 
 
 class OnePartitionContext(NamedTuple):
-    """What a controller knows of a cluster that has one partition: for many it is a `ControllerContext`.
+    """A controller's knowledge of a cluster with one partition; for more partitions, it is a `ControllerContext`.
 
     [ControllerContext: epoch, epochZkVersion, liveBrokers with liveBrokerEpochs, partitionLeadershipInfo]
     """
 
     epoch: ControllerEpoch = 0
-    """The controller epoch: as read, until its increment is answered, see `ControllerProcess.acts_as_controller`."""
+    """The controller epoch: as read, until the reply to its increment (see `acts_as_controller`)."""
     epoch_zk_version: ZkVersion = 0
-    """The version of /controller_epoch that goes with it: what fences its writes."""
+    """The version of /controller_epoch for this epoch, which fences its writes."""
     live_brokers: frozenset[Any] = frozenset()
-    """The brokers that it takes for alive, by the names of their nodes; since 2.2 `LiveBroker`s."""
+    """The brokers that it considers alive, by the names of their nodes; since 2.2 `LiveBroker`s."""
     partition_state_version: ZkVersion | None = None
-    """The version at which it knows the partition's state."""
+    """The version of the partition's state that it knows."""
 
 
 class ControllerProcess(NamedTuple):
-    """The KafkaController of one broker. Of a broker that is not active, most is put back to where it begins."""
+    """The KafkaController of one broker. When it is not active, most fields have their initial values."""
 
     agenda: Agenda = STOPPED
     session: SessionId | None = None
     """The ZooKeeper session that it believes it has; the servers may have ended it."""
     active: bool = False
-    """The last it knew, /controller named this broker. [isActive since 0.11; amILeader, 0.10]"""
+    """By its last knowledge, /controller names this broker. [isActive since 0.11; amILeader, 0.10]"""
     context: OnePartitionContext = OnePartitionContext()
-    """What it knows as controller."""
+    """Its knowledge as controller."""
     state_version: ZkVersion = 0
-    """The version at which it read the partition's state, until its write is answered."""
+    """The version of the partition's state when read, until the reply to its write."""
     queue: tuple[Queued, ...] = ()
-    """What it has been told, oldest first; it handles it when it is idle."""
+    """Its events, oldest first; it handles one when it is idle."""
     listener_agenda: Agenda = IDLE
-    """What ZkEventThread is about to do, where that is another thread. [0.11, 1.0]"""
+    """The pending steps of ZkEventThread, if that is a separate thread. [0.11, 1.0]"""
     posted: tuple[Queued, ...] = ()
-    """What ZkEventThread has been told, and has not put into the queue yet."""
+    """Events of ZkEventThread that it has not put into the queue yet."""
     registration: SessionId | None = None
     """The session in which it last registered. [currentZooKeeperSessionId, 2.2]"""
     broker_epoch: BrokerEpoch = 0
     """The zxid that created its registration, which its requests carry. [2.2]"""
     handlers_registered: bool = False
-    """Its handlers of a controller are registered; what others hear of is dropped."""
+    """The handlers of a controller are registered; without them, their events are dropped."""
     failover_done: bool = False
     """The failover of its term is done."""
     brokers_read: frozenset[Any] = frozenset()
-    """The brokers that a BrokerChange has read, until its context has them all; empty if it has. [2.2]"""
+    """The brokers read by a BrokerChange, until its context has them all; then empty. [2.2]"""
 
     @property
     def epoch(self) -> ControllerEpoch:
-        """That of its context. [KafkaController.epoch]"""
+        """The epoch of its context. [KafkaController.epoch]"""
         return self.context.epoch
 
     @property
     def acts_as_controller(self) -> bool:
-        """Whether it acts as controller under its epoch: its increment has been answered.
+        """Whether it acts as controller under its epoch: the reply to its increment has arrived.
 
-        In 0.10 it may do so without taking itself for the controller, as long as it has its channels.
+        In 0.10 it may do so without considering itself controller, as long as it has its channels.
         """
         if self.epoch == 0 or ControllerStep.IncrementEpoch in self.agenda:
             return False
@@ -99,27 +99,27 @@ class ControllerProcess(NamedTuple):
 
     @property
     def is_running(self) -> bool:
-        """Whether its process is up, or coming up."""
+        """Whether its process is running, or starting."""
         return self.agenda != STOPPED
 
     def about_to(self, do: ControllerStep) -> bool:
-        """Whether this is what it does next."""
+        """Whether this is its next step."""
         return len(self.agenda) > 0 and self.agenda[0] is do
 
     def next_step(self) -> "ControllerProcess":
-        """It goes on with what is left to do."""
+        """It continues with the remaining steps."""
         return self._replace(agenda=Agenda(self.agenda[1:]))
 
     def with_steps(self, *doing: ControllerStep) -> "ControllerProcess":
-        """It turns to this instead of what was left to do."""
+        """It replaces the remaining steps with these."""
         return self._replace(agenda=Agenda(doing))
 
     def with_context(self, **changes: Any) -> "ControllerProcess":
-        """From now on it knows this, in these fields of its context."""
+        """It updates these fields of its context."""
         return self._replace(context=self.context._replace(**changes))
 
     def resigned(self) -> "ControllerProcess":
-        """onControllerResignation: all that it knew as controller is gone."""
+        """onControllerResignation: it forgets all its knowledge as controller."""
         return ControllerProcess(
             self.agenda,
             self.session,
@@ -131,46 +131,46 @@ class ControllerProcess(NamedTuple):
         )
 
     def not_controller(self) -> "ControllerProcess":
-        """It takes itself for controller no longer, and that is all: its context stays.
+        """It no longer considers itself controller, but keeps its context.
 
-        Of that the epoch goes here, since it is read again before it is used.
+        Only the epoch is dropped here, since it is read again before use.
         """
         return self._replace(active=False, state_version=0).with_context(epoch=0, epoch_zk_version=0)
 
     def as_zk_event_thread(self) -> "ControllerProcess":
-        """As ZkEventThread sees it: what the one thread is about to do is what the other is."""
+        """The process as ZkEventThread sees it, with the agendas of the two threads swapped."""
         return self._replace(agenda=self.listener_agenda, listener_agenda=self.agenda)
 
     @property
     def takes_isr_notification(self) -> bool:
-        """Whether a leader's notification would be an event: it listens, and none waits in its queue."""
+        """Whether a leader's notification becomes an event: a handler is registered, and none is queued."""
         return self.handlers_registered and all(
             each.event is not ControllerEvent.IsrChangeNotification for each in self.queue
         )
 
     @property
     def is_idle(self) -> bool:
-        """Neither of its threads is about to do anything, and nothing waits for them."""
+        """Neither of its threads has steps or events."""
         return self.agenda == IDLE and self.listener_agenda == IDLE and not self.queue and not self.posted
 
     @property
     def paths_to_read(self) -> frozenset[ZkPath]:
-        """What it reads, and watches again, when it handles what waits."""
+        """The nodes that it will read, and watch again, when it handles its events."""
         return frozenset(path for each in (*self.queue, *self.posted) for path in PATHS_READ.get(each.event, ()))
 
     @property
     def in_elect(self) -> bool:
-        """It is in its election or its failover, and an error there moves the controller."""
+        """It is in its election or its failover, where an error moves the controller."""
         return len(self.agenda) > 0 and self.agenda[-1] is ControllerStep.Started
 
     @property
     def in_failover(self) -> bool:
-        """It takes itself for controller, and is not done with what that begins with."""
+        """It considers itself controller, and its failover is not complete."""
         return self.active and self.in_elect
 
     @property
     def has_context(self) -> bool:
-        """Whether anything is left of a term as controller."""
+        """Whether it still has state from a term as controller."""
         return (
             self.handlers_registered
             or self.failover_done
@@ -180,35 +180,35 @@ class ControllerProcess(NamedTuple):
 
 
 class Failover(NamedTuple):
-    """A failover that went through: the broker that became controller, and the epoch it ran under."""
+    """A failover under way: the broker that became controller, and its epoch."""
 
     broker: BrokerId
     epoch: ControllerEpoch
 
 
 class Answer(NamedTuple):
-    """What a request came to."""
+    """The outcome of a request."""
 
     controller: ControllerProcess
     description: str
-    """What ZooKeeper answered, and what Kafka makes of it."""
+    """ZooKeeper's reply, and its effect in Kafka."""
     failover: Failover | None = None
-    """That has its epoch, and goes on."""
+    """A failover that has its epoch, and continues."""
     sends_requests: bool = False
-    """Requests with its epoch go out to the brokers: UpdateMetadata, LeaderAndIsr."""
+    """Requests with its epoch go to the brokers: UpdateMetadata, LeaderAndIsr."""
 
 
 def of_thread(design: Design, do: ControllerStep, me: ControllerProcess) -> ControllerProcess:
-    """What the thread knows that makes this request: in 0.11 and 1.0, ZkEventThread registers the broker."""
+    """The process as seen by the thread of this request: in 0.11 and 1.0, ZkEventThread registers the broker."""
     return me.as_zk_event_thread() if design.threads is Threads.queue and do in REGISTERS else me
 
 
 def process_values(design: Design, events: Collection[ControllerEvent]) -> Mapping[Any, Collection[Any]]:
-    """What stands in those fields of a process, its context and what waits there that follow from its design.
+    """The domains of the fields of a process, its context and its events that follow from its design.
 
     Args:
-        design: that of its release.
-        events: what it may have to handle.
+        design: the design of its release.
+        events: the events that it may have to handle.
     """
     of_told = {} if design.threads is Threads.queue else {Queued.controller: (None,)}
     needless = set(unused_fields(design))
@@ -226,7 +226,7 @@ def process_values(design: Design, events: Collection[ControllerEvent]) -> Mappi
 
 
 def unused_fields(design: Design) -> Iterator[str]:
-    """The fields of a process, and of its context, that stay as they begin: nothing in this design needs them."""
+    """The fields of a process, and of its context, that never change, because nothing in this design needs them."""
     if design.threads is not Threads.queue:
         yield from ("listener_agenda", "posted")
     if not design.ephemeral_owner_check:

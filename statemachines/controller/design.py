@@ -1,18 +1,17 @@
-"""How a controller is elected and told, release by release (`Design`), and the rows of requests that its life has.
+"""How a controller is elected and notified, release by release (`Design`), and its sequences of requests.
 
-What a broker is told to do is a row of requests, which it makes in order if nothing comes between: `STARTUP`,
-`EXPIRED`, `ELECTION`, what events lead to (`threads`), a failover (`failover`).
-What is left of a row is the agenda of a `controller_process`. The steps are
-in `registration` and `election`: every answer either goes on with what is left, or puts another row in its place.
-Between two requests anything may happen elsewhere: that is where the bugs live.
+Each task of a broker is a row of requests, which it makes in order if nothing intervenes: `STARTUP`, `EXPIRED`,
+`ELECTION`, the reactions to events (`threads`), a failover (`failover`). The rest of a row is the agenda of a
+`controller_process`. The steps are in `registration` and `election`: every reply either continues the row, or
+replaces it. Other processes may act between any two requests: that is where the bugs live.
 
-What elects a controller is an ephemeral node, /controller, and what fences an old one is a counter beside it,
-/controller_epoch. Kafka has joined the two in three ways (`Election`):
+An ephemeral node, /controller, elects a controller. A counter, /controller_epoch, fences an old one. Kafka has tied
+the two together in three ways (`Election`):
 
     multi         2.1 and later   one transaction creates the node and increments the epoch  [KAFKA-6082]
     cas_checked   1.1 to 2.0      first the node, then a compare-and-set of the epoch; if that fails, the failover
-                                  fails, and /controller is deleted, whatever broker owns it by now  [KAFKA-5642]
-    cas_swallowed 0.10 to 1.0     the same, but the failure is caught and logged, and the failover goes on
+                                  fails, and /controller is deleted, whichever broker owns it by now  [KAFKA-5642]
+    cas_swallowed 0.10 to 1.0     the same, but the failure is caught and logged, and the failover continues
                                   with the epoch that was read, the previous controller's
 """
 
@@ -69,11 +68,11 @@ __all__ = [
 CONTROLLER: Final = "/controller"
 """Ephemeral; its data is the id of the broker that is controller. [ZkData.scala]"""
 CONTROLLER_EPOCH: Final = "/controller_epoch"
-"""Persistent; its data is the controller epoch, its version the token that fences. [ZkData.scala]"""
+"""Persistent; its data is the controller epoch, its version the fencing token. [ZkData.scala]"""
 BROKER_IDS: Final = "/brokers/ids"
 """Each running broker has an ephemeral child here, named by its id. [ZkData.scala]"""
 PARTITION_STATE: Final = "/brokers/topics/t/partitions/0/state"
-"""Persistent; its data is a `PartitionStateEpoch`. One partition's stands for all of them. [ZkData.scala]"""
+"""Persistent; its data is a `PartitionStateEpoch`. One partition's state represents all of them. [ZkData.scala]"""
 
 NO_BROKER: Final = -1
 """The id of no broker."""
@@ -93,10 +92,10 @@ PATHS_READ: Final = {
     ControllerEvent.BrokerChange: (BROKER_IDS,),
     ControllerEvent.BrokerChangeListener: (BROKER_IDS,),
 }
-"""What is read, and watched again, when an event is handled."""
+"""The nodes that are read, and watched again, when an event is handled."""
 
 
-# What there is to do.
+# Rows of requests.
 
 STARTUP: Final = {
     Threads.barrier: Agenda(
@@ -107,7 +106,7 @@ STARTUP: Final = {
         Agenda((ControllerStep.Connect, ControllerStep.WatchController, ControllerStep.Elect)),
     ),
 }
-"""A process begins. Until 1.0 the broker registers when its controller has started. [KafkaServer.startup]"""
+"""A process starts. Until 1.0 the broker registers after its controller has started. [KafkaServer.startup]"""
 EXPIRED: Final = Agenda((ControllerStep.Connect, ControllerStep.RegisterBroker, *MAYBE_RESIGN, ControllerStep.Elect))
 """Its session has ended, and it has resigned. [RegisterBrokerAndReelect, 1.1]"""
 
@@ -117,13 +116,13 @@ ELECTION: Final = {
     Election.cas_checked: Agenda((ControllerStep.CreateController,)),
     Election.cas_swallowed: Agenda((ControllerStep.CreateController,)),
 }
-"""What a broker does that finds no controller; its failover follows. [elect]"""
+"""The steps of a broker that finds no controller; its failover follows. [elect]"""
 INCREMENT: Final = Agenda((ControllerStep.ReadEpoch, ControllerStep.IncrementEpoch))
-"""How a failover begins where the multi does not do it. [readControllerEpochFromZooKeeper, until 2.0]"""
+"""The start of a failover that is not part of the multi. [readControllerEpochFromZooKeeper, until 2.0]"""
 
 
 class Design(NamedTuple):
-    """How a release does it, as far as releases differ; without one, how the newest does.
+    """The behaviour of a release, where releases differ; by default of the newest.
 
     A field that is a change is a switch of the specifications.
     """
@@ -142,41 +141,41 @@ class Design(NamedTuple):
     resign_on_move: Annotated[bool, elections.RESIGN_ON_MOVE] = elections.RESIGN_ON_MOVE.now
     elect_if_none: Annotated[bool, elections.ELECT_IF_NONE] = elections.ELECT_IF_NONE.now
     failover: Agenda = LEADER_AND_ISR
-    """What a controller does with its office. If that ends with `ControllerStep.Started`, so does what `elect`
-    catches."""
+    """The requests of a controller that has been elected. If they end with `ControllerStep.Started`, `elect` catches
+    their errors."""
     state: ZkPath = PARTITION_STATE
     """The path of the partition's state that a controller writes."""
     looks_again: bool = False
-    """A broker that is refused looks whether it was by what it did itself: its reply may have been lost."""
+    """A broker whose request was refused checks whether its own lost reply caused that."""
 
 
 def design_of(release: str) -> Design:
-    """The design of a release, which looks again where a reply may have been lost, as they all do.
+    """The design of a release. Like every release, it checks its own effect if a reply may have been lost.
 
     Raises:
-        ValueError: it is no release.
+        ValueError: there is no such release.
     """
     return Design(**values_at(Design, release), looks_again=True, failover=steps_of(failover(release)))
 
 
 def failover_of(design: Design) -> Agenda:
-    """The requests of the failover that goes with how a design elects and is told: of 2.1, of 1.1, or of 1.0."""
+    """The failover requests that fit a design's election and threads: those of 2.1, of 1.1, or of 1.0."""
     older = "1.1" if design.threads is Threads.barrier else "1.0"
     return steps_of(failover("2.1" if design.epoch_update is Election.multi else older))
 
 
 def least_failover(design: Design) -> Agenda:
-    """The least that a failover does: it gets its epoch, if it has none yet, and writes one partition's state."""
+    """The minimal failover: it obtains its epoch, if it has none yet, and writes one partition's state."""
     increment = () if design.epoch_update is Election.multi else INCREMENT
     return Agenda((*increment, *LEADER_AND_ISR))
 
 
 def agendas(design: Design, events: Iterable[ControllerEvent] = ControllerEvent) -> tuple[Agenda, ...]:
-    """Every agenda that a controller's thread can have: each row, and what is left of it after each request.
+    """Every possible agenda of a controller's thread: each row, and the rest of it after each request.
 
     Args:
-        design: that of its release.
-        events: what it may have to handle.
+        design: the design of its release.
+        events: the events that it may have to handle.
     """
     rows: list[Iterable[ControllerStep]] = [STOPPED, STARTUP[design.threads], MAYBE_RESIGN]
     rows.append((*ELECTION[design.epoch_update], *design.failover))
@@ -208,12 +207,12 @@ def agendas(design: Design, events: Iterable[ControllerEvent] = ControllerEvent)
 
 
 def listener_agendas(design: Design) -> tuple[Agenda, ...]:
-    """Every agenda that ZkEventThread can have, where that is another thread."""
+    """Every possible agenda of ZkEventThread, if that is a separate thread."""
     return _suffixes([IDLE, *_registrations(design)] if design.threads is Threads.queue else [IDLE])
 
 
 def _registrations(design: Design) -> list[Iterable[ControllerStep]]:
-    """A broker registers, at its start or in a new session; what stands in its way, it looks at first."""
+    """The registrations of a broker, at startup or in a new session, with checks of an existing node."""
     if design.threads is Threads.barrier:
         rows = [STARTUP[design.threads][1:], EXPIRED[1:]]
     else:
@@ -233,18 +232,18 @@ def _suffixes(rows: Iterable[Iterable[ControllerStep]]) -> tuple[Agenda, ...]:
 
 
 def is_repeated(design: Design, do: ControllerStep) -> bool:
-    """Whether a request that finds its session ended is made once more in the next one. [ZkClient, until 1.0]"""
+    """Whether a request whose session has ended is repeated in the next one. [ZkClient, until 1.0]"""
     return design.threads is not Threads.barrier and do not in CREATES | REGISTERS
 
 
 def requests_of(design: Design, events: Iterable[ControllerEvent]) -> list[ControllerStep]:
-    """The requests that brokers make: those on the agendas of their threads, in the order of `ControllerStep`."""
+    """The requests of brokers: those on the agendas of their threads, in the order of `ControllerStep`."""
     made = {do for agenda in (*agendas(design, events), *listener_agendas(design)) for do in agenda}
     return [do for do in ControllerStep if do in made - NO_REQUESTS]
 
 
 def accepts_controller_epoch(known: ControllerEpoch, epoch: ControllerEpoch) -> bool:
-    """Whether a broker that has seen this controller epoch takes a request of that one. The same one it takes.
+    """Whether a broker that has seen one controller epoch accepts a request of another. The same epoch is accepted.
 
     [ReplicaManager.becomeLeaderOrFollower, stopReplicas, maybeUpdateMetadataCache, 0.10 to 3.9]
     """
@@ -252,7 +251,7 @@ def accepts_controller_epoch(known: ControllerEpoch, epoch: ControllerEpoch) -> 
 
 
 class PartitionStateEpoch(NamedTuple):
-    """The data of .../partitions/<p>/state, as far as fencing goes; whole they are `zk_data.TopicPartitionState`."""
+    """The data of .../partitions/<p>/state that fencing needs; `zk_data.TopicPartitionState` has all of it."""
 
     controller_epoch: ControllerEpoch = 0
-    """The epoch of the controller that wrote last."""
+    """The epoch of the last writer."""

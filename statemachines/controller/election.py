@@ -1,32 +1,33 @@
 """How a broker becomes controller and ceases to be it: steps of one ZooKeeper request each.
 
-The steps are `ElectingController`'s; how its process registers and hears of events stands in `registration`. What a
-controller does in its office is its subclasses': everything in `kafka_controller`, and in `one_partition` as little
-as the systems `controller` and `controller-election` need to see who may do it.
+The steps belong to `ElectingController`; `registration` has the registration of its process and the delivery of
+events. The work of an elected controller is in subclasses: all of it in `kafka_controller`; in `one_partition` as
+little as the systems `controller` and `controller-election` need to find out which broker may act as controller.
 
-What happens where an answer does not let the row go on:
+When a reply does not let the row continue:
 
     Elect               a broker is controller   nothing is left to do
-    ReadEpoch           NONODE                   /controller_epoch is created, and it goes on
-    RegisterController  NODEEXISTS, BADVERSION   ControllerMoved: maybeResign; where replies are lost, not before it
-                                                 has looked whether it was its own request that did it
-    IncrementEpoch      BADVERSION               triggerControllerMove; until 1.0 it goes on
+    ReadEpoch           NONODE                   it creates /controller_epoch, and continues
+    RegisterController  NODEEXISTS, BADVERSION   ControllerMoved: maybeResign; if replies can be lost, only after it
+                                                 has checked whether its own request did it
+    IncrementEpoch      BADVERSION               triggerControllerMove; until 1.0 it continues
     UpdateLeaderAndIsr  another write came first once more from ReadPartitionState
                         the fence fails          ControllerMoved: maybeResign
     DeletePreferredElection  the fence fails     ControllerMoved: maybeResign
-    any of an election  /controller_epoch gone   its failover fails; UpdateLeaderAndIsr elects no leader, and goes on
+    any of an election  /controller_epoch gone   its failover fails; UpdateLeaderAndIsr elects no leader, and
+                                                 continues
 
-Each read of /controller arms the watch as well: until 1.0 because there is a listener, since then because there is a
+Each read of /controller also sets the watch: until 1.0 because there is a listener, since then because there is a
 handler. [ZkClient.readData; ZooKeeperClient.shouldWatch, 1.1] Only ZKCheckedEphemeral, until 1.0, reads without.
 
 [elect, maybeResign, onControllerFailover, triggerControllerMove in KafkaController.scala; ZookeeperLeaderElector in
 0.10; KafkaZkClient.scala]
 
-Only a client that is no broker deletes /controller_epoch, or writes bytes that mean nothing, which are None here.
+Only a client that is no broker deletes /controller_epoch, or writes invalid bytes, which are None here.
 
-Left out: the controllerLock, that is, what other threads than ZkEventThread do under it; that until 1.0 a state that
-is found as it was to be written counts as written (here it is written once more); and JSON in /controller that names
-no broker, which ends the event that reads it.
+Left out: the controllerLock, that is, the actions of threads other than ZkEventThread under it; until 1.0, that a
+state found as it should be written counts as written (here it is written again); JSON in /controller that names no
+broker, which ends the event that reads it.
 """
 
 from collections.abc import Iterator
@@ -65,18 +66,18 @@ __all__ = ["FIRST_EPOCH", "FIRST_EPOCH_ZK_VERSION", "INITIAL_EPOCH", "ElectingCo
 
 
 def named(owner: BrokerId | None) -> str:
-    """Who is controller, as one says it."""
+    """The controller, in words."""
     if owner == NO_BROKER:
         return "an older session of this broker left it"
     return "there is none" if owner is None else f"it is broker {owner}"
 
 
 INITIAL_EPOCH: Final = 0
-"""What /controller_epoch is created as, since 2.1. [InitialControllerEpoch]"""
+"""The initial value of /controller_epoch, since 2.1. [InitialControllerEpoch]"""
 FIRST_EPOCH: Final = 1
-"""What it is created as until 2.0, by a first controller for itself. [InitialControllerEpoch]"""
+"""Its initial value until 2.0, set by the first controller for itself. [InitialControllerEpoch]"""
 FIRST_EPOCH_ZK_VERSION: Final = 1
-"""What that controller takes the version of the node for, which is 0. [InitialControllerEpochZkVersion]"""
+"""The version that this controller assumes; the real one is 0. [InitialControllerEpochZkVersion]"""
 EPOCH_IS_GONE: Final = "NONODE of the epoch"
 
 OF_A_CONTROLLER = {
@@ -84,22 +85,22 @@ OF_A_CONTROLLER = {
     ControllerEvent.BrokerChangeListener,
     ControllerEvent.IsrChangeNotification,
 }
-"""What only a controller handles."""
+"""The events that only a controller handles."""
 
 
 class ElectingController(RegisteringBroker):
-    """The controller of one broker; see `RegisteringBroker` for its arguments."""
+    """The controller of one broker; `RegisteringBroker` explains its arguments."""
 
-    # What it is told.
+    # Events.
 
     def session_expired(self, me: ControllerProcess) -> Answer:
-        """The same, and until 1.0 an election fails that creates /controller, or looks whose it is."""
+        """As in the base class; also, until 1.0, an election fails if it creates /controller, or reads its owner."""
         if self.design.threads is Threads.barrier or me.agenda[0] not in CREATES:
             return super().session_expired(me)
         return self.fail(self.deliver(me))._replace(description="SESSIONEXPIRED: its election fails")
 
     def listen(self, me: ControllerProcess) -> Answer:
-        """ZkEventThread reads for the oldest of its listeners, and puts an event for the controller. [0.11, 1.0]"""
+        """ZkEventThread reads for its oldest listener event, and queues an event for the controller. [0.11, 1.0]"""
         try:
             answer = self._listen(me)
             return answer._replace(controller=self.deliver(answer.controller))
@@ -128,7 +129,7 @@ class ElectingController(RegisteringBroker):
         return Answer(me._replace(queue=(*me.queue, put)), f"{event} puts {put}")
 
     def handle(self, me: ControllerProcess) -> Answer:
-        """It turns to the oldest event in its queue."""
+        """It takes the oldest event of its queue."""
         queued, me = me.queue[0], me._replace(queue=me.queue[1:])
         event = queued.event
         if event in OF_A_CONTROLLER and not self._still(event, me):
@@ -141,28 +142,28 @@ class ElectingController(RegisteringBroker):
         return Answer(me.with_steps(*row), f"{event}")
 
     def is_active(self, me: ControllerProcess) -> bool:
-        """isActive: in 0.10 that it has channels to the brokers, which it gets when it has read the states."""
+        """isActive; in 0.10, whether it has channels to the brokers, which it gets after reading the states."""
         return self.has_channels(me) if self.design.threads is Threads.lock else me.active
 
     def has_channels(self, me: ControllerProcess) -> bool:
-        """Whether its failover has come to where it opens channels to the brokers."""
+        """Whether its failover has already opened channels to the brokers."""
         return me.context.partition_state_version is not None
 
     def _still(self, event: ControllerEvent, me: ControllerProcess) -> bool:
-        """Whether what an event is for is still there. Until 0.10.1 only some listeners asked. [KAFKA-4447]"""
+        """Whether an event still applies. Until 0.10.1 only some listeners checked. [KAFKA-4447]"""
         unasked = event is ControllerEvent.IsrChangeNotification and not self.design.listener_guard
         return unasked or self.is_active(me)
 
     def _controller_named(self, me: ControllerProcess, controller: object) -> ControllerProcess:
-        """What /controller named when the event was put says who is controller. [ControllerChange, 0.11, 1.0]"""
+        """Apply the value of /controller at the time when the event was queued. [ControllerChange, 0.11, 1.0]"""
         if controller == self.broker:
             return me._replace(active=True)
         return self.resign(me) if me.active else me
 
-    # What it asks for.
+    # Writes.
 
     def operations(self, me: ControllerProcess) -> tuple[Operation, ...]:
-        """The operations of its next request, which is one that writes."""
+        """The operations of its next request, which must be a write."""
         match me.agenda[0]:
             case ControllerStep.CreateController:
                 return (Create(CONTROLLER, self.broker, ephemeral=True),)
@@ -175,7 +176,7 @@ class ElectingController(RegisteringBroker):
         return super().operations(me)
 
     def _increment(self, me: ControllerProcess) -> Operation:
-        """The next epoch, set on condition of the version that was read with the one before.
+        """Write the next epoch, on condition of the version read with the previous one.
 
         [incrementControllerEpoch: ZkUtils.conditionalUpdatePersistentPathIfExists, until 1.0; KafkaZkClient, 1.1 and
         2.0. registerControllerAndIncrementControllerEpoch, 2.1 to 3.9]
@@ -184,26 +185,26 @@ class ElectingController(RegisteringBroker):
         return SetData(CONTROLLER_EPOCH, me.epoch + 1, version)
 
     def _fencing_version(self, me: ControllerProcess) -> ZkVersion:
-        """The version of /controller_epoch by which its writes are fenced, as it knows it."""
+        """The version of /controller_epoch that fences its writes, as it knows it."""
         return me.context.epoch_zk_version
 
     def _fence(self, me: ControllerProcess) -> Iterator[Operation]:
         if self.design.fence_zk:
             yield Check(CONTROLLER_EPOCH, me.context.epoch_zk_version)
 
-    # Who is controller?
+    # Reads of /controller.
 
     @request(ControllerStep.WatchController)
     def watch_controller(self, me: ControllerProcess) -> Answer:
-        """Watch /controller, before it is read. [registerZNodeChangeHandlerAndCheckExistence]"""
+        """Watch /controller before reading it. [registerZNodeChangeHandlerAndCheckExistence]"""
         there = self.zookeeper.exists(me.session, CONTROLLER, watch=True) is not None
         return Answer(me.next_step(), f"/controller is {'there' if there else 'not there'}")
 
     @request(ControllerStep.MaybeResign)
     def maybe_resign(self, me: ControllerProcess) -> Answer:
-        """Read who is controller, and resign if it was this broker and is no longer. [maybeResign]
+        """Read the controller's id, and resign if it was this broker and is no longer. [maybeResign]
 
-        In 0.10 what is read decides: if there is one, it was no deletion, and there is nothing more to do.
+        In 0.10 the value read decides: if there is a controller, the node was not deleted, and nothing is left to do.
         """
         owner = self._controller_id(me)
         after = me.next_step()
@@ -220,7 +221,7 @@ class ElectingController(RegisteringBroker):
 
     @request(ControllerStep.GetControllerId)
     def get_controller_id(self, me: ControllerProcess) -> Answer:
-        """Read who is controller, in a new session: it resigns and elects unless it is this broker. [0.10.2]"""
+        """In a new session, read the controller's id; unless it is this broker, resign and elect. [0.10.2]"""
         owner = self._controller_id(me)
         if owner == self.broker:
             return Answer(me.with_steps(), "it is this broker: the new session changes nothing")
@@ -234,29 +235,29 @@ class ElectingController(RegisteringBroker):
         if owner is None:
             standing = me.with_steps(*ELECTION[self.design.epoch_update], *self.design.failover)
             return Answer(self._deposed(standing), "there is none: it stands for election")
-        if owner == self.broker:  # and that is all, even if no failover of this session ever ran
+        if owner == self.broker:  # without checking whether a failover of this session ever ran
             return Answer(me.with_steps()._replace(active=True), "it is this broker")
         return Answer(self._deposed(me.with_steps()), named(owner))
 
     def resign(self, me: ControllerProcess) -> ControllerProcess:
-        """It forgets all that it knew as controller. [onControllerResignation]"""
+        """It forgets all its knowledge as controller. [onControllerResignation]"""
         return me.resigned()
 
     def lose_office(self, me: ControllerProcess) -> ControllerProcess:
-        """It takes itself for controller no longer, and forgets nothing else. [activeControllerId]"""
+        """It no longer considers itself controller, and forgets nothing else. [activeControllerId]"""
         return me.not_controller()
 
     def _deposed(self, me: ControllerProcess) -> ControllerProcess:
-        """It reads that it is not controller, where Kafka only remembers who is: its context stays."""
-        if self.design.threads is Threads.lock:  # and acts on: that is another predicate
+        """It reads that it is not controller. Kafka only updates the id: its context stays."""
+        if self.design.threads is Threads.lock:  # acting as controller is a separate predicate there
             return me._replace(active=False)
         return self.resign(me) if me.active and self.design.resign_on_move else self.lose_office(me)
 
     def _controller_id(self, me: ControllerProcess) -> BrokerId | None:
-        """The broker that /controller names; None: it is not there, or, since 1.1, holds no JSON.
+        """The broker in /controller; None if the node does not exist or, since 1.1, has no JSON.
 
         Raises:
-            EventEnds: until 1.0, it holds something else. [parseControllerId]
+            EventEnds: until 1.0, its data is something else. [parseControllerId]
         """
         owner: BrokerId | None
         try:
@@ -284,7 +285,7 @@ class ElectingController(RegisteringBroker):
     def read_epoch(self, me: ControllerProcess) -> Answer:
         """Read /controller_epoch, with the version that the increment will expect.
 
-        Where it is not there, it is created since 2.1; until 2.0 that is left to the increment. What is no number is
+        If it does not exist, it is created since 2.1; until 2.0 the increment does that. A value that is no number is
         an error. [maybeCreateControllerEpochZNode, 2.1; readControllerEpochFromZooKeeper, until 2.0]
         """
         try:
@@ -316,7 +317,7 @@ class ElectingController(RegisteringBroker):
 
     @request(ControllerStep.RegisterController)
     def register_controller(self, me: ControllerProcess) -> Answer:
-        """Node and epoch in one transaction. [registerControllerAndIncrementControllerEpoch, 2.1, KAFKA-6082]"""
+        """Create the node and increment the epoch in a multi. [registerControllerAndIncrementControllerEpoch, 2.1]"""
         refused = self._refused(me)
         if refused is None:
             return self._failover_goes_through(self._elected(me), "created and incremented: its failover runs")
@@ -332,9 +333,9 @@ class ElectingController(RegisteringBroker):
 
     @request(ControllerStep.CheckController)
     def check_controller(self, me: ControllerProcess) -> Answer:
-        """Read whether it was its own request that created /controller. [checkControllerAndEpoch, 2.1]
+        """Check whether its own request created /controller. [checkControllerAndEpoch, 2.1]
 
-        Until 2.0 the owner's session was compared, and since then the id. [checkedEphemeralCreate, 1.1]
+        Until 2.0 it compares the owner's session, and since then the id. [checkedEphemeralCreate, 1.1]
         """
         try:
             owner, stat = self.zookeeper.get(me.session, CONTROLLER, watch=self.design.threads is Threads.barrier)
@@ -352,9 +353,9 @@ class ElectingController(RegisteringBroker):
 
     @request(ControllerStep.CheckEpoch)
     def check_epoch(self, me: ControllerProcess) -> Answer:
-        """Read whether it was its own request that incremented the epoch. [checkControllerAndEpoch, 2.1]
+        """Check whether its own request incremented the epoch. [checkControllerAndEpoch, 2.1]
 
-        It was, if the number is the one that it asked for: then the version that is read goes with its epoch.
+        It did if the value is the one it requested. Then the version just read belongs to its epoch.
         """
         try:
             epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
@@ -371,8 +372,8 @@ class ElectingController(RegisteringBroker):
     def increment_epoch(self, me: ControllerProcess) -> Answer:
         """Increment the epoch by compare-and-set, in the failover. [incrementControllerEpoch, until 2.0]
 
-        Where it is not there, it is created as that of a first controller, with a version that it does not have.
-        [InitialControllerEpochZkVersion, which is 1; until 2.0 no write is fenced by it]
+        If it does not exist, it is created as that of a first controller, with a version that it does not have.
+        [InitialControllerEpochZkVersion, which is 1; until 2.0 it fences no write]
         """
         refused = self._refused(me)
         if refused is None:
@@ -389,7 +390,7 @@ class ElectingController(RegisteringBroker):
         return Answer(self._to_move(me), "BADVERSION: its failover fails, it resigns and moves the controller")
 
     def _not_incremented(self, me: ControllerProcess, code: str) -> Answer:
-        """Whatever made it fail. [ZkUtils.conditionalUpdatePersistentPathIfExists, until 1.0]"""
+        """The increment failed, for any reason. [ZkUtils.conditionalUpdatePersistentPathIfExists, until 1.0]"""
         said = f"{code}: logged and swallowed, its failover runs with the epoch it read"
         return self._failover_goes_through(self._listening(me).next_step(), said)
 
@@ -404,27 +405,27 @@ class ElectingController(RegisteringBroker):
         return elected.with_context(epoch=me.epoch + 1, epoch_zk_version=me.context.epoch_zk_version + 1)
 
     def _listening(self, me: ControllerProcess) -> ControllerProcess:
-        """It has its epoch; a failover that the model follows registers its handlers, or subscribes, next."""
+        """It has its epoch. If the model follows its failover, the next step registers its handlers or listeners."""
         return me._replace(handlers_registered=self.follows_failover or me.handlers_registered)
 
     @property
     def follows_failover(self) -> bool:
-        """Whether its failover is followed step by step, in which it registers the handlers of a controller."""
+        """Whether the model follows its failover step by step, including the registration of handlers."""
         return ControllerStep.ReadBrokers in self.design.failover
 
     def _moved(self, me: ControllerProcess, code: str) -> Answer:
-        """ControllerMovedException, from a broker that is not controller yet."""
+        """ControllerMovedException, in a broker that is not controller yet."""
         return Answer(self.lose_office(me.with_steps(*MAYBE_RESIGN)), f"{code}: ControllerMoved")
 
     # triggerControllerMove.
 
     def fail(self, me: ControllerProcess) -> Answer:
-        """A request fails for a reason of its own, its next in its failover or one fused with it: elect catches it.
+        """A failover's next request, or one fused with it, fails for a reason of its own: elect catches it.
 
-        Not the requests of an election of leaders, see `fail_to_elect`. [elect catches Throwable]
+        Not the requests of an election of leaders (see `fail_to_elect`). [elect catches Throwable]
         """
         if me.about_to(ControllerStep.IncrementEpoch) and self.design.epoch_update is Election.cas_swallowed:
-            answer = self._not_incremented(me, "it fails")  # as often as may be: no history has all such failovers
+            answer = self._not_incremented(me, "it fails")  # possibly many times: the history omits them
             return answer._replace(
                 controller=self.hear(answer.controller, listens=me.handlers_registered), failover=None
             )
@@ -436,13 +437,13 @@ class ElectingController(RegisteringBroker):
         return Answer(self._to_move(me), f"it {resigns}moves the controller")
 
     def _fails_by(self, me: ControllerProcess, why: str) -> Answer:
-        """What it finds is an error, which elect catches."""
+        """What it reads is an error, which elect catches."""
         failed = self.fail(me)
         return failed._replace(description=f"{why}: {failed.description}")
 
     @request(ControllerStep.MoveController)
     def move_controller(self, me: ControllerProcess) -> Answer:
-        """Read whether there is a controller to be moved: it resigns if it is this broker. [2.1]"""
+        """Read whether there is a controller to move; resign if it is this broker. [2.1]"""
         owner = self._controller_id(me)
         if owner == self.broker:
             return Answer(self._to_move(me, *me.agenda[1:]), "it is this broker: it resigns")
@@ -450,7 +451,7 @@ class ElectingController(RegisteringBroker):
         return Answer(self._deposed(me.next_step()), f"{said}: it leaves it at that")
 
     def _to_move(self, me: ControllerProcess, *then: ControllerStep) -> ControllerProcess:
-        """It has resigned, but for 0.10, and knows the version that a fenced deletion of /controller checks."""
+        """It has resigned, except in 0.10, and keeps the version that a fenced deletion of /controller checks."""
         me, version = me.with_steps(ControllerStep.DeleteController, *then), self._fencing_version(me)
         if self.design.threads is Threads.lock:
             return me._replace(active=False, state_version=0)

@@ -1,9 +1,9 @@
-"""EventDriver: how a controller processes an event, call by call, and what its handlers have in common.
+"""EventDriver: how a controller processes an event, call by call, and helpers that its handlers share.
 
-What is left of an event is a value of `calls`. A controller is given what it works with, as Kafka's is: its two
-state machines, a batch of requests to brokers, and a `zk_client`, through which its handlers ask ZooKeeper. The
-requests of the default client are waited for. Another may answer at once, from a dict or from the variables of a
-specification.
+The remaining processing of an event is a value of `calls`. Like Kafka's, a controller receives its collaborators: its
+two state machines, a batch of requests to brokers, and a `zk_client` for its handlers' requests to ZooKeeper. The
+driver waits for the requests of the default client. Another client may reply at once, from a dict or from the
+variables of a specification.
 
 [process in KafkaController.scala, 3.9]
 """
@@ -57,96 +57,96 @@ __all__ = ["BrokerChannels", "ChangeHandlers", "EventDriver", "ReleaseChannels"]
 
 
 class BrokerChannels(Protocol):
-    """The connections to brokers, as far as events open and close them [ControllerChannelManager]."""
+    """The connections to brokers that events open and close [ControllerChannelManager]."""
 
     def startup(self, brokers: Sequence[BrokerId]) -> object:
-        """A controller takes over: these are the brokers."""
+        """Open channels to these brokers, when a controller takes over."""
 
     def shutdown(self) -> object:
-        """It resigns: what is queued is gone."""
+        """Close all channels and drop their queues, when it resigns."""
 
     def add_broker(self, broker: BrokerId) -> object:
-        """A broker can be sent requests."""
+        """Open a channel to a broker."""
 
     def remove_broker(self, broker: BrokerId) -> object:
-        """A broker is gone, and with it what was queued for it."""
+        """Close a broker's channel and drop its queue."""
 
 
 class NoChannels:
-    """Requests go where the batch sends them, whichever brokers there are."""
+    """No channels: requests go wherever the batch sends them."""
 
     def startup(self, brokers: Sequence[BrokerId]) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def shutdown(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def add_broker(self, broker: BrokerId) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def remove_broker(self, broker: BrokerId) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class ChangeHandlers(Protocol):
-    """What of ZooKeeper is an event to a controller, as far as it says so itself [ZNodeChangeHandler]."""
+    """The changes in ZooKeeper that are events to a controller, as it registers them [ZNodeChangeHandler]."""
 
     def register(self, path: ZkPath) -> object:
-        """Changes of the children of this node are events."""
+        """Make changes of the children of this node events."""
 
     def unregister(self, path: ZkPath) -> object:
-        """Neither these are, nor is the creation of the node."""
+        """Ignore these changes, and the creation of the node."""
 
     def unregister_partition_modifications(self) -> object:
-        """Changes of topics' nodes are no events."""
+        """Ignore changes of topics' nodes."""
 
     def unregister_isrs(self) -> object:
-        """Changes of partitions' states are no events."""
+        """Ignore changes of partitions' states."""
 
     def mute_partition_modifications(self, topic: TopicName) -> object:
-        """Changes of this topic's node are no events any more: the topic is about to be deleted."""
+        """Ignore changes of this topic's node, because the topic is about to be deleted."""
 
     def watch_isr(self, partition: TopicPartition) -> object:
-        """Until 2.6 changes of a partition's state are events while it moves."""
+        """Until 2.6, make changes of a partition's state events while it moves."""
 
     def unwatch_isr(self, partition: TopicPartition) -> object:
-        """They are no events any more."""
+        """Ignore them again."""
 
 
 class NoHandlers:
-    """Whoever drives the controller knows what is an event."""
+    """No handlers: the driver of the controller decides which changes are events."""
 
     def register(self, path: ZkPath) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def unregister(self, path: ZkPath) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def unregister_partition_modifications(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def unregister_isrs(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def mute_partition_modifications(self, topic: TopicName) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def watch_isr(self, partition: TopicPartition) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def unwatch_isr(self, partition: TopicPartition) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class ReleaseChannels:
-    """Channels to brokers as long as a release has them: since 2.3 always.
+    """Channels to brokers for as long as a release keeps them: since 2.3 always.
 
-    Until 2.2 each failover made a manager of channels, which the next resignation took away: a controller that takes
-    itself for one without having been set up has none. [ControllerContext.controllerChannelManager, 2.2]
+    Until 2.2 each failover created a channel manager, and the next resignation removed it: a controller that
+    considers itself active without a failover has none. [ControllerContext.controllerChannelManager, 2.2]
 
     Args:
-        channels: where there are any.
-        design: that of the release.
+        channels: the channels, when they exist.
+        design: the design of the release.
     """
 
     def __init__(self, channels: BrokerChannels, design: ControlDesign) -> None:
@@ -154,7 +154,7 @@ class ReleaseChannels:
         self._are_there = design.keep_channels
 
     def require(self) -> None:
-        """Before a request is sent, or a broker comes or goes.
+        """Require channels, before a request is sent, or a broker starts or dies.
 
         Raises:
             EventFailed: there are none.
@@ -163,45 +163,45 @@ class ReleaseChannels:
             raise EventFailed(EventFailure.NoChannelManager)
 
     def startup(self, brokers: Sequence[BrokerId]) -> None:
-        """A controller takes over: there are channels to these brokers."""
+        """Open channels to these brokers, when a controller takes over."""
         self._are_there = True
         self._channels.startup(brokers)
 
     def shutdown(self) -> None:
-        """It resigns."""
+        """Close all channels, when it resigns."""
         self._are_there = self._keeps
         self._channels.shutdown()
 
     def add_broker(self, broker: BrokerId) -> None:
-        """A broker can be sent requests."""
+        """Open a channel to a broker."""
         self.require()
         self._channels.add_broker(broker)
 
     def remove_broker(self, broker: BrokerId) -> None:
-        """A broker is gone."""
+        """Close a broker's channel."""
         self.require()
         self._channels.remove_broker(broker)
 
 
 class EventDriver:
-    """A controller that processes events, over what it knows, and what its handlers have in common.
+    """A controller that processes events, with the helpers that its handlers share.
 
-    `carry_out` drives it as it drives a state machine: `process` an event, answer its `requests`.
+    `carry_out` drives it like a state machine: `process` an event, answer its `requests`.
 
     Args:
-        partition_state_machine: its partitions; the context and the design are those of this.
-        replica_state_machine: their replicas, over the same context.
-        batch: requests to brokers that are sent for no change of states; Kafka has a batch each for these, for
-            partitions and for replicas, which may be one and the same here as long as none leaves anything behind.
-        channels: what is told which brokers there are.
-        put: what becomes of an event that is put into the queue: a `Call` of its handler [eventManager.put].
+        partition_state_machine: the machine of its partitions, whose context and design this uses.
+        replica_state_machine: the machine of their replicas, with the same context.
+        batch: for requests to brokers without a change of states. Kafka has separate batches for these, for
+            partitions and for replicas; here one may serve all, as long as none leaves requests in it.
+        channels: the channels to brokers.
+        put: puts an event, a `Call` of its handler, into the queue [eventManager.put].
         delete_topic_enable: whether topics can be deleted [delete.topic.enable].
-        reassignment_targets: what holds where partitions move to, until 2.3; else a dict. Kafka's is in the context.
-        zk_client: what its handlers ask ZooKeeper through, over the same context; else one whose requests are waited
+        reassignment_targets: the targets of reassignments, until 2.3; by default a dict. Kafka's are in the context.
+        zk_client: the client of its handlers, with the same context; by default one whose requests the driver waits
             for.
-        change_by_change: an event stops at each change that is over, too, if more is to be done. It waits for no
-            request then.
-        handlers: what is told which nodes' changes are events.
+        change_by_change: whether an event also stops after each completed change, if more calls remain. It then waits
+            for no request.
+        handlers: the registry of changes that are events.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class EventDriver:
         self.batch = batch
         self.channels: BrokerChannels = NoChannels() if channels is None else channels
         self.has_channels = False
-        """Whether a failover has opened them since it was made, or resigned."""
+        """Whether a failover has opened channels since construction or the last resignation."""
         self.put = put
         self.handlers: ChangeHandlers = NoHandlers() if handlers is None else handlers
         self.delete_topic_enable = delete_topic_enable
@@ -234,27 +234,27 @@ class EventDriver:
         self.zk_client = ControllerZkClient(self.context) if zk_client is None else zk_client
         self.change_by_change = change_by_change
         self.rebalance_timer = RebalanceTimer(enabled=False)
-        """When it looks by itself whether preferred replicas lead."""
+        """The timer of its own checks whether preferred replicas lead."""
 
     STACK_FRAMES: ClassVar[StackFrames] = ()
-    """What may be left of the events of this part of a controller, where a change waits, or is over."""
+    """The calls that may remain of this part's events, while a change waits, or after one."""
     RESUME_FRAMES: ClassVar[tuple[Frame, ...]] = ()
-    """What may be made with what the change comes to."""
+    """The calls that may receive the result of a change."""
 
     # The driver.
 
     def process(self, event: Call) -> EventWaiting | EventDone:
-        """Process an event: make the call of its handler, and those that follow, up to the first that waits.
+        """Process an event: call its handler, and make the calls that follow, up to the first that waits.
 
         Raises:
-            ValueError: there is no such handler; or it is one of what no controller is asked. Nothing has changed.
+            ValueError: there is no such handler, or its arguments are invalid. Nothing has changed.
         """
         if not callable(getattr(self, event.method, None)):
             raise ValueError(f"{event.method}: a controller has no such method")
         return self._go_on((event,), None, must_reelect=False)
 
     def requests(self, processing: EventWaiting) -> tuple[ZkRequest, ...]:
-        """The batch of requests that is waited for, fenced where that is done; none if a change is over."""
+        """The pending batch of requests, fenced where necessary; empty after a completed change."""
         what = processing.awaits.what
         if isinstance(what, ChangeDone):
             return ()
@@ -268,10 +268,10 @@ class EventDriver:
         return fenced(writes, self.context.state.epoch_zk_version)
 
     def answered(self, processing: EventWaiting, responses: Sequence[ZkResponse]) -> EventWaiting | EventDone:
-        """What the answers lead to, one for each request and in their order.
+        """Process the responses, one for each request and in their order.
 
         Raises:
-            ValueError: these are not as many as the requests.
+            ValueError: the number of responses differs from that of the requests.
         """
         what, rest = processing.awaits.what, processing.calls
         machine = self.machine_of(what)
@@ -290,13 +290,13 @@ class EventDriver:
         return self._go_on((*step, *rest), processing.answer, processing.must_reelect)
 
     def advance(self, processing: EventWaiting) -> EventWaiting | EventDone:
-        """Go on with what is left of an event, where the change that was waited for is over by now."""
+        """Continue an event whose pending change is complete by now."""
         if self._is_stop(processing.awaits, processing.calls):
-            return processing  # as it is: which calls are left makes no difference
+            return processing  # unchanged: the remaining calls make no difference
         return self._go_on((processing.awaits, *processing.calls), processing.answer, processing.must_reelect)
 
     def machine_of(self, what: Any) -> StateMachine[Any, Any] | None:
-        """The machine whose change waits; None: it is no change, or waits no more."""
+        """The machine of a pending change; None if this is no change, or no longer pending."""
         if isinstance(what, PartitionStateChange):
             return self.partition_state_machine
         if isinstance(what, ReplicaStateChange):
@@ -304,7 +304,7 @@ class EventDriver:
         return None
 
     def fail(self, cause: EventFailure | Code) -> None:
-        """A failure goes on."""
+        """Raise a failure again."""
         raise EventFailed(cause)
 
     def _of_zookeeper(self, asked: ZkRequests, following: Call | None, responses: Sequence[ZkResponse]) -> Calls:
@@ -320,7 +320,7 @@ class EventDriver:
         return self.design.fence_zk and not isinstance(asked.requests[0], READS)
 
     def _go_on(self, calls: Calls, answer: Any, must_reelect: bool) -> EventWaiting | EventDone:
-        """Make these calls, one after the other, up to the first that waits."""
+        """Make these calls, in order, up to the first that waits."""
         while calls:
             first, rest = calls[0], calls[1:]
             step: Calls = ()
@@ -348,24 +348,24 @@ class EventDriver:
     def _make(self, made: Call) -> Calls:
         if made.runs_after is RunsAfter.CaughtFailure:
             made = made.with_answer(None)
-        # No name is a method of both.
+        # No name is a method of both classes.
         of = self if hasattr(self, made.method) else self.zk_client
         return getattr(of, made.method)(*made.arguments) or ()
 
     def _is_over(self, awaits: Await) -> bool:
-        """Whether there is nothing to wait for: a change is over, or no request is to be made."""
+        """Whether there is nothing to wait for: the change is complete, or the batch is empty."""
         if isinstance(awaits.what, ZkRequests):
             return not awaits.what.requests
         return self.machine_of(awaits.what) is None
 
     def _is_stop(self, awaits: Await, rest: Calls) -> bool:
-        """Whether the event stops at a change that is over, since more is to be done."""
+        """Whether the event stops after a completed change, because more calls remain."""
         if not self.change_by_change or not isinstance(awaits.what, ChangeDone) or awaits.what.controller_moved:
             return False
         return awaits.then is not None or bool(rest)
 
     def _is_refused(self, awaits: Await) -> bool:
-        """Whether a controller that has had another one elected would be refused: it has no epoch for its fences."""
+        """Whether the writes of a controller that has triggered another election are refused: it has no epoch."""
         is_read = isinstance(awaits.what, ZkRequests) and isinstance(awaits.what.requests[0], READS)
         return self.design.fence_zk and not is_read
 
@@ -380,7 +380,7 @@ class EventDriver:
         return () if awaits.then is None else (awaits.then.with_answer(results),)
 
     def _unwound(self, calls: Calls, cause: EventFailure | Code) -> Calls:
-        """What is made after a failure: the first call that is there for it, and what follows."""
+        """The calls after a failure: the first one that handles it, and those that follow."""
         for at, each in enumerate(calls):
             if isinstance(each, Call) and each.runs_after is RunsAfter.CaughtFailure:
                 return (each.with_answer(cause), *calls[at + 1 :])
@@ -388,7 +388,7 @@ class EventDriver:
                 return (each._replace(runs_after=RunsAfter.Success), call(self.fail, cause), *calls[at + 1 :])
         return ()
 
-    # What handlers have in common.
+    # Helpers of handlers.
 
     def partitions_become(
         self,
@@ -397,13 +397,13 @@ class EventDriver:
         strategy: PartitionLeaderElectionStrategy | None = None,
         following: Call | None = None,
     ) -> Calls:
-        """Partitions change their states, if there are any [partitionStateMachine.handleStateChanges].
+        """Change the states of partitions, if there are any [partitionStateMachine.handleStateChanges].
 
         Args:
-            partitions: which.
-            target: the state that they are to be in.
-            strategy: how leaders are elected, if that is OnlinePartition.
-            following: made with what elections come to.
+            partitions: the partitions.
+            target: the new state.
+            strategy: the election strategy, if the new state is OnlinePartition.
+            following: the call that receives the results of elections.
         """
         if not partitions and following is None:
             return ()
@@ -411,17 +411,17 @@ class EventDriver:
         return (Await(change, following),)
 
     def replicas_become(self, replicas: Sequence[PartitionAndReplica], target: ReplicaState) -> Calls:
-        """Replicas change their states, if there are any [replicaStateMachine.handleStateChanges]."""
+        """Change the states of replicas, if there are any [replicaStateMachine.handleStateChanges]."""
         return (Await(self.replica_state_machine.handle_state_changes(replicas, target)),) if replicas else ()
 
     def trigger_online_partition_state_change(self, topic: str | None = None, following: Call | None = None) -> Calls:
-        """Every partition that is new or offline is to be online, of one topic or of all."""
+        """Bring every new or offline partition online, of one topic or of all."""
         return (Await(self.partition_state_machine.trigger_online_partition_state_change(topic), following),)
 
     def send_update_metadata_request(
         self, brokers: Sequence[BrokerId], partitions: Sequence[TopicPartition] = ()
     ) -> None:
-        """Brokers are told which brokers there are, and of these partitions.
+        """Send brokers the list of brokers, and the states of these partitions.
 
         Until 2.1 no partitions meant all that have had a leader [KAFKA-7537].
         """
@@ -431,11 +431,11 @@ class EventDriver:
         self.in_a_batch(lambda: self.batch.add_update_metadata_request_for_brokers(brokers, with_partitions))
 
     def in_a_batch(self, add: Callable[[], object]) -> None:
-        """Requests to brokers are added to a batch of their own, and sent.
+        """Add requests to an own batch, and send them.
 
         Raises:
-            EventFailed: the batch was not empty, or a request could not be sent. What is in it is forgotten, and
-                another controller is to be elected [handleIllegalState].
+            EventFailed: the batch was not empty, or a request could not be sent. The batch is cleared, and another
+                controller must be elected [handleIllegalState].
         """
         try:
             self.batch.new_batch()
@@ -446,7 +446,7 @@ class EventDriver:
             raise EventFailed(EventFailure.IllegalState) from error
 
     def all_brokers(self) -> tuple[BrokerId, ...]:
-        """Those that are told everything: registered, and perhaps shutting down [liveOrShuttingDownBrokerIds]."""
+        """The receivers of all requests: registered brokers, even if shutting down [liveOrShuttingDownBrokerIds]."""
         return self.context.live_or_shutting_down_broker_ids()
 
     def leadership_of(self, partition: TopicPartition) -> LeaderIsrAndControllerEpoch:

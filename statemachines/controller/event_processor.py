@@ -1,6 +1,6 @@
-"""ControllerEventProcessor: what an active controller does with the events of its queue, all of it together.
+"""ControllerEventProcessor: all handlers of an active controller's events.
 
-An event is the call of its handler, so that what is queued is a value as well:
+An event is the call of its handler, so queued events are values as well:
 
     TopicChange                        process_topic_change                    TopicChanges
     PartitionModifications(t)          process_partition_modifications(t)
@@ -20,8 +20,8 @@ An event is the call of its handler, so that what is queued is a value as well:
     AlterPartitionReceived(request)    process_alter_partition(request)        IsrAlterations
     (elected)                          on_controller_failover                  ControllerFailover
 
-That a controller is not active, and what it does about elections and sessions of its own, is
-`kafka_controller`'s: events are for one that is. What a failed event means to it stands in `EventDone`.
+Events are for an active controller; `kafka_controller` handles inactivity, elections and sessions. `EventDone` says
+what a failed event means to it.
 
 Left out: UpdateMetadataResponseReceived, which only logs; listings, features, producer ids.
 
@@ -56,7 +56,7 @@ __all__ = ["ControllerEventProcessor", "event_of", "event_processor"]
 
 
 class ControllerEventProcessor(ControllerFailover, BrokerChanges, TopicChanges, ControlledShutdown, IsrAlterations):
-    """A controller's event thread; see `EventDriver` for its arguments, and `carry_out` for how it is driven."""
+    """A controller's event thread; `EventDriver` explains its arguments, and `carry_out` drives it."""
 
 
 def event_processor(
@@ -68,7 +68,7 @@ def event_processor(
     put: Callable[[Call], object] = lambda event: None,
     log: Callable[[FailedStateChange], object] | None = log_failed_state_change,
 ) -> ControllerEventProcessor:
-    """A controller's event thread over dicts, with the three batches that Kafka's has.
+    """A controller's event thread over dicts, with three batches, like Kafka's.
 
     >>> from statemachines.controller.calls import call
     >>> from statemachines.controller.state_change import carry_out
@@ -87,14 +87,14 @@ def event_processor(
 
     Args:
         controller: the controller's id.
-        send: what becomes of a request to a broker.
-        context: what it knows; else nothing.
-        design: that of its release.
-        channels: what is told which brokers there are.
-        put: what becomes of an event that is put into the queue.
-        log: called with each change of a state that failed, which Kafka logs as an error. The default is an error of
-            Python's `logging`, by the logger `state_change`; None: nothing. Why a whole event failed is
-            no part of it: that is the `failure` of what `carry_out` returns.
+        send: sends a request to a broker.
+        context: its context; by default empty.
+        design: the design of its release.
+        channels: the channels to brokers.
+        put: puts an event into the queue.
+        log: called with each failed change of a state, which Kafka logs as an error. The default logs an error with
+            Python's `logging`, by the logger `state_change`; None does nothing. The failure of a whole event is not
+            logged: it is the `failure` of the result of `carry_out`.
     """
     context = ControllerContext() if context is None else context
     batches = [ControllerBrokerRequestBatch(controller, context, send, design=design) for _ in range(3)]
@@ -104,7 +104,7 @@ def event_processor(
 
 
 def event_of(received: ControlResponseReceived) -> Call | None:
-    """The event of a broker's answer, as it goes into the queue; None: of UpdateMetadata, which would only be logged.
+    """The controller's event for a broker's response; None for UpdateMetadata, which Kafka would only log.
 
     >>> from statemachines.controller.control_responses import LeaderAndIsrResponse
     >>> from statemachines.messages.errors import Errors

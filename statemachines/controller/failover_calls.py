@@ -1,25 +1,24 @@
-"""Controller failover: what a broker that has been elected does before it processes events, as calls.
+"""Controller failover: what an elected broker does before it processes events, as calls.
 
-It reads all that there is, and then sets everything going again that its predecessor may have left half done:
+It reads everything, and then resumes the work that its predecessor may have left unfinished:
 
-    notifications of failed disks and of ISRs are deleted, since all is read now
-    brokers, topics, assignments and states of partitions are read, and channels to the brokers opened
-    topics that are to be deleted are read; those with a replica offline, or being reassigned, have to wait
-    UpdateMetadata: which brokers there are. A broker that has not heard of a leader refuses to follow it [B12]
-    the state machines start: replicas first, so that the dead leave the ISRs before leaders are elected
-    reassignments, deletions and the preferred elections that stand in ZooKeeper go on
+    it deletes notifications of failed disks and of ISRs, since it now reads everything
+    it reads brokers, topics, assignments and states of partitions, and opens channels to the brokers
+    it reads the topics to be deleted; those with a replica offline, or being reassigned, must wait
+    UpdateMetadata: the live brokers. A broker that does not know a leader refuses to follow it [B12]
+    the state machines start: replicas first, so that dead ones leave the ISRs before leaders are elected
+    reassignments, deletions and the preferred elections requested in ZooKeeper continue
 
-What is done, and in which order, are the lists of `failover`: a step of a list is what `STARTED_BY` and
-`STOPPED_BY` have for it here. Two things are not followed: that until 1.0 a listener is armed in a step of its own
-where a later read arms it, too, and that 0.10 goes by the preferred elections as it has read them early, where here
-they are read again when they are held. If any step fails the broker has another controller elected, and resigns if
-one is already [elect].
+The lists of `failover` have the steps and their order; `STARTED_BY` and `STOPPED_BY` map each step to its calls here.
+Two things are not modelled. Until 1.0 a listener sets its watch in a step of its own, even if a later read sets it,
+too. And 0.10 uses the preferred elections of an early read, whereas here they are read again before they are held. If
+any step fails the broker triggers another election, and resigns if there is another controller already [elect].
 
-Who resigns forgets all of it. What an event that was cut short has left in the batches of requests stays there:
-elected again, that broker fails in every change of states that takes this batch [B21, open; `clear_batch` is a
-proposal]. Until 0.10.2 only the epoch was forgotten. The next failover reads the rest anew, but what was being
-reassigned is added to: reassignments that others have finished since begin once more [B26, KAFKA-5310, 0.11]. Until
-1.1 failed log directories were remembered, though other controllers had heard since that they were back.
+A controller that resigns forgets all of it. Requests that an interrupted event has left in the batches stay there: if
+that broker is elected again, every change of states that uses this batch fails [B21, open; `clear_batch` is a
+proposal]. Until 0.10.2 only the epoch was forgotten. The next failover reads the rest anew, but adds to the known
+reassignments: those that others have finished since begin again [B26, KAFKA-5310, 0.11]. Until 1.1 failed log
+directories were kept, even if other controllers had learned since that they were back.
 
 [onControllerFailover, onControllerResignation, initializeControllerContext in KafkaController.scala, 3.9]
 """
@@ -56,18 +55,18 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
     """The part of a controller that takes over."""
 
     def on_controller_failover(self) -> Calls:
-        """The broker has been elected: the context has its epoch, and nothing else."""
+        """The broker has been elected: the context has its epoch, and nothing more."""
         return tuple(each for stage in self.design.failover_steps for each in STARTED_BY[stage](self))
 
     def on_controller_resignation(self) -> None:
-        """The broker is controller no longer, or its session has ended."""
+        """The broker is no longer controller, or its session has ended."""
         for stage in self.design.resignation:
             STOPPED_BY[stage](self)
         if self.design.clear_batch:
             self._clear_batches()
 
     def forget_all(self) -> None:
-        """The process ends, and nothing of what it knew is left."""
+        """The process ends, and its knowledge is lost."""
         self.on_controller_resignation()
         self.context.reset_context()
         self.reassignment_targets.clear()
@@ -77,46 +76,46 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
         for each in (self.batch, self.partition_state_machine.batch, self.replica_state_machine.batch):
             each.clear()
 
-    # What it hears from now on.
+    # Registration of handlers.
 
     def _register(self, path: ZkPath) -> None:
-        """Changes of the children of a node are events from now on [registerZNodeChildChangeHandler]."""
+        """Make changes of the children of a node events [registerZNodeChildChangeHandler]."""
         self.handlers.register(path)
 
     def _expect(self, path: ZkPath) -> Calls:
-        """The creation of a node is an event from now on [registerZNodeChangeHandlerAndCheckExistence]."""
+        """Make the creation of a node an event [registerZNodeChangeHandlerAndCheckExistence]."""
         return self.zk_client.path_exists(path, then(self._ignore), watch=True)
 
     def _listen(self, path: ZkPath) -> Calls:
-        """The same, and the watch is armed at once [subscribeChildChanges, until 1.0]."""
+        """Register a handler of children, and set the watch at once [subscribeChildChanges, until 1.0]."""
         self.handlers.register(path)
         return self.zk_client.get_children(path, then(self._ignore), watch=True)
 
     def _delete_notifications(self, path: ZkPath) -> Calls:
-        """What was told to an earlier controller is deleted; of what is told from now on it hears."""
+        """Delete the notifications to earlier controllers, and watch for new ones."""
         return self.zk_client.get_children(path, then(self._delete_children, path), watch=True)
 
     def _delete_children(self, names: Sequence[str], path: ZkPath) -> Calls:
         return self.zk_client.delete(f"{path}/{name}" for name in names)
 
-    # What there is. [initializeControllerContext]
+    # Reads. [initializeControllerContext]
 
     def _read_brokers(self) -> Calls:
-        """Which brokers are alive."""
+        """Read the live brokers."""
         return self.zk_client.get_all_broker_and_epochs_in_cluster(then(self._set_live_brokers))
 
     def _set_live_brokers(self, registered: Sequence[tuple[BrokerId, BrokerEpoch]]) -> None:
         self.context.set_live_brokers(dict(registered))
 
     def _read_topics(self) -> Calls:
-        """Which topics there are."""
+        """Read the topics."""
         return self.zk_client.get_all_topics_in_cluster(then(self._set_all_topics))
 
     def _set_all_topics(self, topics: Sequence[TopicName]) -> None:
         self.context.set_all_topics(topics)
 
     def _read_assignments(self) -> Calls:
-        """Their partitions, and which brokers keep these."""
+        """Read their partitions and assignments."""
         topics = tuple(sorted(self.context.state.all_topics))
         return self.zk_client.get_full_replica_assignment_for_topics(topics, then(self._set_assignments))
 
@@ -127,16 +126,16 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
         self.context.state.partitions_being_reassigned |= moving
 
     def _forget_leaders(self) -> None:
-        """Who led, and who was shutting down, which is written nowhere."""
+        """Forget the leaders, and the brokers that are shutting down, which are stored nowhere."""
         self.context.state.partition_leadership_info.clear()
         self.context.state.shutting_down_broker_ids = frozenset()
 
     def _read_states(self) -> Calls:
-        """Every leader and ISR."""
+        """Read every leader and ISR."""
         return self.update_leader_and_isr_cache(self.context.all_partitions())
 
     def _start_channels(self) -> None:
-        """Requests to brokers can be sent."""
+        """Open the channels to brokers."""
         self.has_channels = True
         self.channels.startup(self.all_brokers())
 
@@ -145,7 +144,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
         self.channels.shutdown()
 
     def _fetch_topic_deletions_in_progress(self) -> Calls:
-        """Which topics are to be deleted; those with a replica offline, or being reassigned, have to wait."""
+        """Read the topics to be deleted; those with a replica offline, or being reassigned, must wait."""
         return self.zk_client.get_children(DELETE_TOPICS, then(self._init_topic_deletions), watch=True)
 
     def _init_topic_deletions(self, topics: Sequence[TopicName]) -> Calls:
@@ -155,7 +154,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
         return self.init_topic_deletion_manager(topics, ineligible)
 
     def _initialize_preferred_replica_election(self) -> Calls:
-        """0.10 reads the elections early, and fails where one of the partitions has not led by then."""
+        """In 0.10, read the elections early, and fail if one of the partitions has not led by then."""
         read = self.get_preferred_replica_election(then(self._require_leaders))
         return read if self.design.read_elections_first else ()
 
@@ -165,26 +164,26 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
                 self.leadership_of(partition)
 
     def _initialize_zk_reassignment(self) -> Calls:
-        """Until 2.3: what is being reassigned stands in the node alone."""
+        """Until 2.3, read the reassignments from their node, the only place that has them."""
         read = self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self.remember_zk_reassignment))
         return (*read, call(self.drop_finished_reassignments)) if self.design.drop_finished_reassignments else read
 
-    # What goes on.
+    # Resumed work.
 
     def _tell_all(self) -> None:
-        """Brokers are told of each other."""
+        """Inform brokers of each other."""
         self.send_update_metadata_request(self.all_brokers())
 
     def _start_replica_state_machine(self) -> Calls:
-        """Replicas on live brokers learn who leads; since 2.3 the others leave the ISRs [B34, KAFKA-3143]."""
+        """Send leaders to replicas on live brokers; since 2.3 the others leave the ISRs [B34, KAFKA-3143]."""
         return (Await(self.replica_state_machine.startup()),)
 
     def _start_partition_state_machine(self) -> Calls:
-        """Leaders are elected where there are none."""
+        """Elect leaders where there are none."""
         return (Await(self.partition_state_machine.startup()),)
 
     def _initialize_partition_reassignments(self) -> Calls:
-        """Reassignments go on."""
+        """Resume reassignments."""
         if not self.design.kip_455:
             return self.resume_zk_reassignments()
         return self.resume_zk_partition_reassignment(then(self._resume_other_reassignments))
@@ -194,7 +193,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
         return self.maybe_resume_reassignments(sorted(moving - frozenset(resumed)))
 
     def _resume_preferred_replica_elections(self, partitions: Sequence[TopicPartition]) -> Calls:
-        """Those that are assigned, not led as they ought to be, and, since 0.11, not to be deleted."""
+        """Elect for assigned partitions without their preferred leader, and, since 0.11, no pending deletion."""
         pending = tuple(
             partition
             for partition in partitions
@@ -204,10 +203,10 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
         )
         return self.on_replica_election(pending, ElectionType.PREFERRED, ElectionTrigger.ZkTriggered)
 
-    # What is forgotten.
+    # Resignation.
 
     def _forget_context(self) -> None:
-        """All that it knew; but see the header for what releases forgot of it."""
+        """Forget the context; the header lists what releases did not forget."""
         reassigned = self.context.state.partitions_being_reassigned
         kept = {} if self.design.forget_failed_dirs else dict(self.context.state.replicas_on_offline_dirs)
         self.context.reset_context()
@@ -218,12 +217,12 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
         self.context.state.replicas_on_offline_dirs.update(kept)
 
     STARTS_PARTITIONS: ClassVar[Call] = call_of(_start_partition_state_machine)
-    """Before it partitions have no states."""
+    """Before this call partitions have no states."""
     GOES_ON: ClassVar[tuple[Call, ...]] = (
         call_of(TopicDeletionManager.try_topic_deletion),
         call_of(ReplicaLeaderElection.get_preferred_replica_election, then_of(_resume_preferred_replica_elections)),
     )
-    """What follows when reassignments go on."""
+    """The calls after reassignments have been resumed."""
     STACK_FRAMES: ClassVar[StackFrames] = (
         (STARTS_PARTITIONS, call_of(_initialize_partition_reassignments), *GOES_ON),
     )
@@ -237,7 +236,7 @@ def _nothing(its: ControllerFailover) -> Calls:
 
 
 def _registers(path: ZkPath) -> Step:
-    """Changes of the children of this node are events; a later read of it arms the watch."""
+    """Changes of the children of this node are events; a later read sets the watch."""
     return lambda its: (call(its._register, path),)
 
 
@@ -250,7 +249,7 @@ def _deletes_notifications(path: ZkPath) -> Step:
 
 
 STARTED_BY: Final[Mapping[Stage, Step]] = {
-    **dict.fromkeys((stages.READ_EPOCH, stages.INCREMENT_EPOCH), _nothing),  # done by then, see `kafka_controller`
+    **dict.fromkeys((stages.READ_EPOCH, stages.INCREMENT_EPOCH), _nothing),  # done earlier by `kafka_controller`
     **dict.fromkeys((stages.HANDLE_BROKERS, stages.LISTEN_BROKERS), _registers(BROKER_IDS)),
     **dict.fromkeys((stages.HANDLE_TOPICS, stages.LISTEN_TOPICS), _registers(TOPICS)),
     **dict.fromkeys((stages.HANDLE_DELETIONS, stages.LISTEN_DELETIONS), _registers(DELETE_TOPICS)),
@@ -295,15 +294,15 @@ STARTED_BY: Final[Mapping[Stage, Step]] = {
     **dict.fromkeys(
         (
             *(stages.FEATURES, stages.TOPIC_IDS, stages.HANDLE_BROKER_DATA, stages.TOKENS),  # not modelled
-            *(stages.REBALANCE, stages.SCHEDULER, stages.SCHEDULER_LAST),  # when all is done, see `kafka_controller`
-            *(stages.HANDLE_PARTITIONS, stages.LISTEN_PARTITIONS),  # there is a handler for each topic that is known
-            stages.PREFERRED_1_1,  # read when they are held
+            *(stages.REBALANCE, stages.SCHEDULER, stages.SCHEDULER_LAST),  # done later by `kafka_controller`
+            *(stages.HANDLE_PARTITIONS, stages.LISTEN_PARTITIONS),  # each known topic has a handler
+            stages.PREFERRED_1_1,  # read before they are held
             *(stages.NEW_DELETION_MANAGER, stages.INIT_DELETION_MANAGER),  # with the read of deletions
         ),
         _nothing,
     ),
 }
-"""The calls that a step of a failover is here."""
+"""The calls of each step of a failover."""
 
 STOPPED_BY: Final[Mapping[Stage, Callable[[ControllerFailover], object]]] = {
     stages.DROP_ISR: lambda its: its.handlers.unregister(ISR_CHANGE_NOTIFICATION),
@@ -321,10 +320,10 @@ STOPPED_BY: Final[Mapping[Stage, Callable[[ControllerFailover], object]]] = {
     **dict.fromkeys(
         (
             *(stages.STOP_DELETE_THREAD, stages.STOP_TOKENS),
-            *(stages.RESET_DELETIONS, stages.STOP_PSM, stages.STOP_RSM),  # what they know is in the context
+            *(stages.RESET_DELETIONS, stages.STOP_PSM, stages.STOP_RSM),  # their state is in the context
             *(stages.DROP_BROKER_DATA, stages.AS_BROKER),
         ),
         lambda its: None,
     ),
 }
-"""What a step of a resignation is here."""
+"""The action of each step of a resignation."""

@@ -1,7 +1,7 @@
-"""ISR alterations: how a controller changes ISRs when leaders ask it to, since 2.7.
+"""ISR alterations: how a controller changes ISRs on behalf of leaders, since 2.7.
 
-What is written and what is answered is `alter_partition`'s. The answer goes out first; then a partition that is being
-reassigned may have arrived, which is looked at behind it. Where the request came to nothing, nothing has arrived.
+`alter_partition` defines the writes and the response. The controller replies first, then checks whether the new ISR
+completes a reassignment; after a failed request it does not check.
 
 [processAlterPartition in KafkaController.scala, 3.9]
 """
@@ -28,15 +28,15 @@ class IsrAlterations(IsrChangeNotifications):
 
     @cached_property
     def alter_partition_processor(self) -> AlterPartitionProcessor:
-        """What it makes of a request, over the controller's own batch."""
+        """The processor of requests, over the controller's own batch."""
         return AlterPartitionProcessor(self.context, self.batch, self.design)
 
     def machine_of(self, what: Any) -> StateMachine[Any, Any] | None:
-        """That of a request that waits, too."""
+        """The machine of a pending change, including AlterPartition requests."""
         return self.alter_partition_processor if isinstance(what, AlteringPartitions) else super().machine_of(what)
 
     def process_alter_partition(self, request: AlterPartitionRequest) -> Calls:
-        """A leader asks for other ISRs. [AlterPartitionReceived]"""
+        """A leader requests other ISRs. [AlterPartitionReceived]"""
         return (Await(self.alter_partition_processor.process_alter_partition(request), then(self._altered)),)
 
     def _altered(self, altered: AlteredPartitions) -> Calls:
@@ -48,7 +48,7 @@ class IsrAlterations(IsrChangeNotifications):
         )
 
     def _not_altered(self, cause: object, response: AlterPartitionResponse) -> Calls:
-        """The failure ends here, as in Kafka: another controller is to be elected, and the leader is answered."""
+        """The failure ends here, as in Kafka: another controller must be elected, and the leader gets a reply."""
         return (Callback(response),)
 
     RESUME_FRAMES: ClassVar[tuple[Frame, ...]] = (Frame(_altered, takes_answer=True),)

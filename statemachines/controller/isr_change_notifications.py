@@ -1,9 +1,10 @@
-"""ISR change notifications: how a controller hears that leaders have changed their ISRs, until 2.6.
+"""ISR change notifications: how a controller learns of ISRs that leaders have changed, until 2.6.
 
-A leader that has changed an ISR in ZooKeeper says so by a child of /isr_change_notification, which names partitions.
-The controller reads their states, tells all brokers, and deletes the notifications, whatever came of it. Since 2.7
-leaders ask the controller, by AlterIsr, and this is for brokers that do not yet [KAFKA-8836]. Since then it looks
-whether a reassignment has ended by that; before, it watched the state of each partition that moves [KAFKA-10521].
+A leader that has changed an ISR in ZooKeeper creates a child of /isr_change_notification that names its partitions.
+The controller reads their states, informs all brokers, and deletes the notifications, whatever the outcome. Since 2.7
+leaders ask the controller, by AlterIsr, and this serves brokers that do not yet [KAFKA-8836]. Since then the
+controller checks whether the new ISR completes a reassignment; before, it watched the state of each partition that
+moves [KAFKA-10521].
 
 [processIsrChangeNotification in KafkaController.scala, 3.9]
 """
@@ -21,14 +22,14 @@ __all__ = ["IsrChangeNotifications"]
 
 
 class IsrChangeNotifications(PartitionReassignment):
-    """The part of a controller that hears of ISRs."""
+    """The part of a controller that learns of changed ISRs."""
 
     def process_isr_change_notification(self) -> Calls:
         """The children of /isr_change_notification have changed. [IsrChangeNotification]"""
         return self.zk_client.get_children(ISR_CHANGE_NOTIFICATION, then(self._isrs_changed), watch=True)
 
     def update_leader_and_isr_cache(self, partitions: Sequence[TopicPartition]) -> Calls:
-        """The states of these partitions are read, and known [updateLeaderAndIsrCache]."""
+        """Read the states of these partitions into the context [updateLeaderAndIsrCache]."""
         return self.zk_client.get_topic_partition_states(tuple(partitions), then(self._put_partition_leadership_info))
 
     def _put_partition_leadership_info(
@@ -55,7 +56,7 @@ class IsrChangeNotifications(PartitionReassignment):
         )
 
     def complete_notified(self, partitions: tuple[TopicPartition, ...]) -> Calls:
-        """Some of these partitions may have arrived where they move to."""
+        """The reassignments of some of these partitions may be complete."""
         if not self.design.alter_partition:
             return ()
         return tuple(call(self.maybe_complete_reassignment, partition) for partition in partitions)

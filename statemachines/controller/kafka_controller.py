@@ -1,21 +1,21 @@
-"""KafkaController: the controller of one broker, from its start to its end, all that Kafka's does.
+"""KafkaController: the controller of one broker, from startup to shutdown, with everything that Kafka's does.
 
-It joins two parts. How a broker registers, is elected and resigns is `ElectingController`'s. What it does with
-events while it is controller is `ControllerEventProcessor`'s, over one `ControllerContext`. Between them stand here
-the queue of events, and what leads from one part to the other: a broker that is elected fails over; one whose write
-is refused asks who is controller; one whose event or failover goes wrong has another elected.
+It joins two parts. `ElectingController` registers the broker, is elected and resigns. `ControllerEventProcessor`
+processes events while the broker is controller, over one `ControllerContext`. This module has the queue of events,
+and the transitions between the parts: an elected broker fails over; a broker whose write is refused reads which
+broker is controller; a broker whose event or failover goes wrong triggers another election.
 
     controller = kafka_controller(1, zookeeper, send, release="3.9")
     controller.startup()
     while controller.has_work:
         controller.advance()
 
-Each `advance` is one step: a request to ZooKeeper, or a batch of them, with all that Kafka does until the next one.
-So between two steps of it anything may happen elsewhere.
+Each `advance` is one step: a request to ZooKeeper, or a batch of them, with everything that Kafka does until the next
+one. Other processes may act between any two steps.
 
-    a step of                            made by
-    its start, its session, its office   a method of `ElectingController`, see `ControllerStep`
-    a failover, an event                 a batch of `EventWaiting`
+    a step of                                  is made by
+    its startup, its session, its election     a method of `ElectingController` (see `ControllerStep`)
+    a failover, an event                       a batch of `EventWaiting`
 
 The systems `controller-election` and `controller` explore the same election over the work of one partition
 (`one_partition`); `partitions`, `reassignment` and `topic-deletion` explore the same event processor
@@ -65,11 +65,11 @@ from statemachines.zookeeper.tree import SessionId, ZkVersion
 __all__ = ["KafkaController", "QueuedEvent", "kafka_controller"]
 
 QueuedEvent: TypeAlias = Queued | Call
-"""An event about who is controller, or one for who is: the call of its handler."""
+"""An event of the election, or one for the active controller: the call of its handler."""
 FAILOVER: Final = Agenda((ControllerStep.FailOver, ControllerStep.Started))
 _Its = ControllerEventProcessor
 ENDS_DELETIONS: Final = frozenset({EventFailure.NoTopic, EventFailure.NoReplicaState})
-"""What a failover fails by when deletions go on."""
+"""The failures of a failover during deletions."""
 BROKER_CHANGES: Final = frozenset({ControllerEvent.BrokerChange, ControllerEvent.BrokerChangeListener})
 
 
@@ -77,15 +77,15 @@ class KafkaController(ElectingController):
     """The controller of one broker.
 
     Args:
-        design: how it is elected and told, that of its release.
-        zookeeper: the servers, or what asks them.
+        design: the behaviour of its release in election and notification.
+        zookeeper: the servers, or a client of them.
         broker: its id.
-        events: what it does while it is controller. Its `put`, `handlers` and `rebalance_timer` are this
-            controller's from now on.
-        ask: makes a batch of requests. The default asks the servers.
-        answer: called with an event and what is answered to who asked for it, or None if that is nothing. An event
-            that is answered before it is over is so once more, with None, when it is.
-        auto_leader_rebalance: whether it looks by itself, while it is controller, whether preferred replicas lead
+        events: the processor of events while it is controller. This controller replaces its `put`, `handlers` and
+            `rebalance_timer`.
+        ask: sends a batch of requests; by default to the servers.
+        answer: called with an event and the reply to its caller, or None if there is none. An event with a reply
+            before its end is passed again, with None, at its end.
+        auto_leader_rebalance: whether, as controller, it checks by itself whether preferred replicas lead
             [auto.leader.rebalance.enable].
     """
 
@@ -109,34 +109,34 @@ class KafkaController(ElectingController):
         self.rebalance_timer = RebalanceTimer(auto_leader_rebalance, repeats=design.threads is Threads.lock)
         events.handlers, events.put, events.rebalance_timer = self.handlers, self.put, self.rebalance_timer
         self.queue: deque[QueuedEvent] = deque()
-        """What it has been told, oldest first."""
+        """Its events, oldest first."""
         self.posted: deque[Queued] = deque()
-        """What ZkEventThread has been told, and has not put into the queue yet, in 0.11 and 1.0."""
+        """Events of ZkEventThread that it has not put into the queue yet, in 0.11 and 1.0."""
         self.me = ControllerProcess()
-        """What it is about to do, and what of its life it knows."""
+        """Its pending steps, and its own state."""
         self.processing: EventWaiting | None = None
-        """The event that waits for ZooKeeper, or the failover that does."""
+        """The event, or the failover, that waits for ZooKeeper."""
         self.active_controller_id: BrokerId = NO_BROKER
-        """The broker that is controller, the last it knew. [activeControllerId]"""
+        """The controller, by its last knowledge. [activeControllerId]"""
         self.event: Call | None = None
-        """That event."""
+        """The event being processed."""
         self.stats = ControllerStats()
-        """What it has counted since its broker's process began."""
+        """Its counters since the start of its broker's process."""
         events.partition_state_machine.mark_unclean = self._mark_unclean
         self._answered = self._shuts_down = self._is_to_resign = False
         self._ask, self._answer = self._ask_servers if ask is None else ask, answer
         self._sessions = 0
 
-    # What is to be seen of it.
+    # Queries.
 
     @property
     def active(self) -> bool:
-        """Whether it takes itself for the controller. [isActive]"""
+        """Whether it considers itself controller. [isActive]"""
         return self.me.is_running and self.is_active(self.me)
 
     @property
     def has_work(self) -> bool:
-        """Whether there is something that it does by itself; a process that is not running does nothing."""
+        """Whether it can take a step by itself; a process that is not running cannot."""
         if not self.me.is_running or self._is_closed:
             return False
         if self.processing is not None or self.me.agenda or self.me.listener_agenda or self.posted or self.queue:
@@ -145,17 +145,17 @@ class KafkaController(ElectingController):
 
     @property
     def is_running(self) -> bool:
-        """Whether it has been started, and neither died nor been shut down. [isRunning, 0.10]"""
+        """Whether it has been started, and has neither died nor been shut down. [isRunning, 0.10]"""
         return self.me.is_running and not self._shuts_down
 
     @property
     def _is_closed(self) -> bool:
-        """Whether its thread has ended. Until 0.10.2 it has none of its own; ZkEventThread ends with the session."""
+        """Whether its thread has ended. Until 0.10.2 it has none; ZkEventThread ends with the session."""
         return self._shuts_down and not self.is_busy and self.design.threads is not Threads.lock
 
     @property
     def is_busy(self) -> bool:
-        """Whether it is in the midst of something, so that no event is taken from the queue."""
+        """Whether it is in the middle of a task, so that it takes no event from the queue."""
         return self.processing is not None or bool(self.me.agenda)
 
     @property
@@ -164,17 +164,17 @@ class KafkaController(ElectingController):
         session = self.me.session
         return self.me.is_running and session is not None and session not in self.zookeeper.state.sessions
 
-    # What is done to it.
+    # External events.
 
     def startup(self) -> None:
-        """Its broker's process is started."""
+        """Its broker's process starts."""
         self._shuts_down = False
         me = self.start()
         self._post(me, *me.queue, *me.posted)
         self.me = me._replace(queue=(), posted=())
 
     def crash(self) -> None:
-        """Its broker's process dies, with all that it knew; its session lives until the servers end it."""
+        """Its broker's process dies and loses its state; its session lives until the servers end it."""
         self._is_to_resign = False
         self._forget()
         self.events.forget_all()
@@ -182,11 +182,11 @@ class KafkaController(ElectingController):
         self.me = self.stop(self.me)
 
     def shutdown(self) -> None:
-        """Its broker stops in order: what waits is dropped, what is under way is done, and then it resigns.
+        """Its broker stops in order: drop queued events, finish the current one, and then resign.
 
-        Its session lives until the broker closes it. As long as that lasts, /controller names this broker, if it was
-        controller. Until 0.10.2 it may even be elected then: its listeners are called as before, but it does not fail
-        over. [KafkaController.shutdown, ControllerEventManager.close]
+        Its session lives until the broker closes it. Until then /controller names this broker, if it was controller.
+        Until 0.10.2 it may even be elected in that time: its listeners still run, but it does not fail over.
+        [KafkaController.shutdown, ControllerEventManager.close]
         """
         self._shuts_down = self._is_to_resign = True
         if self.design.threads is not Threads.lock:
@@ -194,7 +194,7 @@ class KafkaController(ElectingController):
         self._resign_if_done()
 
     def _drop_queue(self) -> None:
-        """What waits will not be processed. [clearAndPut, preempt]"""
+        """Drop the queued events. [clearAndPut, preempt]"""
         dropped = [event for event in self.queue if isinstance(event, Call)]
         self.queue.clear()
         self.posted.clear()
@@ -211,24 +211,24 @@ class KafkaController(ElectingController):
             self.events.on_controller_resignation()
 
     def put(self, event: QueuedEvent) -> None:
-        """Put an event into its queue. [eventManager.put]"""
+        """Put an event into the queue. [eventManager.put]"""
         self.queue.append(event)
 
     def rebalance(self) -> None:
-        """The time has come at which it looks whether preferred replicas lead: an event, like any other.
+        """The scheduled check whether preferred replicas lead is due; it is an event like any other.
 
         Raises:
-            ValueError: it is not going to look, as it is not controller, or is configured not to.
+            ValueError: no check is scheduled: it is not controller, or is configured not to check.
         """
         self.rebalance_timer.fire()
         self.put(call(self.events.process_auto_preferred_replica_leader_election))
 
     def deliver_watch_events(self) -> None:
-        """What its watches have told becomes events."""
+        """Turn watch events into events of the controller."""
         self.deliver(self.me)
 
     def advance(self) -> None:
-        """Do the next step, if there is one: a request to ZooKeeper, a batch of them, or to turn to an event."""
+        """Take the next step, if there is one: a request to ZooKeeper, a batch of them, or the next event."""
         if self.me.is_running and not self._is_closed:
             self._go_on(self.me)
             self._resign_if_done()
@@ -260,7 +260,7 @@ class KafkaController(ElectingController):
     # Events.
 
     def hear(self, me: ControllerProcess, listens: bool) -> ControllerProcess:
-        """The events in the session's inbox reach the client, which queues those that there is a handler for."""
+        """Deliver the session's watch events to the client, which queues those that have a handler."""
         if me.session is None:
             return me
         for path in () if self.design.threads is Threads.barrier else self.handlers.watched_paths():
@@ -278,7 +278,7 @@ class KafkaController(ElectingController):
         return me
 
     def _take(self, answer: Answer) -> None:
-        """Its thread, or ZkEventThread, has made a step."""
+        """Adopt the outcome of a step of its thread, or of ZkEventThread."""
         self.queue.extend(answer.controller.queue)
         self.me = answer.controller._replace(queue=())
 
@@ -297,7 +297,7 @@ class KafkaController(ElectingController):
         self.stats.unclean_leader_election_rate += 1
 
     def _refuse(self, event: Call) -> None:
-        """Who asks one that is not controller is told so."""
+        """Reply to the caller of an event that the broker is not controller."""
         match event.method:
             case _Its.process_controlled_shutdown.__name__:
                 self._answer(event, EventFailure.ControllerMoved)
@@ -310,7 +310,7 @@ class KafkaController(ElectingController):
                 self._answer(event, AlterPartitionResponse(Errors.NOT_CONTROLLER))
         self._answer(event, None)
 
-    # The work.
+    # Processing.
 
     def _begin(self, event: Call) -> None:
         self.event, self._answered = event, False
@@ -342,7 +342,7 @@ class KafkaController(ElectingController):
             self._processed(step)
 
     def _processed(self, processed: EventDone) -> None:
-        """An event is over. [process]"""
+        """An event is complete. [process]"""
         moved = processed.failure is EventFailure.ControllerMoved
         if processed.must_reelect:
             self._fail(MAYBE_RESIGN if moved else ())
@@ -350,10 +350,10 @@ class KafkaController(ElectingController):
             self.me = self.me.with_steps(*MAYBE_RESIGN)
 
     def _failed_over(self, processed: EventDone) -> None:
-        """A failover is over, or has failed. [elect]"""
+        """A failover is complete, or has failed. [elect]"""
         failure = processed.failure
         if self.design.threads is Threads.lock and failure in ENDS_DELETIONS:
-            failure = None  # which end a thread of their own, when the failover is over
+            failure = None  # they end a thread of their own, after the failover
         if processed.must_reelect or failure not in (None, EventFailure.ControllerMoved):
             self._fail(())
         elif failure is not None:
@@ -363,36 +363,36 @@ class KafkaController(ElectingController):
             self.me = self.me.with_steps()._replace(failover_done=True)
 
     def _fail(self, then: Sequence[ControllerStep]) -> None:
-        """It has another controller elected, and does this after it. [triggerControllerMove]"""
+        """Trigger another election, and then take these steps. [triggerControllerMove]"""
         me = self.fail(self.me).controller
         self.me = me.with_steps(*me.agenda, *then)
 
     def _ask_servers(self, requests: Sequence[ZkRequest]) -> Sequence[ZkResponse]:
-        """A batch is answered, and what watches have told by then is heard of before the answers are."""
+        """Send a batch; the watch events so far are delivered before the responses."""
         responses = retry_requests_until_connected(self.zookeeper, self.me.session, requests)
         self.deliver_watch_events()
         return responses
 
-    # Its office, as far as more goes with it than `ElectingController` knows of.
+    # Election and resignation, with the state that `ElectingController` does not know.
 
     follows_failover = True
 
     def has_channels(self, me: ControllerProcess) -> bool:
-        """Whether its failover has come to where it opens channels to the brokers."""
+        """Whether its failover has already opened channels to the brokers."""
         return self.events.has_channels
 
     def resign(self, me: ControllerProcess) -> ControllerProcess:
-        """It forgets all that it knew as controller. [onControllerResignation]"""
+        """It forgets all its knowledge as controller. [onControllerResignation]"""
         self.events.on_controller_resignation()
         return super().resign(me)
 
     def lose_office(self, me: ControllerProcess) -> ControllerProcess:
-        """It takes itself for controller no longer; the epoch that it knows is still that of its context."""
+        """It no longer considers itself controller; its known epoch is still that of its context."""
         state = self.context.state
         return super().lose_office(me).with_context(epoch=state.epoch, epoch_zk_version=state.epoch_zk_version)
 
     def expire(self, me: ControllerProcess) -> ControllerProcess:
-        """Its session has ended: it resigns, and forgets what waits."""
+        """Its session has ended: it resigns, and drops queued events."""
         self._drop_queue()
         self._forget()
         self.events.on_controller_resignation()
@@ -433,9 +433,9 @@ class KafkaController(ElectingController):
 
     @property
     def _begins_another_at_once(self) -> bool:
-        """Whether its client begins another session whatever is under way, and what is asked is repeated there.
+        """Whether its client opens another session at once, and repeats the current request there.
 
-        Until 1.0, but for what looks after a create whose it is, which fails first. [ZkClient.processStateChanged]
+        Until 1.0, except for the check of a created node's owner, which first fails. [ZkClient.processStateChanged]
         """
         fails_first = any(of_thread(self.design, check, self.me).about_to(check) for check in CHECKS)
         return self.design.threads is not Threads.barrier and not fails_first
@@ -452,7 +452,7 @@ def kafka_controller(
     controller: type[KafkaController] = KafkaController,
     ask: Callable[[Sequence[ZkRequest]], Sequence[ZkResponse]] | None = None,
 ) -> KafkaController:
-    """The controller of a broker over dicts, as a release has it.
+    """The controller of a broker over dicts, as in a release.
 
     >>> from statemachines.messages.zk_data import PERSISTENT_PATHS
     >>> zookeeper = ZooKeeper()
@@ -468,16 +468,16 @@ def kafka_controller(
     Args:
         broker: its id.
         zookeeper: the servers.
-        send: what becomes of a request to a broker.
-        release: that of the controller.
-        channels: what is told which brokers there are.
-        answer: called with an event, and what is answered to who asked for it, see `KafkaController`.
-        log: called with each change of a state that failed, see `event_processor`.
-        controller: the class, for one that differs in some point.
-        ask: makes a batch of requests of a failover, or of an event; see `KafkaController`.
+        send: sends a request to a broker.
+        release: the release of the controller.
+        channels: the channels to brokers.
+        answer: called with an event and the reply to its caller (see `KafkaController`).
+        log: called with each failed change of a state (see `event_processor`).
+        controller: the class, for a variant.
+        ask: sends a batch of requests of a failover, or of an event (see `KafkaController`).
 
     Raises:
-        ValueError: it is no release.
+        ValueError: there is no such release.
     """
     design: ControlDesign = control_design_of(release)
     events = event_processor(broker, send, design=design, channels=channels, log=log)

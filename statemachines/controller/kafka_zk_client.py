@@ -1,11 +1,11 @@
-"""How a controller asks ZooKeeper: by batches of requests, whose writes are fenced by the controller's epoch.
+"""A controller's requests to ZooKeeper: batches, whose writes are fenced by the controller's epoch.
 
-A fenced write is a multi of two operations: a check that /controller_epoch is still at the version that the
-controller knows, and the write itself. If the check fails, another controller has been elected, and what else came of
-the batch is not looked at: ControllerMoved [KafkaZkClient.scala, 2.1, KAFKA-6082].
+A fenced write is a multi of two operations: a check that /controller_epoch still has the version that the controller
+knows, and the write itself. If the check fails, another controller has been elected, and the other results of the
+batch are ignored: ControllerMoved [KafkaZkClient.scala, 2.1, KAFKA-6082].
 
-A connection that is lost is not told to who asks. What was not answered is asked once more, and a write that had been
-carried out finds what it wrote itself: NODEEXISTS, or BADVERSION [retryRequestsUntilConnected, 1.1].
+Callers never see a lost connection: the client repeats unanswered requests. A repeated write that had been carried
+out finds its own effect: NODEEXISTS, or BADVERSION [retryRequestsUntilConnected, 1.1].
 """
 
 from collections.abc import Iterable, Sequence
@@ -67,7 +67,7 @@ class ControllerMoved(Exception):
 
 
 class RequestFailed(Exception):
-    """A fenced write was not answered as a multi is: the session has ended, or /controller_epoch is not there."""
+    """A fenced write got no response as a multi: the session has ended, or /controller_epoch does not exist."""
 
     def __init__(self, code: Code) -> None:
         super().__init__(code)
@@ -75,7 +75,7 @@ class RequestFailed(Exception):
 
 
 class GetData(NamedTuple):
-    """Read a node's data. The state machines' reads arm no watch, though Kafka's do where there is a handler."""
+    """Read a node's data. The state machines' reads set no watch; Kafka's do if there is a handler."""
 
     path: ZkPath
     watch: bool = False
@@ -89,7 +89,7 @@ class GetChildren(NamedTuple):
 
 
 class Exists(NamedTuple):
-    """Ask whether there is a node. The watch is armed in either case."""
+    """Check whether a node exists. The watch is set in either case."""
 
     path: ZkPath
     watch: bool = False
@@ -99,54 +99,54 @@ ZkRequest: TypeAlias = GetData | GetChildren | Exists | Write
 """A request of a batch."""
 
 READS: Final = (GetData, GetChildren, Exists)
-"""Those that write nothing, and are not fenced."""
+"""The requests that write nothing, and are not fenced."""
 
 
 class ZkResponse(NamedTuple):
-    """The answer to a request [AsyncResponse in ZooKeeperClient.scala, 3.9]."""
+    """The response to a request [AsyncResponse in ZooKeeperClient.scala, 3.9]."""
 
     code: Code
-    """OK, or why not; of a multi, that of the first operation that failed."""
+    """OK, or the error; of a multi, the error of the first failed operation."""
     data: Any = None
-    """The node's data, or the names of its children, which have no order."""
+    """The node's data, or the names of its children, in no order."""
     version: ZkVersion = 0
     results: tuple[OpResult | Code, ...] = ()
-    """Those of a multi's operations. Empty if there was none, because the session has ended."""
+    """The results of a multi's operations; empty if the session has ended."""
     czxid: Zxid = 0
-    """The transaction that created the node whose data were read: of a broker's registration, its epoch."""
+    """The transaction that created the node whose data were read; for a broker's registration, its epoch."""
     owner: SessionId | None = None
-    """The session that it is an ephemeral of."""
+    """The session that owns the ephemeral node."""
 
 
 class ZkBatch(Enum):
-    """The batches of requests that change the states of partitions and replicas, by Kafka's names for them."""
+    """The batches of requests that change the states of partitions and replicas, by Kafka's names."""
 
     CreateTopicPartitions = "create the nodes above those of partitions"
     CreateTopicPartition = "create the nodes above the states of partitions"
     CreateTopicPartitionStates = "create the states of partitions"
     GetTopicPartitionStates = "read the states of partitions"
-    GetTopicConfigs = "read what is configured for topics"
-    GetWrittenStates = "read states back that had other versions: what is there may be what was to be written"
-    SetTopicPartitionStates = "set the states of partitions, where they are still at the versions that were read"
+    GetTopicConfigs = "read the configurations of topics"
+    GetWrittenStates = "read back states that had other versions: the write may have succeeded"
+    SetTopicPartitionStates = "set the states of partitions, if they still have the versions that were read"
 
     def __str__(self) -> str:
         return self.name
 
 
 UNFENCED: Final = frozenset({ZkBatch.GetTopicPartitionStates, ZkBatch.GetTopicConfigs, ZkBatch.GetWrittenStates})
-"""Those that write nothing."""
+"""The batches that write nothing."""
 
 
 # The batches.
 
 
 def create_topic_partitions(topics: Iterable[TopicName]) -> tuple[Write, ...]:
-    """Create the nodes above those of these topics' partitions."""
+    """Create the parents of these topics' partition nodes."""
     return tuple(Create(topic_partitions_path(topic)) for topic in topics)
 
 
 def create_topic_partition(partitions: Iterable[TopicPartition]) -> tuple[Write, ...]:
-    """Create the nodes above the states of these partitions."""
+    """Create the parents of these partitions' state nodes."""
     return tuple(Create(topic_partition_path(partition)) for partition in partitions)
 
 
@@ -166,14 +166,14 @@ def get_topic_partition_states(partitions: Iterable[TopicPartition]) -> tuple[Ge
 
 
 def get_topic_configs(topics: Iterable[TopicName]) -> tuple[GetData, ...]:
-    """Read what is configured for topics."""
+    """Read the configurations of topics."""
     return tuple(GetData(topic_config_path(topic)) for topic in topics)
 
 
 def set_topic_partition_states(
     states: Iterable[tuple[TopicPartition, LeaderAndIsr]], controller_epoch: ControllerEpoch
 ) -> tuple[Write, ...]:
-    """Set the states of partitions, where they are still at the versions that these states were made of."""
+    """Set the states of partitions, if they still have the versions of these states."""
     return tuple(
         SetData(
             topic_partition_state_path(partition),
@@ -185,7 +185,7 @@ def set_topic_partition_states(
 
 
 def fenced(requests: Iterable[Write], epoch_zk_version: ZkVersion) -> tuple[Write, ...]:
-    """These writes, each with the check of the controller's epoch [wrapRequestWithControllerEpochCheck]."""
+    """The writes, each with the check of the controller's epoch [wrapRequestWithControllerEpochCheck]."""
     check = Check(CONTROLLER_EPOCH, epoch_zk_version)
     return tuple(
         Multi((check, *(request.operations if isinstance(request, Multi) else (request,)))) for request in requests
@@ -193,11 +193,11 @@ def fenced(requests: Iterable[Write], epoch_zk_version: ZkVersion) -> tuple[Writ
 
 
 def unwrapped(responses: Iterable[ZkResponse]) -> tuple[ZkResponse, ...]:
-    """The answers to the writes that were fenced [unwrapResponseWithControllerEpochCheck].
+    """The responses to fenced writes [unwrapResponseWithControllerEpochCheck].
 
-    Raises, for the first answer that is one of them:
+    Raises, for the first such response:
         ControllerMoved: the check found another version.
-        RequestFailed: the check failed otherwise, or there was none.
+        RequestFailed: the check failed for another reason, or did not run.
     """
     return tuple(_unwrapped(response) for response in responses)
 
@@ -213,7 +213,7 @@ def _unwrapped(response: ZkResponse) -> ZkResponse:
     return ZkResponse(response.code, version=written.version if isinstance(written, Stat) else 0)
 
 
-# Who asks.
+# The client.
 
 
 def retry_requests_until_connected(
@@ -223,16 +223,16 @@ def retry_requests_until_connected(
     answered: int | None = None,
     carried_out: int | None = None,
 ) -> tuple[ZkResponse, ...]:
-    """Make the requests of a batch, in order.
+    """Send the requests of a batch, in order.
 
     Args:
         zookeeper: the servers.
-        session: the controller's; None: a client that arms no watch.
+        session: the controller's; None for a client that sets no watch.
         requests: the batch.
-        answered: the connection is lost after so many answers, and the other requests are made once more.
-        carried_out: so many had been carried out by then; as many as were answered, or more, whose replies are lost.
+        answered: the connection is lost after so many responses, and the other requests are repeated.
+        carried_out: the number of requests carried out by then; those beyond `answered` lost their responses.
 
-    What a lost connection does to watches is the caller's to say [ZooKeeper.disconnect].
+    The caller handles the effect of a lost connection on watches [ZooKeeper.disconnect].
 
     >>> zookeeper = ZooKeeper()
     >>> zookeeper.connect("a")

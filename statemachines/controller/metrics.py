@@ -1,19 +1,19 @@
-"""What a controller shows through JMX: its gauges, and how often its meters and timers were asked, without a clock.
+"""The JMX metrics of a controller: its gauges, and the counts of its meters and timers, without a clock.
 
-Names are Kafka's, as those who watch a cluster write them: `kafka.controller:type=KafkaController,name=...`. A gauge
-is read off the controller's context, and is 0 on a broker that is not controller. Kafka sets its gauges when an event
-is over; in the midst of an event ours are those of this moment.
+Names are Kafka's, as monitoring uses them: `kafka.controller:type=KafkaController,name=...`. A gauge is computed from
+the controller's context, and is 0 on a broker that is not controller. Kafka updates its gauges after each event; in
+the middle of an event ours show the current values.
 
-Three do not show what they are called:
+Three do not show what their names suggest:
 
-    ReplicasToDeleteCount, ReplicasIneligibleToDeleteCount   of topics with equally many such replicas one counts
-    PreferredReplicaImbalanceCount                           since 2.7 kept, not counted, see `CountingContext`
-    LeaderElectionRateAndTimeMs                              how often brokers have come or gone, whoever was elected
+    ReplicasToDeleteCount, ReplicasIneligibleToDeleteCount   topics with equal numbers of such replicas count once
+    PreferredReplicaImbalanceCount                           since 2.7 updated, not counted (see `CountingContext`)
+    LeaderElectionRateAndTimeMs                              the number of broker changes, with or without elections
 
-What is counted is no part of a controller's state, and systems do not explore it: `ControllerStats` belongs to a
+The counters are no part of a controller's state, and systems do not explore them: `ControllerStats` belongs to a
 process, `CountingChannels` and `CountingContext` to a controller in memory.
 
-Left out: rates, times, and what stands for a state (ControllerState, ZkMigrationState).
+Left out: rates, times, and metrics of states (ControllerState, ZkMigrationState).
 
 [updateMetrics in KafkaController.scala, ControllerContext.scala, ControllerStats, 0.10.2 to 3.9]
 """
@@ -48,18 +48,18 @@ __all__ = [
 
 
 class Gauge(NamedTuple):
-    """A number that a controller shows."""
+    """A numeric metric of a controller."""
 
     name: str
-    """As in JMX, behind `kafka.controller:type=KafkaController,name=`."""
+    """The JMX name, after `kafka.controller:type=KafkaController,name=`."""
     field: str
-    """What KafkaController calls it; empty: it keeps none."""
+    """The field of KafkaController; empty if it has none."""
     shows: Callable[[ControllerContext], int]
-    """What it is while the broker is controller."""
+    """Its value while the broker is controller."""
     since: Release | None = None
-    """The first release that has it; None: all that are followed here do."""
+    """The first release that has it; None: all that are modelled here."""
     until: Release | None = None
-    """The first that has it no more, or shows something else."""
+    """The first release that no longer has it, or shows another value."""
 
     def is_in(self, release: Release) -> bool:
         """Whether a release has it."""
@@ -67,7 +67,7 @@ class Gauge(NamedTuple):
 
     @property
     def object_name(self) -> str:
-        """All of its name."""
+        """Its full name."""
         return f"kafka.controller:type=KafkaController,name={self.name}"
 
 
@@ -81,7 +81,7 @@ def _without_registered_leader(context: ControllerContext) -> int:
 
 
 def _of_topics_to_be_deleted(context: ControllerContext, counts: Callable[[ReplicaState], bool]) -> int:
-    """How many of their replicas are in a state that counts. Kafka adds up a set of numbers: equal ones are one.
+    """The number of their replicas in a counted state. Kafka sums a set of numbers: equal ones count once.
 
     Raises:
         KeyError: a replica has no state.
@@ -104,9 +104,9 @@ def _ineligible_replicas(context: ControllerContext) -> int:
 
 
 QUEUE_SIZES, REQUEST_RATES = Release("0.11.0.0"), Release("2.0.0")
-"""The first releases in which channels show how much waits, and how often something was taken."""
+"""The first releases whose channels show queue sizes, and request rates."""
 KEEPS_IMBALANCE: Final = Release("2.7.0")
-"""Since then the number of imbalanced partitions is not counted after each event, see `CountingContext`."""
+"""Since this release the number of imbalanced partitions is not counted after each event (see `CountingContext`)."""
 V1_0, V2_1, V2_4, V3_1 = (Release(each) for each in ("1.0.0", "2.1.0", "2.4.0", "3.1.0"))
 GAUGES: Final = (
     Gauge("ActiveControllerCount", "", lambda context: 1),
@@ -138,33 +138,33 @@ GAUGES: Final = (
     Gauge("ActiveBrokerCount", "activeBrokerCount", lambda context: len(context.state.live_broker_epochs), V3_1),
     Gauge("FencedBrokerCount", "", lambda context: 0, V3_1),
 )
-"""The gauges of KafkaController, in the order in which they are set. With ZooKeeper no broker is ever fenced."""
+"""The gauges of KafkaController, in the order of their updates. With ZooKeeper no broker is ever fenced."""
 
 
 def gauges_of(release: str) -> tuple[Gauge, ...]:
-    """The gauges that a release has.
+    """The gauges of a release.
 
     >>> [each.name for each in gauges_of("0.11")]
     ['ActiveControllerCount', 'OfflinePartitionsCount', 'PreferredReplicaImbalanceCount']
 
     Raises:
-        UnknownRelease: there is none.
+        UnknownRelease: there is no such release.
     """
     which = Release(release)
     return tuple(each for each in GAUGES if each.is_in(which))
 
 
 def update_metrics(shown: MutableMapping[str, int], context: ControllerContext, active: bool, release: str) -> None:
-    """Set the gauges, by all of their names, as Kafka does when an event is over.
+    """Update the gauges, by their full names, as Kafka does after an event.
 
-    If one cannot be counted, because a replica has no state or a partition no replicas, it and those after it stay as
-    they are: the exception is only logged.
+    If one cannot be counted, because a replica has no state or a partition no replicas, it and those after it keep
+    their values: the exception is only logged.
 
     Args:
-        shown: the gauges; those that have not been set yet are 0.
-        context: what the controller knows.
+        shown: the gauges; missing ones become 0.
+        context: the controller's context.
         active: whether the broker is controller.
-        release: that of the broker.
+        release: the release of the broker.
     """
     gauges = gauges_of(release)
     for gauge in gauges:
@@ -175,15 +175,15 @@ def update_metrics(shown: MutableMapping[str, int], context: ControllerContext, 
 
 
 class CountingContext(ControllerContext):
-    """What a controller since 2.7 knows: it keeps the number of imbalanced partitions, and adds what changes.
+    """The context of a controller since 2.7: it keeps the number of imbalanced partitions, and updates it by changes.
 
-    The number can get wrong. From 2.7.0 to 3.2.0 a topic that waits for its deletion is taken off again whenever
-    another one is to be deleted [KAFKA-13572]. A controller that is elected again without having resigned counts on
-    from the number that it had, by the source.
+    The number can become wrong. From 2.7.0 to 3.2.0 a topic that waits for its deletion is subtracted again whenever
+    another topic is queued for deletion [KAFKA-13572]. By the source, a controller that is elected again without
+    having resigned continues from its old number.
 
     Args:
-        state: what it knows; else a fresh one in memory.
-        design: that of its release.
+        state: its storage; by default a fresh one in memory.
+        design: the design of its release.
     """
 
     def __init__(self, state: ContextState | None, design: ControlDesign) -> None:
@@ -191,71 +191,69 @@ class CountingContext(ControllerContext):
         self._design, self._imbalanced = design, 0
 
     def preferred_replica_imbalance_count(self) -> int:
-        """The number that it keeps."""
+        """The number as kept."""
         return self._imbalanced
 
     def is_imbalanced(self, partition: TopicPartition) -> bool:
-        """Whether a partition has a leader that is not its preferred one; without a leader no replicas are needed."""
+        """Whether a partition has a leader that is not its preferred one; without a leader it needs no replicas."""
         return self.leadership_of(partition) is not None and super().is_imbalanced(partition)
 
     def put_partition_leadership_info(self, partition: TopicPartition, known: LeaderIsrAndControllerEpoch) -> None:
-        """A leader and an ISR were read, or written."""
+        """Record a leader and an ISR that were read or written."""
         with self._counting(partition):
             super().put_partition_leadership_info(partition, known)
 
     def update_partition_full_replica_assignment(
         self, partition: TopicPartition, assignment: ReplicaAssignment
     ) -> None:
-        """A partition is assigned to these brokers."""
+        """Assign a partition to these brokers."""
         with self._counting(partition):
             super().update_partition_full_replica_assignment(partition, assignment)
 
     def queue_topic_deletion(self, topics: Iterable[TopicName]) -> None:
-        """These topics are to be deleted."""
+        """Queue these topics for deletion."""
         topics = frozenset(topics)
         newly = topics - self.state.topics_to_be_deleted if self._design.allow_requeued_deletion else topics
         super().queue_topic_deletion(topics)
         self._take_off(sorted(newly))
 
     def remove_topic(self, topic: TopicName) -> None:
-        """A topic is gone."""
+        """Forget a topic."""
         if not self.is_topic_queued_up_for_deletion(topic):
             self._take_off((topic,))
         super().remove_topic(topic)
 
     def reset_context(self) -> None:
-        """Nothing is known any more: the controller resigns."""
+        """Forget everything: the controller resigns."""
         super().reset_context()
         self._imbalanced = 0
 
     @contextmanager
     def _counting(self, partition: TopicPartition) -> Iterator[None]:
-        """A partition changes; one that is to be deleted does not count."""
+        """Adjust the number after a partition changes; partitions to be deleted do not count."""
         before = self._counts(partition)
         yield
         if not self.is_topic_queued_up_for_deletion(partition.topic):
             self._imbalanced += self._counts(partition) - before
 
     def _counts(self, partition: TopicPartition) -> bool:
-        """Whether it is imbalanced; not if it has no replicas, where Kafka throws."""
+        """Whether a partition counts as imbalanced; without replicas, where Kafka throws, it does not."""
         return bool(self.partition_replica_assignment(partition)) and self.is_imbalanced(partition)
 
     def _take_off(self, topics: Iterable[TopicName]) -> None:
-        with suppress(
-            LookupError
-        ):  # Kafka gets no further either, and its event fails, see `allow_requeued_deletion`
+        with suppress(LookupError):  # here Kafka's event fails, too (see `allow_requeued_deletion`)
             for topic in topics:
                 for partition in self.partitions_for_topic(topic):
                     self._imbalanced -= self.is_imbalanced(partition)
 
 
 def context_of(design: ControlDesign, release: str, state: ContextState | None = None) -> ControllerContext:
-    """The context of a release's controller, with what its gauges need.
+    """The context of a release's controller, with the counts that its gauges need.
 
     Args:
-        design: that of the release.
-        release: which.
-        state: what the controller knows; else a fresh one in memory.
+        design: the design of the release.
+        release: the release.
+        state: its storage; by default a fresh one in memory.
 
     Raises:
         UnknownRelease: there is no such release.
@@ -264,12 +262,12 @@ def context_of(design: ControlDesign, release: str, state: ContextState | None =
 
 
 class CountingChannels(ControllerChannelManager):
-    """The channels of a controller, which count the requests that their threads have taken."""
+    """The channels of a controller, with counts of the requests that their threads have taken."""
 
     def __init__(self, context: ControllerContext, design: ControlDesign) -> None:
         super().__init__(context, design=design)
         self.taken: Counter[BrokerId] = Counter()
-        """How many requests were taken for a broker, as long as its channel lasts [RequestRateAndQueueTimeMs]."""
+        """The requests taken for each broker while its channel exists [RequestRateAndQueueTimeMs]."""
 
     def take(self, broker: BrokerId) -> ControlRequest:
         """The thread takes the first request of its queue, to send it."""
@@ -278,13 +276,13 @@ class CountingChannels(ControllerChannelManager):
         return request
 
     def remove_broker(self, broker: BrokerId) -> ControlRequest | None:
-        """A broker's channel ends, and its metrics with it."""
+        """Close a broker's channel, and drop its metrics."""
         sending = super().remove_broker(broker)
         self.taken.pop(broker, None)
         return sending
 
     def metrics(self, release: str) -> dict[str, int]:
-        """What they show, by all of their names."""
+        """The metrics of the channels, by their full names."""
         prefix, which = "kafka.controller:type=ControllerChannelManager,name=", Release(release)
         shown = {}
         if which >= QUEUE_SIZES:
@@ -299,15 +297,15 @@ class CountingChannels(ControllerChannelManager):
 
 @dataclass
 class ControllerStats:
-    """What a broker's process has counted as controller since it began."""
+    """The counters of a broker's process as controller."""
 
     leader_election_timer: int = 0
-    """How many changes of brokers it has processed [LeaderElectionRateAndTimeMs]."""
+    """Processed changes of brokers [LeaderElectionRateAndTimeMs]."""
     unclean_leader_election_rate: int = 0
-    """How often it chose a leader that was not in sync, each time that it elected [UncleanLeaderElectionsPerSec]."""
+    """Elections of leaders that were not in sync, each time they were chosen [UncleanLeaderElectionsPerSec]."""
 
     def metrics(self) -> dict[str, int]:
-        """The same, by all of their names."""
+        """The counters, by their full names."""
         prefix = "kafka.controller:type=ControllerStats,name="
         return {
             prefix + "LeaderElectionRateAndTimeMs": self.leader_election_timer,

@@ -1,9 +1,9 @@
-"""A controller's office reduced to one partition, for the systems that ask who may be controller.
+"""A controller's work reduced to one partition, for the systems that explore elections.
 
-`ElectingController` is the same in every controller. Of what a controller does in its office this one keeps what
-shows whether it may: it reads which brokers are alive, and the state of one partition; it elects a leader for that,
-and writes it, fenced as Kafka's writes are; its failover ends with a deletion that is fenced, too. All that a
-failover reads or writes besides is fused with these requests (`failover.fused`).
+`ElectingController` is the same in every controller. Of an elected controller's work this keeps what shows whether it
+may act as controller: it reads the live brokers, and the state of one partition; it elects a leader for that
+partition, and writes it, fenced as Kafka's writes are; its failover ends with a fenced deletion. All other reads and
+writes of a failover are fused with these requests (`failover.fused`).
 
 [onControllerFailover, processBrokerChange in KafkaController.scala; electLeaderForPartitions in
 PartitionStateMachine.scala]
@@ -23,45 +23,44 @@ __all__ = ["OnePartitionController"]
 
 
 class OnePartitionController(ElectingController):
-    """A broker's controller that elects the leaders of one partition; see `ElectingController` for its arguments."""
+    """A broker's controller that elects the leaders of one partition; `ElectingController` explains its arguments."""
 
-    # What it is told, and asks for.
+    # Events and writes.
 
     def isr_changes(self, me: ControllerProcess) -> ControllerProcess:
-        """It hears that the leader of a partition has changed its ISR. What it would read of it is left out."""
+        """It is notified that a partition's leader has changed its ISR. Its reads of the ISR are left out."""
         return me._replace(queue=(*me.queue, Queued(ControllerEvent.IsrChangeNotification)))
 
     def operations(self, me: ControllerProcess) -> tuple[Operation, ...]:
-        """The operations of its next request, which is one that writes."""
+        """The operations of its next request, which must be a write."""
         match me.agenda[0]:
             case ControllerStep.UpdateLeaderAndIsr:
                 return (
                     *self._fence(me),
                     SetData(self.design.state, PartitionStateEpoch(me.epoch), me.state_version),
                 )
-            case ControllerStep.DeletePreferredElection:  # whose node is not modelled, and is not there
+            case ControllerStep.DeletePreferredElection:  # its node is not modelled, and never exists
                 return tuple(self._fence(me))
         return super().operations(me)
 
-    # Being controller.
+    # Work as controller.
 
     @request(ControllerStep.WatchBrokers)
     def watch_brokers(self, me: ControllerProcess) -> Answer:
-        """Subscribe to what comes and goes; the listener is there before. [subscribeChildChanges, until 1.0]"""
+        """Subscribe to broker changes; the listener is registered before. [subscribeChildChanges, until 1.0]"""
         self.zookeeper.children(me.session, BROKER_IDS, watch=True)
         return Answer(me.next_step(), "it listens")
 
     @request(ControllerStep.ReadBrokers)
     def read_brokers(self, me: ControllerProcess) -> Answer:
-        """Read which brokers are alive, and watch. If they are those that it knew, there is nothing to do.
+        """Read the live brokers, and watch them. If they are those that it knew, there is nothing to do.
 
-        A controller of 1.0 that is one by an old ControllerChange alone has no channels, and fails at a change.
-        Since 2.2 with their epochs, so that one that went and came again is another. Kafka reads these one by one.
-        Outside a failover the context then has them in turns. Until 2.1 it has them at once, and what is left out is
-        that those that came and those that went are an election each: the second one finds nothing to do, or a state
-        that a newer controller wrote, as the first one did.
-        In a failover what is left of an earlier term is cleared then; not the channels of 0.10, for which
-        `partition_state_version` stands there. [clearPartitionLeadershipInfo in initializeControllerContext]
+        A controller of 1.0 that became one only by an old ControllerChange has no channels, and fails at a change.
+        Since 2.2 it reads their epochs, one by one, so that a restarted broker differs. Outside a failover the
+        context then takes them in turns. Until 2.1 it takes all at once. Left out there: new and dead brokers each
+        cause an election; the second one finds nothing to do, or, like the first, a state that a newer controller
+        wrote. In a failover the remains of an earlier term are cleared then, except for the channels of 0.10, which
+        `partition_state_version` represents. [clearPartitionLeadershipInfo in initializeControllerContext]
         """
         live: frozenset[Any]
         live, _ = self.zookeeper.children(me.session, BROKER_IDS, watch=me.handlers_registered)
@@ -83,10 +82,10 @@ class OnePartitionController(ElectingController):
         return Answer(after, "these are alive, and one of them is new; UpdateMetadata is sent", sends_requests=True)
 
     def _turn(self, me: ControllerProcess) -> Answer:
-        """Of the brokers that it has found, its context has those of the next turn, and there is an election.
+        """The context takes the next turn of the brokers that were read, and an election follows.
 
-        Those that came are first, then those that came again, which go before they are there again, and those that
-        went are last. [processBrokerChange, 2.2; until 2.1 its context has them all at once]
+        New brokers come first; then bounced ones, which are removed before they are added again; dead ones come last.
+        [processBrokerChange, 2.2; until 2.1 its context takes them all at once]
         """
         alive = me.context.live_brokers
         known = {each.name: each for each in alive}
@@ -106,7 +105,7 @@ class OnePartitionController(ElectingController):
 
     @request(ControllerStep.ReadStates)
     def read_states(self, me: ControllerProcess) -> Answer:
-        """Read every partition's state into the cache, and tell the brokers.
+        """Read every partition's state into the cache, and inform the brokers.
 
         A listener of 0.10.1 does so even after a resignation, has no channels, and moves the controller. [KAFKA-4447]
         """
@@ -120,15 +119,15 @@ class OnePartitionController(ElectingController):
         )
 
     def skip_election(self, me: ControllerProcess) -> ControllerProcess:
-        """The partition's leader is alive: there is nothing to elect, and nothing is written."""
+        """The partition's leader is alive: no election, and no write."""
         return self._done(me.next_step())
 
     @request(ControllerStep.ReadPartitionState)
     def read_partition_state(self, me: ControllerProcess) -> Answer:
-        """Read a partition's state, and let it be if a newer controller wrote it. [0.10 to 3.9]
+        """Read a partition's state, and skip it if a newer controller wrote it. [0.10 to 3.9]
 
-        Or if no broker is alive to lead it, as far as the controller knows: until 1.0 it may have read them before
-        its own had registered. Then it has no leader still, and is read again if there is another turn of brokers.
+        Also skip it if the controller knows no live broker to lead it: until 1.0 it may have read the brokers before
+        its own had registered. Then it still has no leader, and is read again in another turn of brokers.
         """
         state, stat = self.zookeeper.get(me.session, self.design.state)
         if state.controller_epoch > me.epoch:
@@ -138,10 +137,10 @@ class OnePartitionController(ElectingController):
         return Answer(me.next_step()._replace(state_version=stat.version), "no newer controller wrote it")
 
     def _without_leader(self, me: ControllerProcess, said: str) -> Answer:
-        """No leader was elected: there is another turn of brokers, or it goes on after the partition."""
+        """No leader was elected: take the next turn of brokers, or continue after the partition."""
         if not me.brokers_read:
-            behind = me.next_step() if me.about_to(ControllerStep.ReadPartitionState) else me
-            return Answer(self._done(behind), said)
+            after = me.next_step() if me.about_to(ControllerStep.ReadPartitionState) else me
+            return Answer(self._done(after), said)
         turn = self._turn(me._replace(state_version=0))
         return turn._replace(description=f"{said}; then {turn.description}")
 
@@ -149,9 +148,9 @@ class OnePartitionController(ElectingController):
     def update_leader_and_isr(self, me: ControllerProcess) -> Answer:
         """Write a partition's state, at the version read, and since 2.1 fenced by the epoch's version.
 
-        If another write came in between, it is read again. If the fence fails, the controller has moved; but where
-        /controller_epoch is gone, no leader is elected, which Kafka logs. In further turns of brokers, if there are
-        any, nothing is left to elect.
+        If another write came in between, it is read again. If the fence fails, the controller has moved. But if
+        /controller_epoch does not exist, no leader is elected, which Kafka logs. In further turns of brokers nothing
+        is left to elect.
         [electLeaderForPartitions, 1.1; KAFKA-6082, 2.1]
         """
         refused = self._refused(me)
@@ -175,9 +174,9 @@ class OnePartitionController(ElectingController):
 
     @request(ControllerStep.DeletePreferredElection)
     def delete_preferred_election(self, me: ControllerProcess) -> Answer:
-        """Delete what asks for preferred elections, whether it is there or not, fenced by the epoch's version.
+        """Delete the requests for preferred elections, existing or not, fenced by the epoch's version.
 
-        [removePartitionsFromPreferredReplicaElection, 2.1; until 2.0 it is not fenced, and says nothing]
+        [removePartitionsFromPreferredReplicaElection, 2.1; until 2.0 it is not fenced, and not a step]
         """
         refused = self._refused(me)
         if refused is None:
@@ -187,19 +186,19 @@ class OnePartitionController(ElectingController):
         return Answer(me.with_steps(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
 
     def _done(self, me: ControllerProcess) -> ControllerProcess:
-        """It goes on after a partition; behind the last one of a failover there is nothing more."""
+        """It continues after a partition; after the last one of a failover nothing is left."""
         after = me.next_step()._replace(state_version=0)
         return after.next_step()._replace(failover_done=True) if after.about_to(ControllerStep.Started) else after
 
     def fail_to_elect(self, me: ControllerProcess) -> Answer:
-        """A request of an election of leaders fails for a reason of its own: it is logged, and the failover goes on.
+        """An election's request fails for a reason of its own: it is logged, and the failover continues.
 
-        Until 1.0 a write that fails counts as a conflict [ZkUtils.conditionalUpdatePersistentPath].
-        What it then reads, and is fused with this, brings the events that are on their way.
+        Until 1.0 a failed write counts as a conflict [ZkUtils.conditionalUpdatePersistentPath].
+        The read that follows, fused with this, delivers the pending watch events.
         [PartitionStateMachine: triggerOnlinePartitionStateChange, 0.10; handleStateChanges, 1.1]
         """
         if me.about_to(ControllerStep.UpdateLeaderAndIsr) and self.design.threads is not Threads.barrier:
             again = me.with_steps(ControllerStep.ReadPartitionState, *me.agenda)._replace(state_version=0)
             return Answer(again, "it counts as a conflict: once more")
-        behind = me.next_step() if me.about_to(ControllerStep.ReadPartitionState) else me
-        return Answer(self.deliver(self._done(behind)), "no leader is elected, and its failover goes on")
+        after = me.next_step() if me.about_to(ControllerStep.ReadPartitionState) else me
+        return Answer(self.deliver(self._done(after)), "no leader is elected, and its failover goes on")

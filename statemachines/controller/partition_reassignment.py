@@ -1,37 +1,36 @@
 """Reassignment: how the replicas of a partition move from some brokers to others (KIP-455).
 
-Replicas RS of a partition are those that it began with, ORS, and those that it moves to, TRS; AR of them are added,
-RR removed. The topic's node has RS, AR and RR, so that any controller can go on. The steps, as Kafka's comments
-number them:
+A partition's replicas RS consist of its original ones, ORS, and its targets, TRS; AR of them are added, RR removed.
+The topic's node has RS, AR and RR, so that any controller can continue. The steps, numbered as in Kafka's comments:
 
     U1  the topic's node is written             U2  and the context follows
-    U3  replicas of an earlier reassignment that are not needed any more are stopped and deleted
-    then, while TRS are not all in the ISR that ZooKeeper has:
-    A1  the leader epoch is incremented, and ORS and AR are told, AR as new (2.7)
+    U3  replicas of an earlier reassignment that are no longer needed are stopped and deleted
+    then, until all TRS are in ZooKeeper's ISR:
+    A1  the leader epoch is incremented, and sent to ORS and AR, to AR as new (2.7)
     A2  AR -> NewReplica
-    and as soon as they are:
+    and once they are:
     B1  AR -> OnlineReplica                     B2  RS := TRS in the context
-    B3  the leader is moved if it is not in TRS or not online; else its epoch is incremented, and TRS are told, so
-        that it takes no replica of RR into its ISR again
+    B3  the leader is moved if it is not in TRS or not online; else its epoch is incremented, and sent to TRS, so
+        that it adds no replica of RR to its ISR again
     B4  RR -> OfflineReplica, out of the ISR    B5  -> ReplicaDeletionStarted, Successful, NonExistentReplica, at once
     B6  the topic's node: RS := TRS             B7  the partition leaves /admin/reassign_partitions
-    B8  all brokers are told, and the deletion of the topic may go on
+    B8  all brokers receive UpdateMetadata, and the deletion of the topic may resume
 
-B6 comes last because ORS stands nowhere else: a controller that takes over before it does it all again. Whether TRS
-are in the ISR is looked at again when the ISR has changed, a broker of TRS has started, or a controller takes over.
+B6 comes last because ORS is stored nowhere else: a controller that takes over before B6 repeats all of it. The
+controller checks whether TRS are in the ISR when the ISR has changed, a broker of TRS has started, or it takes over.
 
-A reassignment comes by the node /admin/reassign_partitions or by AlterPartitionReassignments. The later one counts;
-one that names no replicas goes back to ORS. An error in one partition's does not stop the others.
+A reassignment is requested by the node /admin/reassign_partitions or by AlterPartitionReassignments. The later
+request wins; one without replicas returns to ORS. An error in one partition's reassignment does not stop the others.
 
-What Kafka does not look at. U3 and B4 take replicas away whichever are in sync, and whether B3 has found a leader or
-not. So a partition is lost, its data deleted, where none of those that stay is in sync: if a reassignment is
-cancelled, or another takes its place, when only replicas that it had added are in the ISR; or, until 2.6, if the
-leader shrinks the ISR between the look at it and B3. The KRaft controller refuses such a cancellation; `keep_in_sync`
-proposes that. And where U3 takes the leader away while replicas stay that could lead, none is elected before B3,
-though the partition is online [KAFKA-14808]; `keep_leader` proposes to refuse that, but for a cancellation, which
+Missing checks in Kafka. U3 and B4 remove replicas without regard to the ISR, and even if B3 has found no leader. So a
+partition is lost, its data deleted, if none of its remaining replicas is in sync. That happens if a reassignment is
+cancelled or replaced when only replicas that it had added are in the ISR; or, until 2.6, if the leader shrinks the
+ISR between the check and B3. The KRaft controller refuses such a cancellation; `keep_in_sync` proposes that. And if
+U3 removes the leader while other replicas could lead, none is elected before B3, though the partition is online
+[KAFKA-14808]; `keep_leader` proposes to refuse that, but for a cancellation, which
 comes to B3 at once.
 
-Until 2.3 it was otherwise, see `zk_reassignment` [KAFKA-8345, 2.4].
+Until 2.3 it was different: see `zk_reassignment` [KAFKA-8345, 2.4].
 
 [onPartitionReassignment, processZkPartitionReassignment in KafkaController.scala, 3.9]
 """
@@ -67,11 +66,11 @@ from statemachines.zookeeper.tree import Code
 __all__ = ["PartitionReassignment", "ReassignmentResults"]
 
 ReassignmentResults: TypeAlias = tuple[tuple[TopicPartition, Errors], ...]
-"""What became of each partition that was asked for: NONE, it is being reassigned, or perhaps done already."""
+"""The result for each requested partition: NONE if it is being reassigned, or has been already."""
 
 
 class PartitionReassignment(ZkReassignment):
-    """The part of a controller that moves partitions."""
+    """The part of a controller that reassigns partitions."""
 
     # Events.
 
@@ -82,7 +81,7 @@ class PartitionReassignment(ZkReassignment):
         return self.resume_zk_partition_reassignment(then(self._ignore))
 
     def process_api_partition_reassignment(self, targets: Targets) -> Calls:
-        """An administrator has asked for it, and is answered `ReassignmentResults`. [ApiPartitionReassignment]
+        """An administrator requests reassignments; the reply is `ReassignmentResults`. [ApiPartitionReassignment]
 
         Raises:
             ValueError: the release has no AlterPartitionReassignments.
@@ -107,18 +106,18 @@ class PartitionReassignment(ZkReassignment):
         """A leader has changed the ISR of a partition that moves. [PartitionReassignmentIsrChange, until 2.6]"""
         return self.maybe_complete_reassignment(partition)
 
-    # What others ask of it.
+    # Interface for other parts.
 
     def resume_zk_partition_reassignment(self, following: Call) -> Calls:
-        """What stands in /admin/reassign_partitions is begun; the call takes the partitions that this is of."""
+        """Begin the reassignments in /admin/reassign_partitions; the call takes their partitions."""
         return self.zk_client.path_exists(REASSIGN_PARTITIONS, then(self._read_reassignment, following), watch=True)
 
     def maybe_resume_reassignments(self, partitions: Iterable[TopicPartition]) -> Calls:
-        """Go on with those of these partitions that are being reassigned [maybeResumeReassignments]."""
+        """Resume the reassignments of these partitions, if any [maybeResumeReassignments]."""
         return tuple(call(self.resume_reassignment, partition) for partition in partitions)
 
     def maybe_complete_reassignment(self, partition: TopicPartition) -> Calls:
-        """The ISR of a partition has changed: if it moves, and has arrived, that ends here."""
+        """The ISR of a partition has changed: if that completes its reassignment, finish it."""
         if not self.design.kip_455:
             return super().maybe_complete_reassignment(partition)
         if partition not in self.context.state.partitions_being_reassigned:
@@ -130,24 +129,24 @@ class PartitionReassignment(ZkReassignment):
         return self.on_partition_reassignment(partition, reassignment) if complete else ()
 
     def resume_reassignment(self, partition: TopicPartition) -> Calls:
-        """Go on with a partition that is being reassigned."""
+        """Resume the reassignment of a partition."""
         if not self.design.kip_455:
             return super().resume_reassignment(partition)
         return self.on_partition_reassignment(partition, self.context.partition_full_replica_assignment(partition))
 
     def reassigned_partitions(self) -> Sequence[TopicPartition]:
-        """The partitions that are being reassigned, in the order in which they are gone through."""
+        """The partitions under reassignment, in processing order."""
         if not self.design.kip_455:
             return super().reassigned_partitions()
         return sorted(self.context.state.partitions_being_reassigned)
 
     def reassignment_target(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
-        """Where a partition moves to that is being reassigned."""
+        """The target replicas of a partition under reassignment."""
         if not self.design.kip_455:
             return super().reassignment_target(partition)
         return self.context.partition_full_replica_assignment(partition).target_replicas
 
-    # By the node.
+    # Requests by the node.
 
     def _read_reassignment(self, there: bool, following: Call) -> Calls:
         if not there:
@@ -169,13 +168,13 @@ class PartitionReassignment(ZkReassignment):
         return (*removal, following.with_answer(done))
 
     def _remove_from_zk_reassignment(self, partitions: tuple[TopicPartition, ...]) -> Calls:
-        """These are reassigned otherwise, or cannot be [maybeRemoveFromZkReassignment]."""
+        """Remove partitions that are reassigned by another request, or cannot be [maybeRemoveFromZkReassignment]."""
         return self.zk_client.path_exists(
             REASSIGN_PARTITIONS, then(self._read_to_remove, partitions, None), watch=True
         )
 
     def _remove_completed(self, partition: TopicPartition, replicas: tuple[BrokerId, ...]) -> Calls:
-        """A partition has arrived where the node says, unless another reassignment stands there by now."""
+        """Remove a partition that has arrived at its targets, unless the node has another reassignment by now."""
         self.handlers.unwatch_isr(partition)
         return self.zk_client.path_exists(
             REASSIGN_PARTITIONS, then(self._read_to_remove, (partition,), replicas), watch=True
@@ -205,10 +204,10 @@ class PartitionReassignment(ZkReassignment):
             return (*self.zk_client.delete_recursive(REASSIGN_PARTITIONS), call(self.expect_reassignment))
         return self.zk_client.set_or_create_partition_reassignment(left)
 
-    # Which are begun.
+    # Checks of requests.
 
     def _validated(self, partition: TopicPartition, target: tuple[BrokerId, ...]) -> Errors:
-        """Whether a partition may be asked to move to these brokers [validateReplicas]."""
+        """Whether a request may move a partition to these brokers [validateReplicas]."""
         if not target or len(set(target)) != len(target) or min(target) < 0:
             return Errors.INVALID_REPLICA_ASSIGNMENT
         added = self.context.partition_full_replica_assignment(partition).reassign_to(target).adding_replicas
@@ -216,7 +215,7 @@ class PartitionReassignment(ZkReassignment):
         return Errors.NONE if live else Errors.INVALID_REPLICA_ASSIGNMENT
 
     def _built(self, partition: TopicPartition, target: tuple[BrokerId, ...] | None) -> ReplicaAssignment | None:
-        """The assignment while a partition moves; None: there is nothing to cancel [maybeBuildReassignment]."""
+        """The assignment while a partition moves; None if there is nothing to cancel [maybeBuildReassignment]."""
         now = self.context.partition_full_replica_assignment(partition)
         if target is None and not now.is_being_reassigned:
             return None
@@ -225,7 +224,7 @@ class PartitionReassignment(ZkReassignment):
     def _trigger_reassignments(
         self, reassignments: Assignments, results: ReassignmentResults, following: Call
     ) -> Calls:
-        """Begin one after the other; the call takes what became of them [maybeTriggerPartitionReassignment]."""
+        """Begin them one after the other; the call takes the results [maybeTriggerPartitionReassignment]."""
         for at, (partition, reassignment) in enumerate(reassignments):
             queued = self.is_topic_queued_up_for_deletion(partition.topic)
             if queued or not self.context.partition_replica_assignment(partition):
@@ -241,7 +240,7 @@ class PartitionReassignment(ZkReassignment):
         return (following.with_answer(results),)
 
     def _keeps_what_it_must(self, partition: TopicPartition, reassignment: ReplicaAssignment) -> bool:
-        """Whether the leader and a member of the ISR keep the partition, as far as that is asked. [proposed]"""
+        """Whether the leader and a member of the ISR keep the partition, if the design requires it. [proposed]"""
         known = self.context.leadership_of(partition)
         if known is None:
             return True
@@ -268,12 +267,12 @@ class PartitionReassignment(ZkReassignment):
         return (Callback(results),)
 
     def _ignore(self, _: object) -> None:
-        """Who asked does not want to know."""
+        """Drop a result that the caller does not need."""
 
-    # The steps.
+    # Steps.
 
     def on_partition_reassignment(self, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:
-        """Go on with the reassignment of a partition, as far as it gets."""
+        """Advance the reassignment of a partition as far as possible."""
         self.mark_topic_ineligible_for_deletion((partition.topic,))
         return (
             call(self._update_current_reassignment, partition, reassignment),
@@ -287,7 +286,7 @@ class PartitionReassignment(ZkReassignment):
         )
 
     def _update_current_reassignment(self, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:
-        """U1 to U3."""
+        """Steps U1 to U3."""
         current = self.context.partition_full_replica_assignment(partition)
         if current == reassignment:
             return ()
@@ -304,7 +303,7 @@ class PartitionReassignment(ZkReassignment):
         self.context.state.partitions_being_reassigned |= {partition}
 
     def _go_on_with(self, complete: bool, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:
-        """The steps A1 and A2, or B1 to B8."""
+        """Steps A1 and A2, or B1 to B8."""
         adding, removing = reassignment.adding_replicas, reassignment.removing_replicas
         if not complete:
             to = (reassignment.origin_replicas, adding) if self.design.send_added_as_new else (reassignment.replicas,)
@@ -327,26 +326,26 @@ class PartitionReassignment(ZkReassignment):
     def _is_reassignment_complete(
         self, partition: TopicPartition, reassignment: ReplicaAssignment, following: Call
     ) -> Calls:
-        """Whether the replicas that a partition moves to are all in sync, by what ZooKeeper has."""
+        """Whether all target replicas of a partition are in ZooKeeper's ISR."""
         if not reassignment.is_being_reassigned:
             return (following.with_answer(True),)
         return self.are_replicas_in_isr(partition, reassignment.target_replicas, following)
 
-    # What may be left.
+    # Calls that may remain.
 
     ENDING: ClassVar[str] = _remove_completed.__name__
-    """The call with which a reassignment ends."""
+    """The call that ends a reassignment."""
 
     @classmethod
     def triggered(cls, partition: TopicPartition) -> Call:
-        """Behind the reassignment of a partition that was asked for alone."""
+        """After the reassignment of a partition that was requested alone."""
         return on_failure(then_of(cls._triggered, partition, (), (), then_of(cls._answer_reassignments)))
 
     @classmethod
     def reassigning(
         cls, partition: TopicPartition, assignment: ReplicaAssignment, unneeded: Iterable[tuple[BrokerId, ...]]
     ) -> Iterator[tuple[Call, ...]]:
-        """Of a partition that is to be assigned so, where any of these replicas were needed before."""
+        """Of a partition with this new assignment, where any of these replicas may be unneeded."""
         go_on = then_of(cls._go_on_with, partition, assignment)
         going_on = (
             call_of(cls._being_reassigned, partition),

@@ -1,28 +1,28 @@
-"""PartitionStateMachine: how partitions change their states, and what that writes and sends.
+"""PartitionStateMachine: how partitions change their states, with the writes and requests of each change.
 
-Which state may follow which is `statemachines.tables.partition`; who leads is `election`. What a transition does:
+`statemachines.tables.partition` has the permitted transitions; `election` elects leaders. Effects of a transition:
 
-    -> NewPartition            nothing else
+    -> NewPartition            none
     New -> OnlinePartition     the first online replica leads, and all online ones are the ISR. The state is created,
-                               in three batches: nodes of topics, nodes of partitions, states. The ISR is told, as new
+                               in three batches: nodes of topics, nodes of partitions, states. LeaderAndIsr goes to
+                               the ISR, as new
     Online, Offline -> Online  an election: the states are read, a strategy finds leaders, and the states are set
-                               where they are still at the versions that were read. The strategy says who is told
-    -> Offline, NonExistent    nothing else
+                               if they still have the versions that were read. The strategy chooses the recipients
+    -> Offline, NonExistent    none
 
-The election is a loop. A state that another has written in between (BADVERSION) is read again, and another leader may
-be found; there is no limit and no pause. It ends for a partition without state, for one that a newer controller has
-written, for one that no leader is found for, and where ZooKeeper answers anything else. Such a partition keeps its
-state.
+The election is a loop. A state with a conflicting write (BADVERSION) is read again, and another leader may be found;
+there is no limit and no pause. A partition drops out without success if it has no state, if a newer controller has
+written it, if no leader is found, or after any other error of ZooKeeper. It then keeps its state.
 
-A write of the controller's own whose reply was lost is not told from another's. A create finds NODEEXISTS, and the
+The controller cannot tell its own write with a lost reply from another's. A create finds NODEEXISTS, and the
 partition stays NewPartition until there is another controller, which reads the state; a set finds BADVERSION, and the
 leader epoch is incremented twice.
 
-Until 1.0 partitions are handled one by one, each with requests of its own (`change_together`), and a set that fails
-is tried again whatever the reason; on BADVERSION the state is read back first, and may be the controller's own.
+Until 1.0 partitions are handled one by one, each with its own requests (`change_together`), and a failed set is tried
+again whatever the reason; on BADVERSION the state is read back first, and may be the controller's own.
 
-If a fence fails, the controller has moved, and the change is cut short. What earlier rounds have written is known,
-and what was added for it stays in the batch of requests; of the batch with the fence nothing is known.
+If a fence fails, the controller has moved, and the change is cut short. The writes of earlier rounds are known, and
+their requests stay in the batch; the outcome of the fenced batch itself is unknown.
 
 [PartitionStateMachine.scala, KafkaZkClient.scala, 3.9]
 """
@@ -63,12 +63,12 @@ __all__ = [
 
 
 class PartitionLeaderElectionStrategy(NamedTuple):
-    """Why leaders are elected, and so how."""
+    """The reason to elect leaders, which decides how."""
 
     name: Literal["offline", "reassign", "preferred", "controlled-shutdown"]
     """One of `election.STRATEGIES`."""
     allow_unclean: bool = False
-    """An administrator permits a leader from outside the ISR, whatever is configured; for *offline* alone."""
+    """An administrator permits a leader from outside the ISR, whatever the configuration; only for *offline*."""
 
 
 OFFLINE: Final = PartitionLeaderElectionStrategy("offline")
@@ -88,7 +88,7 @@ class PartitionModel:
 
     @property
     def state(self) -> PartitionState:
-        """The state that the controller knows."""
+        """The state in the controller's context."""
         return self._context.partition_state(self._partition)
 
     @state.setter
@@ -97,24 +97,24 @@ class PartitionModel:
 
 
 Results: TypeAlias = tuple[tuple[TopicPartition, StateChangeCause | None], ...]
-"""What elections have come to: None where there is a new leader, who is known by now, or why there is none."""
+"""The outcome of elections: None for a new leader, which is in the context by now, or the cause of failure."""
 
 
 class PartitionStateChange(NamedTuple):
-    """Partitions are to be online, and the next batch of requests to ZooKeeper is due."""
+    """Partitions become online, and wait for a batch of requests to ZooKeeper."""
 
     due: ZkBatch
     asking: tuple[TopicPartition, ...]
-    """The partitions that it is about."""
+    """The partitions of the batch."""
     updates: tuple[PartitionUpdate, ...]
-    """What is created or set; while configurations are read, the states that had been read."""
+    """The states to create or set; during the read of configurations, the states that had been read."""
     partitions: tuple[TopicPartition, ...]
-    """All that the state machine was asked for."""
+    """All partitions of the change."""
     strategy: PartitionLeaderElectionStrategy
     to_elect: tuple[TopicPartition, ...] = ()
     """While new partitions get their state: those whose election follows."""
     results: Results = ()
-    """Both of a partition that no leader was found for, and then one was, as a conflict over another repeated all."""
+    """A partition may have two: no leader, then one, after a conflict over another repeated all elections."""
     to_come: tuple[TopicPartition, ...] = ()
     """Until 1.0: the partitions that follow, one by one."""
 
@@ -123,13 +123,13 @@ PartitionStep: TypeAlias = PartitionStateChange | ChangeDone
 
 
 class PartitionStateMachine(ZkStateMachine):
-    """The states of partitions; see `ZkStateMachine` for its arguments, and `carry_out` for how it is driven."""
+    """The states of partitions; `ZkStateMachine` explains its arguments, and `carry_out` drives it."""
 
     mark_unclean: Callable[[], object] | None = None
-    """Called whenever a leader is chosen that was not in sync [uncleanLeaderElectionRate]."""
+    """Called for each elected leader that was not in sync [uncleanLeaderElectionRate]."""
 
     def startup(self) -> PartitionStep:
-        """A controller takes over: states follow from what was read, then whatever has no leader gets one."""
+        """Derive the states from what a new controller has read, then elect leaders where there are none."""
         for partition in self.context.all_partitions():
             known = self.context.leadership_of(partition)
             if known is None:
@@ -142,9 +142,9 @@ class PartitionStateMachine(ZkStateMachine):
         return self.trigger_online_partition_state_change()
 
     def trigger_online_partition_state_change(self, topic: TopicName | None = None) -> PartitionStep:
-        """Every partition that is new or offline is to be online, of one topic or of all; not those to be deleted.
+        """Bring every new or offline partition online, of one topic or of all, except those to be deleted.
 
-        Until 2.2 a topic's are all that have a state. [triggerOnlinePartitionStateChange]
+        Until 2.2 a topic's partitions are all that have a state. [triggerOnlinePartitionStateChange]
         """
         assigned = topic if self.design.trigger_assigned else None
         wanted = [
@@ -160,16 +160,17 @@ class PartitionStateMachine(ZkStateMachine):
         target: PartitionState,
         strategy: PartitionLeaderElectionStrategy | None = None,
     ) -> PartitionStep:
-        """Change the states of these partitions, as far as the table has it.
+        """Change the states of these partitions, if the table permits it.
 
         Args:
-            partitions: which; those that may not go there keep their state, and the others go on.
-            target: the state that they are to be in.
-            strategy: how leaders are elected, if that is OnlinePartition.
+            partitions: the partitions; those without a permitted transition keep their state, and the others
+                continue.
+            target: the new state.
+            strategy: the election strategy, if the new state is OnlinePartition.
 
         Raises:
-            ValueError: a partition stands there twice, or is not known; the target is no state of partitions; or it
-                is OnlinePartition, and there is no strategy. Nothing has changed.
+            ValueError: a partition occurs twice, or is unknown; the target is no state of partitions; or it is
+                OnlinePartition, and there is no strategy. Nothing has changed.
         """
         partitions = tuple(partitions)
         if not isinstance(target, PartitionState):
@@ -194,10 +195,10 @@ class PartitionStateMachine(ZkStateMachine):
         return self._initialize(partitions, valid, strategy)
 
     def answered(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
-        """What the answers lead to, one for each request and in their order.
+        """Process the responses, one for each request and in their order.
 
         Raises:
-            ValueError: these are not as many as the requests.
+            ValueError: the number of responses differs from that of the requests.
         """
         try:
             answers = self.responses_of(change, responses)
@@ -208,7 +209,7 @@ class PartitionStateMachine(ZkStateMachine):
             if change.due in (ZkBatch.CreateTopicPartitions, ZkBatch.CreateTopicPartition):
                 return self._created(change, answers)
         match change.due:
-            case ZkBatch.CreateTopicPartitions:  # what is there already is as good
+            case ZkBatch.CreateTopicPartitions:  # existing nodes are fine
                 return change._replace(due=ZkBatch.CreateTopicPartition)
             case ZkBatch.CreateTopicPartition:
                 return change._replace(due=ZkBatch.CreateTopicPartitionStates)
@@ -231,7 +232,7 @@ class PartitionStateMachine(ZkStateMachine):
         valid: Sequence[TopicPartition],
         strategy: PartitionLeaderElectionStrategy,
     ) -> PartitionStep:
-        """Those that are new get a leader without an election. [initializeLeaderAndIsrForPartitions]"""
+        """Choose leaders of new partitions, without an election. [initializeLeaderAndIsrForPartitions]"""
         if not self.design.change_together:
             begun = PartitionStateChange(ZkBatch.GetTopicPartitionStates, (), (), partitions, strategy)
             return self._go_on(begun._replace(to_come=tuple(valid)))
@@ -249,7 +250,7 @@ class PartitionStateMachine(ZkStateMachine):
         return change if updates else self._hold_elections(change, change.to_elect)
 
     def _first(self, partition: TopicPartition) -> PartitionUpdate | None:
-        """The first state of a new partition; None: no replica is live."""
+        """The first state of a new partition; None if no replica is live."""
         replicas = self.context.partition_replica_assignment(partition)
         live, leaving = self._up_and_leaving(partition, replicas)
         elected = initialize_leader_and_isr(replicas, live, shutting_down=leaving)
@@ -260,7 +261,7 @@ class PartitionStateMachine(ZkStateMachine):
         return PartitionUpdate(partition, first, elected.recipients)
 
     def _go_on(self, change: PartitionStateChange) -> PartitionStep:
-        """The next of the partitions that are handled one by one; if there is none, the change is over."""
+        """Continue with the next partition that is handled alone; if there is none, complete the change."""
         to_come = change.to_come
         for at, partition in enumerate(to_come, start=1):
             change = change._replace(asking=(partition,), updates=(), to_come=to_come[at:])
@@ -286,24 +287,24 @@ class PartitionStateMachine(ZkStateMachine):
     # Elections.
 
     def _hold_elections(self, change: PartitionStateChange, remaining: tuple[TopicPartition, ...]) -> PartitionStep:
-        """One more round for those that remain. [electLeaderForPartitions]"""
+        """Start another round for the remaining partitions. [electLeaderForPartitions]"""
         if remaining:
             return change._replace(due=ZkBatch.GetTopicPartitionStates, asking=remaining, updates=(), to_elect=())
         return self._go_on(change)
 
     def _over(self, change: PartitionStateChange) -> ChangeDone:
-        """Those that have a leader now are online, and what has been added is sent."""
+        """Bring the partitions that have a leader now online, and send the batch."""
         results: dict[TopicPartition, ElectionOutcome] = {}
         for partition, cause in change.results:
             if cause is None:
                 self._become(partition, OnlinePartition)
                 results.setdefault(partition, self.context.state.partition_leadership_info[partition].leader_and_isr)
-            else:  # and stays told, whatever a repeated election finds [electLeaderForPartitions, 2.2]
+            else:  # stays, even if a repeated election succeeds [electLeaderForPartitions, 2.2]
                 results[partition] = cause
         return self._send(change.partitions, OnlinePartition, tuple(results.items()))
 
     def _read(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
-        """Whose state can be judged is elected for; it may take what is configured, too."""
+        """Elect for partitions with a usable state; that may require their configuration first."""
         read, failed = [], []
         for partition, response in zip(change.asking, responses, strict=True):
             outcome = self.decoded(response)
@@ -318,7 +319,7 @@ class PartitionStateMachine(ZkStateMachine):
         return self._elect(change, {})
 
     def _without_online_isr(self, read: Iterable[PartitionUpdate]) -> tuple[TopicPartition, ...]:
-        """Those for which it counts whether an unclean election is permitted [collectUncleanLeaderElectionState]."""
+        """The partitions whose election depends on the unclean permission [collectUncleanLeaderElectionState]."""
         return tuple(
             partition
             for partition, leader_and_isr, _ in read
@@ -326,7 +327,7 @@ class PartitionStateMachine(ZkStateMachine):
         )
 
     def _elect(self, change: PartitionStateChange, unclean: Mapping[TopicName, bool | Code]) -> PartitionStep:
-        """Find leaders for those whose states have been read. [doElectLeaderForPartitions]"""
+        """Find leaders for the partitions whose states have been read. [doElectLeaderForPartitions]"""
         configured = set(change.asking) if unclean else set()
         updates: list[PartitionUpdate] = []
         failed: list[tuple[TopicPartition, StateChangeCause | None]] = []
@@ -354,7 +355,7 @@ class PartitionStateMachine(ZkStateMachine):
         return change if updates else self._hold_elections(change, ())
 
     def _leads_already(self, partition: TopicPartition, strategy: PartitionLeaderElectionStrategy) -> bool:
-        """Until 1.0: whether there is no need to elect. [PreferredReplicaPartitionLeaderSelector, 1.0]"""
+        """Until 1.0: whether no election is needed. [PreferredReplicaPartitionLeaderSelector, 1.0]"""
         if not self.design.skip_leading_preferred or strategy != PREFERRED:
             return False
         known = self.context.leadership_of(partition)
@@ -368,7 +369,7 @@ class PartitionStateMachine(ZkStateMachine):
         strategy: PartitionLeaderElectionStrategy,
         unclean: bool,
     ) -> PartitionUpdate | None:
-        """What an election makes of a partition's state; None: there is no leader. [Election.scala]"""
+        """The partition's state after an election; None if there is no leader. [Election.scala]"""
         assignment: ReplicaAssignment = self.context.partition_full_replica_assignment(partition)
         replicas = assignment.target_replicas if strategy == REASSIGN else assignment.replicas
         live, leaving = self._up_and_leaving(partition, (*replicas, *leader_and_isr.isr))
@@ -388,7 +389,7 @@ class PartitionStateMachine(ZkStateMachine):
     def _up_and_leaving(
         self, partition: TopicPartition, brokers: Iterable[BrokerId]
     ) -> tuple[frozenset[BrokerId], frozenset[BrokerId]]:
-        """Of these brokers, those that are up for a partition, and those that are shutting down."""
+        """These brokers: those that are up for a partition, and those that are shutting down."""
         brokers = frozenset(brokers)
         up = (
             each
@@ -398,7 +399,7 @@ class PartitionStateMachine(ZkStateMachine):
         return frozenset(up), brokers & self.context.state.shutting_down_broker_ids
 
     def _written(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
-        """What was written counts; what another had written before is elected for once more."""
+        """Adopt successful writes; elect again after conflicting ones."""
         results: list[tuple[TopicPartition, StateChangeCause | None]] = []
         retry: list[PartitionUpdate] = []
         conflict = False
@@ -417,7 +418,7 @@ class PartitionStateMachine(ZkStateMachine):
         return self._elect_again(change, [update.partition for update in retry])
 
     def _read_back(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
-        """What is there may be the controller's own, whose answer was lost; else it is elected for once more."""
+        """A state read back may be the controller's own, whose reply was lost; otherwise elect again."""
         results, retry = [], []
         for update, response in zip(change.updates, responses, strict=True):
             if self.is_written(update, response):
@@ -437,7 +438,7 @@ class PartitionStateMachine(ZkStateMachine):
             retry = [partition for partition in change.partitions if partition in elected_for]
         return self._hold_elections(change, tuple(retry))
 
-    # What changes.
+    # Changes of state.
 
     def _has_written(self, update: PartitionUpdate, written: LeaderAndIsr, is_new: bool) -> None:
         known = self.known(written)
@@ -472,10 +473,10 @@ class PartitionStateMachine(ZkStateMachine):
         return ChangeDone(results) if sent else self._all_failed(partitions, StateChangeFailure.RequestsNotSent)
 
     def _all_failed(self, partitions: Iterable[TopicPartition], cause: StateChangeFailure) -> ChangeDone:
-        """The change as a whole failed: in Kafka each partition has the same exception."""
+        """The change failed as a whole: in Kafka each partition has the same exception."""
         return ChangeDone(tuple((partition, cause) for partition in partitions))
 
 
 def _with(results: Results, more: Iterable[tuple[TopicPartition, StateChangeCause | None]]) -> Results:
-    """Each outcome once, though an election that is repeated comes to it again."""
+    """Add each outcome once, even if a repeated election produces it again."""
     return (*results, *(each for each in more if each not in results))

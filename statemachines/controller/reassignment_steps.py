@@ -1,6 +1,6 @@
-"""Reassignment steps: what a partition's move is made of, in the form since 2.4 as in the one before.
+"""Reassignment steps: the parts of a partition's reassignment that are the same before and since 2.4.
 
-See `partition_reassignment` for what they are about, and `zk_reassignment`.
+`partition_reassignment` and `zk_reassignment` explain them.
 
 [KafkaController.scala, 2.3, 3.9]
 """
@@ -29,7 +29,7 @@ from statemachines.tables.replica import (
 __all__ = ["ReassignmentSteps", "on_brokers"]
 
 REMOVED: Final = (OfflineReplica, ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica)
-"""The states that a replica goes through that is taken away."""
+"""The states of a replica during its removal."""
 
 
 class ReassignmentSteps(TopicDeletionManager):
@@ -38,7 +38,7 @@ class ReassignmentSteps(TopicDeletionManager):
     def update_replica_assignment_for_partition(
         self, partition: TopicPartition, assignment: ReplicaAssignment
     ) -> Calls:
-        """The topic's node is written."""
+        """Write the topic's node."""
         partitions = self.context.partitions_for_topic(partition.topic)
         assignments = {each: self.context.partition_full_replica_assignment(each) for each in partitions}
         assignments[partition] = assignment
@@ -49,13 +49,13 @@ class ReassignmentSteps(TopicDeletionManager):
             raise EventFailed(EventFailure.NoTopic)
 
     def update_memory(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
-        """The context follows."""
+        """Update the context."""
         self.context.update_partition_full_replica_assignment(partition, assignment)
 
     def are_replicas_in_isr(
         self, partition: TopicPartition, replicas: tuple[BrokerId, ...], following: Call
     ) -> Calls:
-        """Whether these are all in sync, by what ZooKeeper has."""
+        """Whether all these replicas are in ZooKeeper's ISR."""
         return self.zk_client.get_topic_partition_states((partition,), then(self._are_in_isr, replicas, following))
 
     def _are_in_isr(
@@ -73,7 +73,7 @@ class ReassignmentSteps(TopicDeletionManager):
         to: tuple[BrokerId, ...],
         to_new: tuple[BrokerId, ...] = (),
     ) -> Calls:
-        """The leader epoch is incremented, and brokers are told, some of them as new."""
+        """Increment the leader epoch, and send it to brokers, to some of them as new."""
         return self.zk_client.update_leader_epoch(
             partition, self.leader_epoch_updated(partition, assignment, to, to_new)
         )
@@ -98,29 +98,29 @@ class ReassignmentSteps(TopicDeletionManager):
     def move_reassigned_partition_leader_if_required(
         self, partition: TopicPartition, completed: ReplicaAssignment, to: tuple[BrokerId, ...]
     ) -> Calls:
-        """A leader that stays, and is online, is told who is left, and these brokers with it; else one is elected."""
+        """Send a staying online leader and these brokers the remaining replicas; otherwise elect a leader."""
         leader = self.leadership_of(partition).leader_and_isr.leader
         if leader in completed.replicas and self.context.is_replica_online(leader, partition):
             return self.update_leader_epoch_and_send_request(partition, completed, to)
         return self.partitions_become((partition,), OnlinePartition, REASSIGN)
 
     def stop_removed_replicas(self, partition: TopicPartition, removed: Sequence[BrokerId]) -> Calls:
-        """They leave the ISR, stop, delete, and are forgotten; what brokers answer is not waited for."""
+        """Remove replicas from the ISR, stop, delete and forget them, without waiting for the brokers' responses."""
         return self.becoming(partition, removed, *REMOVED)
 
     @classmethod
     def becoming(
         cls, partition: TopicPartition, brokers: Iterable[BrokerId], *targets: ReplicaState
     ) -> tuple[Call, ...]:
-        """The replicas on these brokers change their states, one after the other."""
+        """Change the states of the replicas on these brokers, one after the other."""
         replicas = on_brokers(partition, brokers)
         return tuple(call_of(cls.replicas_become, replicas, target) for target in targets)
 
-    # What follows a write.
+    # Calls after a write.
 
     @classmethod
     def assignment_updated(cls) -> Call:
-        """The topic's node has been written."""
+        """The call after the topic's node has been written."""
         return then_of(cls._updated_assignment)
 
     @classmethod
@@ -131,11 +131,11 @@ class ReassignmentSteps(TopicDeletionManager):
         to: tuple[BrokerId, ...],
         to_new: tuple[BrokerId, ...] = (),
     ) -> Call:
-        """The leader epoch has been incremented: these are told."""
+        """The call after the leader epoch has been incremented: it sends requests to these brokers."""
         return then_of(cls._send_leader_and_isr, partition, assignment, to, to_new)
 
     def is_reassigned(self, partition: TopicPartition) -> None:
-        """A partition has moved, and all are told."""
+        """A partition has moved: inform all brokers."""
         self.context.state.partitions_being_reassigned -= {partition}
         self.send_update_metadata_request(self.all_brokers(), (partition,))
 

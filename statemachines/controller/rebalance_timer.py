@@ -1,14 +1,14 @@
-"""The timer of the automatic rebalance: when a controller looks next whether preferred replicas lead.
+"""The timer of the automatic rebalance: when a controller next checks whether preferred replicas lead.
 
     a failover ends             the first check, 5 seconds later
-    a check is processed        the next one, `leader.imbalance.check.interval.seconds` later, whatever came of it
-    the controller resigns      no check is scheduled any more
+    a check is processed        the next one, `leader.imbalance.check.interval.seconds` later, whatever the outcome
+    the controller resigns      no check is scheduled
 
-No clock runs here. The timer says in how many seconds a check is due, and whoever drives the controller says when
-that time has come. A check that is due becomes an event of the queue, like any other.
+No clock runs here. The timer says in how many seconds a check is due, and the driver of the controller says when that
+time has come. A due check becomes an event of the queue, like any other.
 
-An event that waits for a controller which resigns and is elected again is processed by the new one, and schedules the
-next check, beside that of the failover: then two are scheduled, for as long as this controller lasts.
+A check may wait in the queue while its controller resigns and is elected again. It then schedules the next check in
+addition to that of the new failover: two checks stay scheduled as long as this controller lasts.
 
 [scheduleAutoLeaderRebalanceTask in KafkaController.scala, 0.11 to 3.9; `autoRebalanceScheduler` in 0.10, which
 repeats by itself]
@@ -21,13 +21,13 @@ from typing import Final
 __all__ = ["FIRST_CHECK_SECONDS", "LEADER_IMBALANCE_CHECK_INTERVAL_SECONDS", "RebalanceTimer"]
 
 FIRST_CHECK_SECONDS: Final = 5
-"""From the end of a failover to the first check."""
+"""The time from the end of a failover to the first check."""
 LEADER_IMBALANCE_CHECK_INTERVAL_SECONDS: Final = 300
 """Kafka's default for leader.imbalance.check.interval.seconds."""
 
 
 class RebalanceTimer:
-    """When checks are due.
+    """The schedule of checks.
 
     >>> timer = RebalanceTimer()
     >>> timer.start(); timer.due_in
@@ -38,7 +38,7 @@ class RebalanceTimer:
     ()
 
     Args:
-        enabled: whether the controller looks by itself [auto.leader.rebalance.enable].
+        enabled: whether the controller checks by itself [auto.leader.rebalance.enable].
         interval: the seconds from one check to the next [leader.imbalance.check.interval.seconds].
         repeats: whether the timer schedules the next check by itself, as until 0.10.2.
     """
@@ -51,23 +51,23 @@ class RebalanceTimer:
     ) -> None:
         self.enabled, self.interval, self.repeats = enabled, interval, repeats
         self.is_running = False
-        """Whether a failover has been gone through, and no resignation since."""
+        """Whether a failover has completed since the last resignation."""
         self.due_in: tuple[int, ...] = ()
-        """The seconds to each check that is scheduled, as they were when it was."""
+        """The seconds to each scheduled check, as of its scheduling."""
 
     def start(self) -> None:
-        """A failover is over."""
+        """A failover is complete."""
         self.is_running = True
         if self.enabled:
             self.due_in += (FIRST_CHECK_SECONDS,)
 
     def schedule(self) -> None:
-        """A check has been processed; whose failover was cut short schedules none."""
+        """A check has been processed; if the failover was cut short, no other is scheduled."""
         if self.is_running and not self.repeats:
             self.due_in += (self.interval,)
 
     def fire(self) -> None:
-        """The time of the check that is due first has come.
+        """The next check is due now.
 
         Raises:
             ValueError: none is scheduled.

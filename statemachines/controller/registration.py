@@ -1,23 +1,23 @@
-"""How a broker's process opens a session, registers in it, and hears of events: until it ends, and then anew.
+"""How a broker's process opens a session, registers in it, and receives events, until the session ends.
 
-The steps are `RegisteringBroker`'s, one request to ZooKeeper each. A step gets what the broker knows
-(`ControllerProcess`), and gives what it knows then. How it is elected is `ElectingController`'s, in `election`.
+The steps are methods of `RegisteringBroker`, with one request to ZooKeeper each. A step takes the broker's state
+(`ControllerProcess`), and returns the new one. `ElectingController`, in `election`, is elected.
 
-What happens where an answer does not let the row go on:
+When a reply does not let the row continue:
 
-    RegisterBroker     NODEEXISTS        it looks whose registration is there
+    RegisterBroker     NODEEXISTS        it checks whose registration it is
     CheckRegistration  its own           it is registered
                        an older one's    deleted, and it registers again, since 2.2
-                       another's         a start fails; who has had a session before lives on, unregistered
+                       another's         a first start fails; a broker with an earlier session continues, unregistered
                        NONODE            it registers again; since 2.2 that is an error
-    any                SESSIONEXPIRED    it resigns, and begins anew with another session, but for a process that
-                                         registers for the first time, which ends; until 1.0 the request is repeated
-                                         in another session, and only creates fail
+    any                SESSIONEXPIRED    it resigns, and starts again with another session; but a process that
+                                         registers for the first time ends. Until 1.0 the request is repeated in
+                                         another session, and only creates fail
 
 [KafkaServer.startup, KafkaHealthcheck, 0.10 to 1.0; KafkaZkClient.registerBroker, 1.1; ZkClient 0.10]
 
-Left out: that until 1.0 the main thread registers the broker, beside ZkEventThread (here that does it, before
-anything else).
+Left out: until 1.0 the main thread registers the broker, beside ZkEventThread (here that thread does it, before all
+else).
 """
 
 from collections.abc import Callable
@@ -54,18 +54,18 @@ __all__ = ["EventEnds", "Refused", "RegisteringBroker", "Request", "request"]
 
 
 class EventEnds(Exception):
-    """What has been read cannot be made sense of, which Kafka does not catch before the event is over."""
+    """Invalid data has been read; Kafka's exception ends the event."""
 
 
 class Refused(NamedTuple):
-    """An operation that failed."""
+    """A failed operation."""
 
     operation: Operation
     code: Code
 
     @property
     def epoch_is_gone(self) -> bool:
-        """/controller_epoch is not there, to be checked or incremented: that is no sign of another controller."""
+        """/controller_epoch does not exist and cannot be checked or incremented; no sign of another controller."""
         return self.operation.path == CONTROLLER_EPOCH and self.code is Code.NONODE
 
 
@@ -74,10 +74,10 @@ Request: TypeAlias = Callable[[C, ControllerProcess], Answer]
 
 
 def request(do: ControllerStep) -> Callable[[Request[C]], Request[C]]:
-    """The step that makes this request, which is the method of its name (`METHODS`).
+    """The step that makes this request; it must be the method of its name (`METHODS`).
 
-    What holds for each: no answer overtakes an event, so that what comes with it meets the handlers that there were
-    before; and a session that has ended is heard of.
+    For every step: events are delivered before the reply, so that they meet the handlers of that time; and the step
+    notices the end of its session.
     """
 
     def made_by(step: Request[C]) -> Request[C]:
@@ -92,18 +92,18 @@ def request(do: ControllerStep) -> Callable[[Request[C]], Request[C]]:
             return answer._replace(controller=self.hear(answer.controller, listens=me.handlers_registered))
 
         if step.__name__ != METHODS[do]:
-            raise TypeError(f"{step.__name__} makes the request {do}: it is to be named {METHODS[do]}")
+            raise TypeError(f"{step.__name__} makes the request {do}: its name must be {METHODS[do]}")
         return with_session
 
     return made_by
 
 
 class RegisteringBroker:
-    """A broker's process and its session: what it knows comes in, and what it knows after a step goes out.
+    """A broker's process and its session: each step takes its state and returns the new one.
 
     Args:
-        design: that of its release.
-        zookeeper: the servers, over whatever holds their state.
+        design: the design of its release.
+        zookeeper: the servers.
         broker: its id.
     """
 
@@ -111,7 +111,7 @@ class RegisteringBroker:
         self.design, self.zookeeper, self.broker = design, zookeeper, broker
 
     def step(self, do: ControllerStep) -> Callable[[ControllerProcess], Answer]:
-        """The step that makes this request, as this controller makes it, and the thread whose request it is."""
+        """The step of this controller that makes this request, in the thread that makes it."""
         step: Callable[[ControllerProcess], Answer] = getattr(self, METHODS[do])
 
         def of_its_thread(me: ControllerProcess) -> Answer:
@@ -129,7 +129,7 @@ class RegisteringBroker:
     # The process and its session.
 
     def start(self) -> ControllerProcess:
-        """A process is started."""
+        """A process starts."""
         me = ControllerProcess(STARTUP[self.design.threads])
         match self.design.threads:
             case Threads.lock:
@@ -139,35 +139,35 @@ class RegisteringBroker:
         return me
 
     def connect(self, me: ControllerProcess, session: SessionId) -> ControllerProcess:
-        """A new session, for a fresh process or one that lost its session."""
+        """Open a session, for a new process or one that lost its session."""
         self.zookeeper.connect(session)
         return me.next_step()._replace(session=session)
 
     def stop(self, me: ControllerProcess) -> ControllerProcess:
-        """The process dies. Its connection goes with it; its session lives until the servers end it."""
+        """The process dies, and its connection with it; its session lives until the servers end it."""
         if me.session is not None:
             self.zookeeper.disconnect(me.session)
         return ControllerProcess()
 
     def expire(self, me: ControllerProcess) -> ControllerProcess:
-        """The client is told that its session has ended: resign, then open another. [Expire, 1.1]
+        """The client learns that its session has ended: resign, then open another. [Expire, 1.1]
 
-        Expire waits for the event that is being handled, whose next request fails, and the new session waits for
-        Expire; what is queued goes. So nothing can come between, and it is one step.
+        Expire waits for the current event, whose next request fails, and the new session waits for Expire; queued
+        events are dropped. So nothing can come between, and this is one step.
         """
         self.zookeeper.disconnect(me.session)
         return ControllerProcess(EXPIRED, registration=me.registration, broker_epoch=me.broker_epoch)
 
     def begin_anew(self, me: ControllerProcess) -> ControllerProcess:
-        """As if its session had ended, which it has not. [AuthFailed, 2.8.0 to 3.0.0, KAFKA-13461]"""
+        """Start again as if its session had ended, though it has not. [AuthFailed, 2.8.0 to 3.0.0, KAFKA-13461]"""
         again = Agenda(EXPIRED[1:])
         return ControllerProcess(again, me.session, registration=me.registration, broker_epoch=me.broker_epoch)
 
     def renew(self, me: ControllerProcess, session: SessionId) -> ControllerProcess:
-        """The client opens another session at once, and tells its listeners behind what they have still to hear.
+        """The client opens another session at once, and queues an event for its listeners after the pending ones.
 
-        Then all that there are are called, because anything may have happened: KafkaHealthcheck's is there when the
-        broker begins to register. [ZkClient.processStateChanged, until 1.0]
+        All registered listeners are called, because anything may have happened; KafkaHealthcheck's is registered once
+        the broker begins to register. [ZkClient.processStateChanged, until 1.0]
         """
         self.zookeeper.disconnect(me.session)
         self.zookeeper.connect(session)
@@ -183,8 +183,8 @@ class RegisteringBroker:
     def session_expired(self, me: ControllerProcess) -> Answer:
         """A request finds that its session has ended.
 
-        Until 1.0 it waits for the next one and is repeated there; a registration fails. [ZKCheckedEphemeral, which
-        stays with its session]
+        Until 1.0 it waits for the next session and is repeated there; a registration fails, because
+        ZKCheckedEphemeral stays with its session.
         """
         if self.design.threads is Threads.barrier:
             if me.agenda[0] in REGISTERS and self._starts(me):
@@ -195,14 +195,14 @@ class RegisteringBroker:
             return self._not_registered(me, "SESSIONEXPIRED")
         return Answer(me, "SESSIONEXPIRED: once more, in another session")
 
-    # What it is told.
+    # Events.
 
     def deliver(self, me: ControllerProcess) -> ControllerProcess:
-        """The events in the session's inbox reach the client, which queues those that there is a handler for."""
+        """Deliver the session's watch events to the client, which queues those that have a handler."""
         return self.hear(me, listens=me.handlers_registered)
 
     def hear(self, me: ControllerProcess, listens: bool) -> ControllerProcess:
-        """The events in the session's inbox reach the client, which has, or has not, the handlers of a controller."""
+        """Deliver the session's watch events to the client, with or without the handlers of a controller."""
         if me.session is None:
             return me
         while (event := self.zookeeper.take(me.session)) is not None:
@@ -211,15 +211,15 @@ class RegisteringBroker:
         return me
 
     def _post(self, me: ControllerProcess, *events: Queued) -> ControllerProcess:
-        """Put behind what there is to handle, for the thread that is told first."""
+        """Append events to the queue of the thread that receives them first."""
         if self.design.threads is Threads.queue:
             return me._replace(posted=me.posted + events)
         return me._replace(queue=me.queue + events)
 
-    # What it asks for.
+    # Writes.
 
     def operations(self, me: ControllerProcess) -> tuple[Operation, ...]:
-        """The operations of its next request, which is one that writes."""
+        """The operations of its next request, which must be a write."""
         match me.agenda[0]:
             case ControllerStep.RegisterBroker:
                 return (Create(self.registration, ephemeral=True),)
@@ -228,14 +228,14 @@ class RegisteringBroker:
         raise ValueError(f"{me.agenda[0]} writes nothing")
 
     def lose_reply(self, me: ControllerProcess) -> bool:
-        """Its next request is served, and the answer lost with the connection: it will ask again.
+        """Its next request is carried out, but the reply is lost with the connection, so it will repeat the request.
 
-        Whether the request had an effect. One that had none is as if it had never been sent.
+        Returns whether the request had an effect. Without effect it is as if it had never been sent.
         """
         return self._refused(me) is None
 
     def _refused(self, me: ControllerProcess) -> Refused | None:
-        """Of what it asks for, the operation that failed, and so undid the others; None if none did."""
+        """The failed operation of its next request, which undid the others; None if there is none."""
         operations = self.operations(me)
         for operation, result in zip(operations, self.zookeeper.multi(me.session, operations), strict=True):
             if isinstance(result, Code) and result is not Code.OK:
@@ -261,12 +261,12 @@ class RegisteringBroker:
 
     @request(ControllerStep.CheckRegistration)
     def check_registration(self, me: ControllerProcess) -> Answer:
-        """Read whose registration it is that is there. [getAfterNodeExists, 1.1]
+        """Read the owner of an existing registration. [getAfterNodeExists, 1.1]
 
-        If it is gone by now, that is a NullPointerException since 2.2: what would register again stands behind a line
-        that asks for the owner of what is not there. [3.9.1: KafkaZkClient 2221]
-        A persistent node has no owner, and a process that never registered has no older session: these two are not
-        the same session. [currentZooKeeperSessionId, which begins as -1; a persistent node's owner is 0]
+        If it does not exist by now, that is a NullPointerException since 2.2: the code that would register again
+        follows a line that reads the owner of the missing node. [3.9.1: KafkaZkClient 2221]
+        A persistent node has no owner, and a process that never registered has no older session: these two are
+        different sessions. [currentZooKeeperSessionId, initially -1; a persistent node's owner is 0]
         """
         again = Agenda((ControllerStep.RegisterBroker, *me.agenda[1:]))
         try:
@@ -286,7 +286,7 @@ class RegisteringBroker:
 
     @request(ControllerStep.DeleteRegistration)
     def delete_registration(self, me: ControllerProcess) -> Answer:
-        """Delete what an older session of its own left, and register again. [ZOOKEEPER-2985, KAFKA-7165, 2.2]"""
+        """Delete the registration of its own older session, and register again. [ZOOKEEPER-2985, KAFKA-7165, 2.2]"""
         gone = self._refused(me) is not None
         return Answer(me.next_step(), "NONODE: it is gone already" if gone else "deleted")
 
@@ -297,7 +297,7 @@ class RegisteringBroker:
         return after.next_step() if after.about_to(ControllerStep.Serve) else after
 
     def _not_registered(self, me: ControllerProcess, why: str) -> Answer:
-        """A start fails; who has had a session before lives on, unregistered, and since 1.1 does not elect."""
+        """A first start fails; with an earlier session it continues, unregistered, and since 1.1 without election."""
         if self.design.looks_again and not self._starts(me):
             return Answer(me.with_steps(), f"{why}: the event is dropped")
         if me.session in self.zookeeper.state.sessions:
@@ -305,7 +305,7 @@ class RegisteringBroker:
         return Answer(ControllerProcess(), f"{why}, the start fails")
 
     def _starts(self, me: ControllerProcess) -> bool:
-        """Whether a process that registers does so for the first time, in its main thread."""
+        """Whether a process registers for the first time, in its main thread."""
         return ControllerStep.Serve in me.agenda or (
             self.design.threads is Threads.barrier and ControllerStep.MaybeResign not in me.agenda
         )

@@ -1,22 +1,22 @@
-"""Replica leader election: leaders that are elected because they ought to lead, not because another has gone.
+"""Replica leader election: elections on request, not because a leader has died.
 
 The *preferred* replica of a partition is the first of its assignment. It is elected if it is online and in sync; the
-ISR stays as it is. Three ask for that:
+ISR does not change. Three sources request this:
 
-    the node /admin/preferred_replica_election   which is deleted when that is done, whatever came of it
-    an administrator, by ElectLeaders            who may ask for an unclean election as well: of any replica that is
-                                                 online, where the leader is gone
-    the controller itself, from time to time     the automatic rebalance, by `election.rebalance`: where too many of
-                                                 the partitions that prefer a broker are led by others, it is elected
-                                                 for those of them that it can lead
+    the node /admin/preferred_replica_election   it is deleted afterwards, whatever the outcome
+    an administrator, by ElectLeaders            the request may be for an unclean election as well: of any replica
+                                                 that is online, if the leader is dead
+    the controller itself, periodically          the automatic rebalance, by `election.rebalance`: if others lead too
+                                                 many of the partitions that prefer a broker, it is elected for those
+                                                 that it can lead
 
-Partitions that are led as they ought to be are left alone, whichever of the three asks (since 2.2), and so are those
-of topics that are to be deleted. Where one of the partitions never had a leader the event fails, and the node stays.
+Partitions with the right leader are skipped, whatever the source (since 2.2), and so are those of topics to be
+deleted. If one of the partitions never had a leader the event fails, and the node stays.
 
-Until 2.5 the rebalance asked for partitions as well whose preferred replica was not in sync, which failed. Until 2.3
-an administrator was answered NONE where the preferred replica led already; until 2.1 there was only the node; until
-2.0 the rebalance held an election for each partition, one after the other. When the next rebalance is due is told by
-`rebalance_timer`.
+Until 2.5 the rebalance also requested partitions whose preferred replica was not in sync, which failed. Until 2.3 the
+reply to an administrator was NONE if the preferred replica already led; until 2.1 there was only the node; until 2.0
+the rebalance held an election for each partition, one after the other. `rebalance_timer` schedules the next
+rebalance.
 
 [processReplicaLeaderElection, onReplicaElection, checkAndTriggerAutoLeaderRebalance in KafkaController.scala, 3.9]
 """
@@ -54,7 +54,7 @@ __all__ = ["ElectionTrigger", "ElectionType", "ReplicaLeaderElection"]
 
 
 class ElectionType(Enum):
-    """Which election is asked for [ElectionType.java]."""
+    """The type of a requested election [ElectionType.java]."""
 
     PREFERRED = "of the preferred replicas"
     UNCLEAN = "of any replica that is online, if none is in sync"
@@ -64,7 +64,7 @@ class ElectionType(Enum):
 
 
 class ElectionTrigger(Enum):
-    """Who asks for it [ElectionTrigger]."""
+    """The source of a request [ElectionTrigger]."""
 
     AutoTriggered = "the controller itself"
     ZkTriggered = "the node /admin/preferred_replica_election"
@@ -75,7 +75,7 @@ class ElectionTrigger(Enum):
 
 
 ElectionResults: TypeAlias = tuple[tuple[TopicPartition, BrokerId | Errors], ...]
-"""Who leads each partition now, or why there was no election."""
+"""The leader of each partition, or the reason for no election."""
 
 NO_LEADER_ELECTED = frozenset(
     {
@@ -85,11 +85,11 @@ NO_LEADER_ELECTED = frozenset(
         StateChangeFailure.NoLeaderElected,
     }
 )
-"""The failures that an administrator is told as such; they are StateChangeFailedException in Kafka."""
+"""The failures in an administrator's reply that mean no leader; StateChangeFailedException in Kafka."""
 
 
 class ReplicaLeaderElection(EventDriver):
-    """The part of a controller that elects leaders for who asks."""
+    """The part of a controller that elects leaders on request."""
 
     leader_imbalance_per_broker_percentage: int = LEADER_IMBALANCE_PER_BROKER_PERCENTAGE
     """[leader.imbalance.per.broker.percentage]"""
@@ -102,12 +102,12 @@ class ReplicaLeaderElection(EventDriver):
         election_type: ElectionType = ElectionType.PREFERRED,
         trigger: ElectionTrigger = ElectionTrigger.ZkTriggered,
     ) -> Calls:
-        """Leaders are to be elected; an administrator is answered `ElectionResults`. [ReplicaLeaderElection]
+        """Elect leaders; the reply to an administrator is `ElectionResults`. [ReplicaLeaderElection]
 
         Args:
-            partitions: for which; None: for those of the node.
-            election_type: which election.
-            trigger: who asks.
+            partitions: the partitions; None for those of the node.
+            election_type: the type of election.
+            trigger: the source of the request.
         """
         following = then(self._elect_leaders, election_type, trigger)
         if trigger is ElectionTrigger.AdminClientTriggered:
@@ -117,7 +117,7 @@ class ReplicaLeaderElection(EventDriver):
         )
 
     def process_auto_preferred_replica_leader_election(self) -> Calls:
-        """It is time to rebalance. [AutoPreferredReplicaLeaderElection]"""
+        """The rebalance is due. [AutoPreferredReplicaLeaderElection]"""
         preferring: dict[BrokerId, list[TopicPartition]] = {}
         for partition in self.context.all_partitions():
             if not self.context.is_topic_queued_up_for_deletion(partition.topic):
@@ -125,16 +125,16 @@ class ReplicaLeaderElection(EventDriver):
         return tuple(call(self._rebalance, broker, tuple(preferring[broker])) for broker in sorted(preferring))
 
     def process_unclean_leader_election_enable(self, topic: TopicName | None = None) -> Calls:
-        """Unclean elections are permitted from now on, of a topic or by default.
+        """Unclean elections are now permitted, for a topic or by default.
 
         [TopicUncleanLeaderElectionEnable, UncleanLeaderElectionEnable]
         """
         return self.trigger_online_partition_state_change(topic)
 
-    # What others ask of it.
+    # Interface for other parts.
 
     def get_preferred_replica_election(self, following: Call) -> Calls:
-        """The partitions that stand in the node."""
+        """Read the partitions in the node."""
         return self.zk_client.get_data((PREFERRED_REPLICA_ELECTION,), then(self._got_election, following))
 
     def on_replica_election(
@@ -144,9 +144,9 @@ class ReplicaLeaderElection(EventDriver):
         trigger: ElectionTrigger,
         following: Call | None = None,
     ) -> Calls:
-        """Elect, and delete the node that asked for it; the call takes what elections came to.
+        """Elect, and delete the node of the request; the call takes the results.
 
-        Only an administrator is taken at their word that the election may be unclean.
+        Only an administrator can permit an unclean election.
         """
         by_admin = trigger is ElectionTrigger.AdminClientTriggered
         unclean = UNCLEAN_OFFLINE if by_admin else OFFLINE
@@ -165,7 +165,7 @@ class ReplicaLeaderElection(EventDriver):
             raise EventFailed(EventFailure.NotAssigned)
         return replicas[0]
 
-    # By the node, or by an administrator.
+    # Requests by the node, or by an administrator.
 
     def _partitions_of_node(self, there: bool, following: Call) -> Calls:
         return self.get_preferred_replica_election(following) if there else ()
@@ -191,9 +191,9 @@ class ReplicaLeaderElection(EventDriver):
         return self.on_replica_election(electable, election_type, trigger, answer)
 
     def _elect_all(self, partitions: tuple[TopicPartition, ...]) -> Calls:
-        """Until 2.1: all that stand in the node, but for what is to be deleted. An unknown one cannot be, but counts.
+        """Until 2.1: elect for all in the node, except partitions to be deleted.
 
-        It comes to have a state, and the node stays, for its leader is looked for.
+        An unknown partition gets a state, but no election, and the node stays: the search for its leader fails.
         """
         wanted = tuple(
             partition
@@ -210,7 +210,7 @@ class ReplicaLeaderElection(EventDriver):
         )
 
     def _refusal(self, partition: TopicPartition, election_type: ElectionType) -> Errors | None:
-        """Why there is no election for a partition; None: there is one."""
+        """The reason for no election of a partition; None if there is one."""
         if partition not in self.context.state.partition_assignments:
             return Errors.UNKNOWN_TOPIC_OR_PARTITION
         if self.context.is_topic_queued_up_for_deletion(partition.topic):
@@ -241,8 +241,8 @@ class ReplicaLeaderElection(EventDriver):
         return (Callback((*answered, *refused)),)
 
     def _remove_partitions(self, partitions: tuple[TopicPartition, ...], trigger: ElectionTrigger) -> Calls:
-        """The node is deleted, and another one expected [removePartitionsFromPreferredReplicaElection]."""
-        for partition in partitions:  # to log whether that led to anything; it may throw
+        """Delete the node, and expect another one [removePartitionsFromPreferredReplicaElection]."""
+        for partition in partitions:  # Kafka logs the outcome of each; it may throw
             self.leadership_of(partition)
             self.preferred_replica(partition)
         if trigger is ElectionTrigger.AutoTriggered:
@@ -250,13 +250,13 @@ class ReplicaLeaderElection(EventDriver):
         return (*self.zk_client.delete((PREFERRED_REPLICA_ELECTION,)), call(self._expect_election))
 
     def _expect_election(self) -> None:
-        """The watch for another one has to be armed again."""
+        """Set the watch for another one again."""
         self.put(call(self.process_replica_leader_election))
 
-    # By the controller itself.
+    # The controller's own rebalance.
 
     def _rebalance(self, broker: BrokerId, preferring: tuple[TopicPartition, ...]) -> Calls:
-        """A broker leads again what prefers it, if others lead too much of that; not where its disk has failed."""
+        """Return leadership to a broker if others lead too many of its partitions, unless its disk has failed."""
         if self.context.state.partitions_being_reassigned and not self.design.rebalance_while_reassigning:
             return ()
         candidates = rebalance_candidates(
@@ -283,7 +283,7 @@ class ReplicaLeaderElection(EventDriver):
         return is_there and self.context.is_replica_online(broker, partition)
 
     def _remembered(self, partition: TopicPartition) -> Partition:
-        """A partition, as `election.rebalance` takes it."""
+        """A partition in the form of `election.rebalance`."""
         replicas, known = self.context.partition_replica_assignment(partition), self.context.leadership_of(partition)
         if known is None:
             return Partition(replicas)
@@ -292,10 +292,10 @@ class ReplicaLeaderElection(EventDriver):
 
     @classmethod
     def rebalancing(cls, preferring: Mapping[BrokerId, Sequence[TopicPartition]]) -> Iterator[tuple[Call, ...]]:
-        """What may be left of a check for imbalance while one of its elections waits.
+        """The calls that may remain of a check for imbalance while one of its elections waits.
 
         Args:
-            preferring: of each broker, the partitions whose preferred replica it keeps.
+            preferring: for each broker, the partitions that prefer it.
         """
         brokers = sorted(preferring)
         for number, broker in enumerate(brokers, start=1):
@@ -308,10 +308,10 @@ class ReplicaLeaderElection(EventDriver):
                 yield (removed, *(call_of(cls._rebalance_one, broker, each) for each in rest), *others)
 
     ANSWERED: ClassVar[Frame] = Frame(_answer_election, takes_answer=True)
-    """An administrator is answered."""
+    """The reply to an administrator."""
     RESUME_FRAMES: ClassVar[tuple[Frame, ...]] = (ANSWERED,)
 
 
 def subsequences(partitions: Sequence[TopicPartition]) -> Iterator[tuple[TopicPartition, ...]]:
-    """Every choice of some of them, in their order."""
+    """Every subset of them, in their order."""
     return chain.from_iterable(combinations(partitions, length) for length in range(len(partitions) + 1))

@@ -1,30 +1,30 @@
-"""ReplicaStateMachine: how replicas change their states, and what that writes and sends.
+"""ReplicaStateMachine: how replicas change their states, with the writes and requests of each change.
 
-Which state may follow which is `statemachines.tables.replica`. What a transition does, beside the new state:
+`statemachines.tables.replica` has the permitted transitions. Effects of a transition, beside the new state:
 
-    -> NewReplica              LeaderAndIsr to it, as new, if its partition has had a leader. If it leads itself it
-                               may not be new, and keeps its state
-    New -> OnlineReplica       it is put into the assignment, if it is not there
-    other -> OnlineReplica     LeaderAndIsr to it, as it is known, if its partition has had a leader
-    -> OfflineReplica          StopReplica to it. It is taken out of the ISR, and LeaderAndIsr goes to the other
+    -> NewReplica              LeaderAndIsr to it, as new, if its partition has had a leader. A leader cannot become
+                               new, and keeps its state
+    New -> OnlineReplica       it is added to the assignment, if missing
+    other -> OnlineReplica     LeaderAndIsr to it, as known, if its partition has had a leader
+    -> OfflineReplica          StopReplica to it. It is removed from the ISR, and LeaderAndIsr goes to the other
                                replicas, but not of a topic to be deleted. If there never was a leader: UpdateMetadata
     -> DeletionStarted         StopReplica to it, with its log
-    -> Ineligible, Successful  nothing else
-    -> NonExistentReplica      it leaves the assignment, and nothing is known of it any more
+    -> Ineligible, Successful  none
+    -> NonExistentReplica      it leaves the assignment, and its state is forgotten
 
-Out of the ISR. The states are read; where it is in the ISR they are set, at the version that was read, in the next
-leader epoch: without it, and without a leader if that was it. What another has written in between (BADVERSION) is
-read again. The last member stays in the ISR, so that it can lead again. Where it is not in the ISR nothing is
-written. A replica that cannot be taken out keeps its state; so does one whose partition has no state in ZooKeeper,
-which is an error only if its topic is not to be deleted.
+Removal from the ISR. The states are read. If the replica is in the ISR, they are set, at the version that was read,
+in the next leader epoch: without the replica, and without a leader if it was the leader. A state with a conflicting
+write (BADVERSION) is read again. The last member stays in the ISR, so that it can lead again. If the replica is not
+in the ISR nothing is written. A replica that cannot be removed keeps its state. So does one whose partition has no
+state in ZooKeeper, which is an error only if its topic is not to be deleted.
 
-Replicas are handled broker by broker, each with requests of its own, in the order of their ids; it says which of
-several dead members of an ISR stays as the last one. In Kafka that order is a hash map's: of brokers 1 to 4 it is
-this one since 2.5, the first with Scala 2.13, but of 1 to 5 it is 5, 1, 2, 3, 4.
+Replicas are handled broker by broker, each with its own requests, in the order of their ids. This order decides which
+of several dead members of an ISR stays as the last one. In Kafka it is a hash map's: for brokers 1 to 4 it is this
+one since 2.5, the first with Scala 2.13, but for 1 to 5 it is 5, 1, 2, 3, 4.
 
-Until 1.0 replicas are handled one by one, each with requests of its own (`change_together`), and as for partitions a
-set that fails is tried again. If the state is gone when it is read again, the others are told what could not be
-written (`send_unwritten_isr`). Who leads is read for a NewReplica, too (`read_state_for_new`).
+Until 1.0 replicas are handled one by one, each with its own requests (`change_together`), and, as for partitions, a
+failed set is tried again. If the state does not exist when it is read again, the others receive the unwritten state
+(`send_unwritten_isr`). The leader is read for a NewReplica, too (`read_state_for_new`).
 
 If a fence fails, the controller has moved: the change is cut short, and StopReplica stays in the batch of requests.
 
@@ -58,9 +58,9 @@ from statemachines.zookeeper.tree import Code
 __all__ = ["ReplicaStateChange", "ReplicaStateMachine"]
 
 OfBroker: TypeAlias = tuple[BrokerId, tuple[TopicPartition, ...]]
-"""Replicas on one broker, by their partitions."""
+"""Replicas on one broker, as its partitions."""
 NO_VERSION: Final = -1
-"""The version of a state that was not written [conditionalUpdatePersistentPath, 1.0]."""
+"""The version of an unwritten state [conditionalUpdatePersistentPath, 1.0]."""
 
 
 class ReplicaModel:
@@ -73,7 +73,7 @@ class ReplicaModel:
 
     @property
     def state(self) -> ReplicaState:
-        """The state that the controller knows."""
+        """The state in the controller's context."""
         return self._context.replica_state(self._replica)
 
     @state.setter
@@ -82,25 +82,25 @@ class ReplicaModel:
 
 
 class ReplicaStateChange(NamedTuple):
-    """Replicas are to be offline, or new, and the next batch of requests to ZooKeeper is due."""
+    """Replicas become offline, or new, and wait for a batch of requests to ZooKeeper."""
 
     due: ZkBatch
     asking: tuple[TopicPartition, ...]
-    """The partitions that it is about."""
+    """The partitions of the batch."""
     replica: BrokerId
-    """The broker whose replicas are taken out of the ISRs."""
+    """The broker whose replicas are removed from the ISRs."""
     updates: tuple[PartitionUpdate, ...] = ()
-    """What is set; while configurations are read, the states that had been read, and have it in the ISR."""
+    """The states to set; during the read of configurations, the states read that have it in the ISR."""
     without: tuple[PartitionUpdate, ...] = ()
-    """What had been read, and does not have it in the ISR."""
+    """The states read that do not have it in the ISR."""
     removed: tuple[TopicPartition, ...] = ()
-    """The partitions that it has been taken out of, or was not in: their leaders and ISRs are known by now."""
+    """The partitions whose ISR it has left, or was not in: their leaders and ISRs are known by now."""
     leaderless: tuple[TopicPartition, ...] = ()
-    """Those of its partitions that never had a leader."""
+    """Its partitions that never had a leader."""
     tried: tuple[PartitionUpdate, ...] = ()
-    """Until 1.0: what could not be set, of a partition that is read once more."""
+    """Until 1.0: the state that could not be set, of a partition that is read again."""
     target: ReplicaState = OfflineReplica
-    """Until 1.0 also NewReplica: who leads is read."""
+    """Until 1.0 also NewReplica, which reads the leader."""
     to_come: tuple[OfBroker, ...] = ()
     """The replicas on other brokers that follow."""
 
@@ -109,26 +109,26 @@ ReplicaStep: TypeAlias = ReplicaStateChange | ChangeDone
 
 
 class ReplicaStateMachine(ZkStateMachine):
-    """The states of replicas; see `ZkStateMachine` for its arguments, and `carry_out` for how it is driven."""
+    """The states of replicas; `ZkStateMachine` explains its arguments, and `carry_out` drives it."""
 
     def startup(self) -> ReplicaStep:
-        """A controller takes over: states follow from which brokers are live, then all replicas are told."""
+        """Derive the states from the live brokers known to a new controller, then send all replicas their leaders."""
         for replica in self.context.replicas_for_partition(self.context.all_partitions()):
             there = self.context.is_replica_online(replica.replica, replica.topic_partition)
             self.context.put_replica_state(replica, OnlineReplica if there else ReplicaDeletionIneligible)
         online, offline = self.context.online_and_offline_replicas()
-        told = self.handle_state_changes(online, OnlineReplica)
-        return self.handle_state_changes(offline, OfflineReplica) if self.design.offline_on_failover else told
+        step = self.handle_state_changes(online, OnlineReplica)
+        return self.handle_state_changes(offline, OfflineReplica) if self.design.offline_on_failover else step
 
     def handle_state_changes(self, replicas: Iterable[PartitionAndReplica], target: ReplicaState) -> ReplicaStep:
-        """Change the states of these replicas, as far as the table has it.
+        """Change the states of these replicas, if the table permits it.
 
         Args:
-            replicas: which; those that may not go there keep their state, and the others go on.
-            target: the state that they are to be in.
+            replicas: the replicas; those without a permitted transition keep their state, and the others continue.
+            target: the new state.
 
         Raises:
-            ValueError: a replica stands there twice, its partition is not known, or its broker is none; or the target
+            ValueError: a replica occurs twice, its partition is unknown, or its broker is no broker id; or the target
                 is no state of replicas. Nothing has changed.
         """
         replicas = tuple(replicas)
@@ -149,16 +149,16 @@ class ReplicaStateMachine(ZkStateMachine):
         return self._change(tuple(self._grouped(partitions)), target)
 
     def _grouped(self, partitions: Mapping[BrokerId, Sequence[TopicPartition]]) -> Iterator[OfBroker]:
-        """What changes together: the replicas on one broker; until 1.0 one replica."""
+        """The replicas that change together: those on one broker; until 1.0 one replica."""
         for broker in sorted(partitions):
             its = tuple(partitions[broker])
             yield from ((broker, part) for part in ([its] if self.design.change_together else zip(its, strict=True)))
 
     def answered(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
-        """What the answers lead to, one for each request and in their order.
+        """Process the responses, one for each request and in their order.
 
         Raises:
-            ValueError: these are not as many as the requests.
+            ValueError: the number of responses differs from that of the requests.
         """
         try:
             answers = self.responses_of(change, responses)
@@ -182,7 +182,7 @@ class ReplicaStateMachine(ZkStateMachine):
     # Broker by broker.
 
     def _change(self, brokers: tuple[OfBroker, ...], target: ReplicaState) -> ReplicaStep:
-        """Those on these brokers change; what takes ZooKeeper ends the step. [doHandleStateChanges]"""
+        """Change the replicas on these brokers, up to the first request to ZooKeeper. [doHandleStateChanges]"""
         for at, (broker, partitions) in enumerate(brokers):
             replicas = [PartitionAndReplica(partition, broker) for partition in partitions]
             for replica in replicas:
@@ -204,7 +204,7 @@ class ReplicaStateMachine(ZkStateMachine):
         return ChangeDone()
 
     def _are_new(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
-        """They are told who leads as it was read, by whichever controller it was written."""
+        """Send them the leader that was read, whichever controller wrote it."""
         for partition, response in zip(change.asking, responses, strict=True):
             state: TopicPartitionState | None = response.data if response.code is Code.OK else None
             known = None if state is None else state.decode(response.version)
@@ -214,7 +214,7 @@ class ReplicaStateMachine(ZkStateMachine):
     def _enter(
         self, replica: PartitionAndReplica, target: ReplicaState, known: LeaderIsrAndControllerEpoch | None
     ) -> None:
-        """What a transition does beside the new state, with the leader that is known."""
+        """The effects of a transition beside the new state, for this known leader."""
         partition, broker = replica
         state = self.context.replica_state(replica)
         if target is NewReplica and known is not None:
@@ -246,12 +246,12 @@ class ReplicaStateMachine(ZkStateMachine):
         assignment = self.context.partition_full_replica_assignment(partition)
         self.batch.add_leader_and_isr_request_for_brokers((broker,), partition, known, assignment, is_new)
 
-    # Out of the ISR.
+    # Removal from the ISR.
 
     def _stop(
         self, broker: BrokerId, replicas: Iterable[PartitionAndReplica], to_come: tuple[OfBroker, ...]
     ) -> ReplicaStateChange:
-        """They are told to stop; those whose partitions have had leaders have to leave the ISR."""
+        """Send them StopReplica; those whose partitions have had leaders must leave the ISR."""
         led: list[TopicPartition] = []
         leaderless: list[TopicPartition] = []
         for partition, _ in replicas:
@@ -262,7 +262,7 @@ class ReplicaStateMachine(ZkStateMachine):
         )
 
     def _read(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
-        """Whose ISR has it is to be set. [doRemoveReplicasFromIsr, getTopicPartitionStatesFromZk]"""
+        """Set the states whose ISR has it. [doRemoveReplicasFromIsr, getTopicPartitionStatesFromZk]"""
         updates: list[PartitionUpdate] = []
         without: list[PartitionUpdate] = []
         for partition, response in zip(change.asking, responses, strict=True):
@@ -287,7 +287,7 @@ class ReplicaStateMachine(ZkStateMachine):
         return self._remove(change, {})
 
     def _remove(self, change: ReplicaStateChange, unclean: Mapping[TopicName, bool | Code]) -> ReplicaStep:
-        """What is to be written: without the replica, and without a leader if that was it."""
+        """Compute the states to write: without the replica, and without a leader if it was the leader."""
         updates = []
         for partition, leader_and_isr, _ in change.updates:
             last = len(leader_and_isr.isr) == 1
@@ -305,7 +305,7 @@ class ReplicaStateMachine(ZkStateMachine):
     def _isr_without(self, replica: BrokerId, isr: tuple[BrokerId, ...], unclean: bool) -> tuple[BrokerId, ...]:
         """The ISR without this replica, unless it is the last.
 
-        Until 1.0 the last one left as well, where an unclean election was permitted: another could lead without it.
+        Until 1.0 the last one left, too, if an unclean election was permitted: another could then lead without it.
         [removeReplicaFromIsr in KafkaController.scala, 0.10 to 1.0]
         """
         if len(isr) == 1 and not unclean:
@@ -313,7 +313,7 @@ class ReplicaStateMachine(ZkStateMachine):
         return tuple(broker for broker in isr if broker != replica)
 
     def _written(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
-        """What was written counts, and so does what need not be; what another wrote before is read once more."""
+        """Adopt successful and unnecessary writes; read again after conflicting ones."""
         removed = [(partition, read) for partition, read, _ in change.without]
         retry: list[PartitionUpdate] = []
         conflict = False
@@ -332,7 +332,7 @@ class ReplicaStateMachine(ZkStateMachine):
         return self._read_again(change, retry)
 
     def _read_back(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
-        """What is there may be the controller's own, whose answer was lost; else it is read once more."""
+        """A state read back may be the controller's own, whose reply was lost; otherwise it is read again."""
         removed, retry = [], []
         for update, response in zip(change.updates, responses, strict=True):
             if self.is_written(update, response):
@@ -347,7 +347,7 @@ class ReplicaStateMachine(ZkStateMachine):
     def _removed(
         self, change: ReplicaStateChange, removed: Iterable[tuple[TopicPartition, LeaderAndIsr]]
     ) -> ReplicaStateChange:
-        """The replica is not in these ISRs, which are known from now on."""
+        """Record the ISRs that the replica is no longer in."""
         for partition, leader_and_isr in removed:
             self.context.put_partition_leadership_info(partition, self.known(leader_and_isr))
         return change._replace(
@@ -364,7 +364,7 @@ class ReplicaStateMachine(ZkStateMachine):
         return self._change(change.to_come, OfflineReplica)
 
     def _are_offline(self, change: ReplicaStateChange) -> None:
-        """Those that could be taken out are offline, and the others are told; so are those that no leader knew."""
+        """Removed replicas go offline, and the others are informed; so do those whose partitions had no leader."""
         for partition in change.removed:
             if not self.context.is_topic_queued_up_for_deletion(partition.topic):
                 known = self.context.state.partition_leadership_info[partition]
@@ -381,7 +381,7 @@ class ReplicaStateMachine(ZkStateMachine):
             elif self.design.log_leaderless and not self.context.is_topic_queued_up_for_deletion(partition.topic):
                 self._not_removed(change, partition, StateChangeFailure.NoLeaderAndIsr)
 
-    # What changes.
+    # Changes of state.
 
     def _not_removed(
         self, change: ReplicaStateChange, partition: TopicPartition, cause: StateChangeFailure | Code
@@ -399,9 +399,9 @@ class ReplicaStateMachine(ZkStateMachine):
         self.design.replica_table.become(ReplicaModel(self.context, replica), target)
 
     def _has_become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
-        """Put a state that the table has allowed before ZooKeeper was asked, without a trigger.
+        """Set a state that the table permitted before the request to ZooKeeper, without a trigger.
 
-        A trigger reads the state once more. Here alone that costs an exploration of `partitions` more than two in a
-        hundred of the paths that it learns (docs/decisions/0037).
+        A trigger reads the state again. Here alone that costs an exploration of `partitions` more than 2% of the
+        paths that it learns (docs/decisions/0037).
         """
         self.context.put_replica_state(replica, target)

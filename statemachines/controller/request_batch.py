@@ -1,17 +1,17 @@
-"""ControllerBrokerRequestBatch: the requests that one change of states sends, collected broker by broker.
+"""ControllerBrokerRequestBatch: the requests of one change of states, collected by broker.
 
-A change begins with `new_batch`, adds what replicas and brokers are to be told, and ends with
-`send_requests_to_brokers`. What is added twice for one replica is merged: the later state replaces the earlier one,
-but a replica that was new stays new, and one that was to be deleted is deleted. They are sent in this order, each to
-those brokers only that are registered:
+A change begins with `new_batch`, adds requests for replicas and brokers, and ends with `send_requests_to_brokers`.
+Two additions for one replica are merged: the later state replaces the earlier one, but new stays new, and a deletion
+stays a deletion. The requests are sent in this order, only to registered brokers:
 
     LeaderAndIsr    to the replicas
-    UpdateMetadata  to the brokers that were named; what LeaderAndIsr says goes to every broker that is registered
-    StopReplica     to the replicas; until 2.5 those to be deleted have a request of their own, which goes first;
-                    until 2.2 each replica has one, in the order in which they were added (`Stops`)
+    UpdateMetadata  to the named brokers; states of LeaderAndIsr go to every registered broker
+    StopReplica     to the replicas; until 2.5 deletions have a request of their own, which goes first; until 2.2 each
+                    replica has one, in the order of addition (`Stops`)
 
-A change that is cut short, because the controller has moved, leaves behind what it had added. Then no other change
-can begin: each fails with BatchNotEmpty until the batch is cleared, which a controller that resigns does not do
+A change that is cut short, because the controller has moved, leaves its additions in the batch. Then no other change
+can
+begin: each fails with BatchNotEmpty until the batch is cleared, which a controller that resigns does not do
 [open: KAFKA-12315].
 
 [ControllerChannelManager.scala, 3.9]
@@ -52,35 +52,35 @@ S = TypeVar("S")
 
 
 class BatchNotEmpty(Exception):
-    """A change of states finds what an earlier one left behind [newBatch, IllegalStateException]."""
+    """A change of states finds requests of an earlier one [newBatch, IllegalStateException]."""
 
 
 class RequestsNotSent(Exception):
-    """A request could not be sent; what had not been sent stays [sendRequestsToBrokers, IllegalStateException]."""
+    """A request could not be sent; unsent requests stay [sendRequestsToBrokers, IllegalStateException]."""
 
 
 class BatchState(Protocol):
-    """What has been added, as variables. Values are immutable and replaced as a whole."""
+    """The collected requests, as variables. Values are immutable and replaced as a whole."""
 
     update_metadata_brokers: frozenset[BrokerId]
-    """The brokers that get UpdateMetadata."""
+    """The recipients of UpdateMetadata."""
 
     @property
     def leader_and_isr(self) -> MutableMapping[PartitionAndReplica, LeaderAndIsrPartitionState]:
-        """What replicas are told of their leaders."""
+        """The states for replicas."""
 
     @property
     def stop_replica(self) -> MutableMapping[PartitionAndReplica, StopReplicaPartitionState]:
-        """The replicas that are to stop."""
+        """The replicas to stop."""
 
     @property
     def update_metadata(self) -> MutableMapping[TopicPartition, UpdateMetadataPartitionState]:
-        """What all of these brokers are told."""
+        """The states for all recipients of UpdateMetadata."""
 
 
 @dataclass
 class InMemoryBatch:
-    """What has been added, over dicts: at first nothing."""
+    """The collected requests, over dicts; initially none."""
 
     update_metadata_brokers: frozenset[BrokerId] = frozenset()
     leader_and_isr: MutableMapping[PartitionAndReplica, LeaderAndIsrPartitionState] = field(default_factory=dict)
@@ -89,14 +89,14 @@ class InMemoryBatch:
 
 
 class ControllerBrokerRequestBatch:
-    """The requests of one change, over whatever holds them.
+    """The requests of one change.
 
     Args:
         controller: the controller's id.
-        context: what it knows.
-        send: what becomes of a request to a broker [ControllerChannelManager.sendRequest].
-        state: what has been added; else a fresh one in memory.
-        design: that of its release.
+        context: the controller's context.
+        send: sends a request to a broker [ControllerChannelManager.sendRequest].
+        state: the collected requests; by default in memory.
+        design: the design of its release.
     """
 
     def __init__(
@@ -112,10 +112,10 @@ class ControllerBrokerRequestBatch:
         self.design = ControlDesign() if design is None else design
 
     def new_batch(self) -> None:
-        """A change of states begins.
+        """Begin a change of states.
 
         Raises:
-            BatchNotEmpty: an earlier one left something behind, which stays.
+            BatchNotEmpty: an earlier change left requests, which stay.
         """
         state = self.state
         left: dict[str, Collection[object]] = {
@@ -126,10 +126,10 @@ class ControllerBrokerRequestBatch:
         for request, what in left.items():
             if what:
                 shown = ", ".join(map(str, what))
-                raise BatchNotEmpty(f"the batch is not empty: {request} of an earlier change waits for {shown}")
+                raise BatchNotEmpty(f"the batch is not empty: {request} of an earlier change for {shown}")
 
     def clear(self) -> None:
-        """What has been added is forgotten."""
+        """Drop the collected requests."""
         self.state.leader_and_isr.clear()
         self.state.stop_replica.clear()
         self.state.update_metadata.clear()
@@ -143,9 +143,9 @@ class ControllerBrokerRequestBatch:
         assignment: ReplicaAssignment,
         is_new: bool,
     ) -> None:
-        """The replicas of a partition on these brokers are told who leads, and all brokers with them.
+        """Add a partition's state for its replicas on these brokers, and metadata for all brokers.
 
-        One that has been told so in this batch that it is new stays new.
+        A replica that is new in this batch stays new.
         """
         leader_and_isr, controller_epoch = known
         state = LeaderAndIsrPartitionState(
@@ -172,7 +172,7 @@ class ControllerBrokerRequestBatch:
     def add_stop_replica_request_for_brokers(
         self, brokers: Iterable[BrokerId], partition: TopicPartition, delete_partition: bool
     ) -> None:
-        """The replicas of a partition on these brokers are to stop. One that is to be deleted stays so."""
+        """Stop the replicas of a partition on these brokers. A deletion stays a deletion."""
         leader_epoch = self.context.leader_epoch(partition) if self.design.fence_stop else NO_EPOCH
         requests = self.state.stop_replica
         for broker in _ids(brokers):
@@ -185,7 +185,7 @@ class ControllerBrokerRequestBatch:
     def add_update_metadata_request_for_brokers(
         self, brokers: Iterable[BrokerId], partitions: Iterable[TopicPartition] = ()
     ) -> None:
-        """These brokers are told of these partitions; of those that never had a leader nothing is told."""
+        """Add these partitions for these brokers, except those that never had a leader."""
         to = frozenset(_ids(brokers))
         if not to <= self.state.update_metadata_brokers:
             self.state.update_metadata_brokers |= to
@@ -196,10 +196,10 @@ class ControllerBrokerRequestBatch:
                 self.state.update_metadata[partition] = self._metadata(partition, known)
 
     def send_requests_to_brokers(self, controller_epoch: ControllerEpoch) -> None:
-        """The change is done: send what has been added.
+        """Send the collected requests; the change is done.
 
         Raises:
-            RequestsNotSent: a request could not be sent; its kind and those behind it stay in the batch.
+            RequestsNotSent: a request could not be sent; its kind and the kinds after it stay in the batch.
         """
         try:
             self._send_leader_and_isr_requests(controller_epoch)
@@ -208,7 +208,7 @@ class ControllerBrokerRequestBatch:
         except Exception as error:
             raise RequestsNotSent(f"a request could not be sent: {error!r}") from error
 
-    # What each of them is made of.
+    # Construction of requests.
 
     def _partitions_to_be_deleted(self) -> Iterator[TopicPartition]:
         topics = sorted(self.context.state.topics_to_be_deleted)
@@ -270,7 +270,7 @@ class ControllerBrokerRequestBatch:
     def _parted(
         self, states: Collection[StopReplicaPartitionState]
     ) -> Iterator[tuple[bool, tuple[StopReplicaPartitionState, ...]]]:
-        """What goes into one request each, with its flag for all partitions."""
+        """The partition states of each request, with its flag for all partitions."""
         if self.design.fence_stop:
             yield False, tuple(states)
             return
@@ -291,7 +291,7 @@ class ControllerBrokerRequestBatch:
     def _registered(
         self, requests: Mapping[PartitionAndReplica, S], by_partition: bool = True
     ) -> Iterator[tuple[BrokerId, BrokerEpoch, list[S]]]:
-        """What is to be told to each broker that is registered, in the order of partitions, or as it was added."""
+        """The states for each registered broker, in the order of partitions, or of addition."""
         epochs = self.context.state.live_broker_epochs
         of_broker: dict[BrokerId, list[S]] = {}
         for replica in sorted(requests) if by_partition else requests:
@@ -301,10 +301,10 @@ class ControllerBrokerRequestBatch:
                 yield broker, self._broker_epoch(broker), of_broker[broker]
 
     def _broker_epoch(self, broker: BrokerId) -> BrokerEpoch:
-        """The registration of a broker that a request is meant for."""
+        """The broker's registration that a request is for."""
         return self.context.state.live_broker_epochs[broker] if self.design.broker_epoch else UNKNOWN_BROKER_EPOCH
 
 
 def _ids(brokers: Iterable[BrokerId]) -> Iterator[BrokerId]:
-    """Those of them that are brokers: -1 is no leader [filter(_ >= 0)]."""
+    """The broker ids among them: -1 is no leader [filter(_ >= 0)]."""
     return (broker for broker in brokers if broker >= 0)

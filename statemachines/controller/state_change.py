@@ -1,12 +1,12 @@
-"""What comes of a change of states: what failed and why, what was elected, and the driver that goes through its
-steps.
+"""The results of a change of states, the reasons for failures, and the driver of its steps.
 
-A state machine is asked to change the states of many partitions, or replicas, at once. It answers with `ChangeDone`,
-or with a value that waits for ZooKeeper: `machine.requests(change)` is a batch of requests, and
-`machine.answered(change, responses)` what the answers lead to, which is `ChangeDone` or waits again. Such a value
-can be stored, compared and gone on with later, by another machine over the same context (docs/decisions/0023).
+A state machine changes the states of many partitions, or replicas, at once. It returns `ChangeDone`, or a value that
+waits for ZooKeeper: `machine.requests(change)` is a batch of requests, and `machine.answered(change, responses)`
+processes the responses; it returns `ChangeDone` or waits again. Such a value can be stored, compared, and continued
+later by another machine over the same context (docs/decisions/0023).
 
-What Kafka logs is not lost here: it goes as a `FailedStateChange` to a `log`, which by default is Python's `logging`.
+Kafka's log entries are kept: each is a `FailedStateChange`, passed to a `log`, which by default is Python's
+`logging`.
 """
 
 import logging
@@ -35,15 +35,15 @@ __all__ = [
 
 
 class StateChangeFailure(Enum):
-    """Why a state did not change, with the exception that Kafka has for it."""
+    """Why a state did not change, with Kafka's exception."""
 
     InvalidTransition = "the table has no such row [IllegalStateException]"
     NoLiveReplica = "no assigned replica is online, for a new partition [StateChangeFailedException]"
     NoLeaderAndIsr = "ZooKeeper has no leader and ISR of the partition [StateChangeFailedException]"
     NewerController = "a newer controller has written the state [StateChangeFailedException]"
     NoLeaderElected = "the strategy finds no leader [StateChangeFailedException]"
-    ReplicaLeads = "the replica that is to be new is the leader [StateChangeFailedException]"
-    BatchNotEmpty = "an earlier change left requests behind [IllegalStateException]"
+    ReplicaLeads = "the replica that should become new is the leader [StateChangeFailedException]"
+    BatchNotEmpty = "an earlier change left requests in the batch [IllegalStateException]"
     RequestsNotSent = "the requests to brokers could not be sent [IllegalStateException]"
 
     def __str__(self) -> str:
@@ -51,19 +51,19 @@ class StateChangeFailure(Enum):
 
 
 StateChangeCause: TypeAlias = StateChangeFailure | Code
-"""Why a state did not change: ZooKeeper's code, where that is all [KeeperException]."""
+"""Why a state did not change; ZooKeeper's code if there is no other reason [KeeperException]."""
 
 ElectionOutcome: TypeAlias = LeaderAndIsr | StateChangeCause
-"""What an election came to: a new leader and ISR that have been written, or why there is none."""
+"""The outcome of an election: the written leader and ISR, or the reason for none."""
 
 
 class FailedStateChange(NamedTuple):
-    """What Kafka writes to its state-change log as an error, and goes on."""
+    """An error in Kafka's state-change log, after which Kafka continues."""
 
     subject: TopicPartition | PartitionAndReplica | None
-    """Whose state did not change; None: the change as a whole failed."""
+    """The partition or replica; None if the change as a whole failed."""
     state: TableState | None
-    """The state in which it is."""
+    """Its present state."""
     target: TableState
     cause: StateChangeCause
 
@@ -76,7 +76,7 @@ class FailedStateChange(NamedTuple):
 
 
 def log_failed_state_change(failed: FailedStateChange) -> None:
-    """Log a change that failed as an error of the logger `state_change`. [logFailedStateChange]
+    """Log a failed change as an error of the logger `state_change`. [logFailedStateChange]
 
     >>> from statemachines.tables.partition import OfflinePartition, OnlinePartition
     >>> partition, cause = TopicPartition("t", 0), StateChangeFailure.NoLeaderElected
@@ -87,23 +87,23 @@ def log_failed_state_change(failed: FailedStateChange) -> None:
 
 
 class ChangeDone(NamedTuple):
-    """A change of states is over."""
+    """A completed change of states."""
 
     results: tuple[tuple[TopicPartition, ElectionOutcome], ...] = ()
-    """What each election came to. New partitions that got their first leader are not among them, as in Kafka."""
+    """The outcome of each election. New partitions with a first leader are not among them, as in Kafka."""
     controller_moved: bool = False
     """Another controller has been elected: the change was cut short, and nothing has been sent [ControllerMoved]."""
 
 
 class EventDone(NamedTuple):
-    """A controller's event is over; see `calls`."""
+    """A completed event of a controller (see `calls`)."""
 
     answer: Any = None
-    """What is answered to who asked for it, if that is done."""
+    """The reply to the caller of the event, if any."""
     failure: Any = None
     """Why it was cut short: an `EventFailure`, or ZooKeeper's code. ControllerMoved: the controller resigns."""
     must_reelect: bool = False
-    """Another controller is to be elected [triggerControllerMove]."""
+    """Another controller must be elected [triggerControllerMove]."""
 
 
 C = TypeVar("C")
@@ -111,13 +111,13 @@ E = TypeVar("E", covariant=True)
 
 
 class StateMachine(Protocol[C, E]):
-    """What changes states in steps, or processes events in steps."""
+    """A machine that changes states in steps, or processes events in steps."""
 
     def requests(self, change: C, /) -> tuple[ZkRequest, ...]:
-        """The batch of requests that a change waits for."""
+        """The pending batch of requests."""
 
     def answered(self, change: C, responses: Sequence[ZkResponse], /) -> C | E:
-        """What the answers to this batch lead to."""
+        """The next step after the responses to this batch."""
 
 
 @overload
@@ -129,7 +129,7 @@ def carry_out(
     machine: StateMachine[C, EventDone], change: C | EventDone, zookeeper: ZooKeeper, session: SessionId
 ) -> EventDone: ...
 def carry_out(machine: StateMachine[Any, Any], change: Any, zookeeper: ZooKeeper, session: SessionId) -> Any:
-    """Go through the steps of a change, against these servers, as long as there are any.
+    """Take all steps of a change, against these servers.
 
     >>> from statemachines.controller.request_batch import ControllerBrokerRequestBatch
     >>> from statemachines.controller.context import ControllerContext

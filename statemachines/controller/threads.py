@@ -1,13 +1,13 @@
-"""What a broker is told, how it comes to be told, and what it then does: three generations of threads.
+"""The events of a broker, their delivery, and the reaction to each: three generations of threads.
 
     lock     0.10        ZkEventThread calls listeners, which do everything themselves, under one lock
-    queue    0.11, 1.0   ZkEventThread reads what its listeners ask for, and puts it into the queue of the
-                         controller's thread; what is handled may be out of date  [KAFKA-5028]
-    barrier  1.1 on      events carry nothing, and what they are about is read when they are handled; a new session
-                         waits for Expire, which empties the queue  [KAFKA-5642]
+    queue    0.11, 1.0   ZkEventThread reads on behalf of its listeners, and puts the result into the queue of the
+                         controller's thread; it may be out of date when it is handled  [KAFKA-5028]
+    barrier  1.1 on      events carry no data, which is read when they are handled; a new session waits for Expire,
+                         which empties the queue  [KAFKA-5642]
 
-With the barrier no request of a controller spans two sessions. Before, the client opened a new session at once, told
-its listeners so behind all that they had still to hear, and repeated the request that was under way.
+With the barrier no request of a controller spans two sessions. Before, the client opened a new session at once,
+queued an event of it for its listeners after the pending ones, and repeated the current request.
 
 [SessionExpirationListener, LeaderChangeListener, KafkaHealthcheck, 0.10; ControllerEvent, 0.11 on]
 """
@@ -38,13 +38,13 @@ __all__ = [
 ]
 
 CONTROLLER_EVENT_THREAD: Final = "controller-event-thread"
-"""What the thread is called that handles the events of the queue, since 0.11."""
+"""The name of the thread that handles the queue, since 0.11."""
 
 
 class ControllerEvent(Enum):
-    """Something to be handled. Until 1.0 the listener that ZkEventThread calls; since 0.11 an event of the queue."""
+    """An event to handle. Until 1.0 the listener that ZkEventThread calls; since 0.11 an event of the queue."""
 
-    Startup = "the controller begins: is there one already?"
+    Startup = "the controller starts: is there one already?"
     Healthcheck = "KafkaHealthcheck.startup: the broker registers for the first time"
     SessionExpirationListener = "there is a new session"
     SessionExpireListener = "there is a new session: the broker registers again (KafkaHealthcheck)"
@@ -62,11 +62,11 @@ class ControllerEvent(Enum):
 
 
 class Queued(NamedTuple):
-    """An event that waits to be handled."""
+    """A queued event."""
 
     event: ControllerEvent
     controller: BrokerId | None = None
-    """Of a ControllerChange until 1.0: the id that was read when it was put."""
+    """For a ControllerChange until 1.0: the id that was read before it was queued."""
 
     def __str__(self) -> str:
         return self.event.name if self.controller is None else f"{self.event}({self.controller})"
@@ -79,7 +79,7 @@ LISTENERS: Final = (
     ControllerEvent.BrokerChangeListener,
     ControllerEvent.LeaderChangeListener,
 )
-"""What ZkEventThread may have to handle, until 1.0, as far as ZooKeeper and the process tell it."""
+"""The events of ZkEventThread, until 1.0, that come from ZooKeeper and the process."""
 HEALTHCHECK = Queued(ControllerEvent.Healthcheck)
 NEW_SESSION = tuple(
     Queued(event)
@@ -90,14 +90,14 @@ NEW_SESSION = tuple(
         ControllerEvent.LeaderChangeListener,
     )
 )
-"""What a new session brings, in this order. [ZkClient.fireNewSessionEvents, fireAllEvents, until 1.0]"""
+"""The events of a new session, in order. [ZkClient.fireNewSessionEvents, fireAllEvents, until 1.0]"""
 _OF_QUEUE: Final = (ControllerEvent.ControllerChange, ControllerEvent.Reelect, ControllerEvent.BrokerChange)
 EVENTS: Final = {
     Threads.lock: (*LISTENERS, ControllerEvent.IsrChangeNotification),
     Threads.queue: (*_OF_QUEUE, ControllerEvent.IsrChangeNotification),
     Threads.barrier: (*_OF_QUEUE, ControllerEvent.IsrChangeNotification),
 }
-"""What the thread may have to handle that does a controller's work."""
+"""The events of the thread that does a controller's work."""
 
 CALLED: Final = {
     EventType.NodeCreated: ControllerEvent.LeaderChangeListener,
@@ -115,20 +115,20 @@ WATCH_EVENTS: Final = {
         EventType.NodeChildrenChanged: ControllerEvent.BrokerChange,
     },
 }
-"""What a watch tells -> what there is to handle. Until 1.0 the kind of change is lost: what is read then decides."""
+"""Watch event -> event to handle. Until 1.0 the kind of change is lost: the data read later decides."""
 
 
 MAYBE_RESIGN: Final = Agenda((ControllerStep.WatchController, ControllerStep.MaybeResign))
 """[maybeResign, 1.1; LeaderChangeListener, whose ZkEvent reads before it is called, 0.10]"""
 LEADER_AND_ISR: Final = Agenda((ControllerStep.ReadPartitionState, ControllerStep.UpdateLeaderAndIsr))
-"""A write to the state of a partition, which stands for all that a controller does."""
+"""A write to the state of a partition, which represents all of a controller's work."""
 BROKER_CHANGE: Final = Agenda((ControllerStep.ReadBrokers, *LEADER_AND_ISR))
-"""A broker came or went."""
+"""A broker started or died."""
 REGISTER: Final = Agenda((ControllerStep.RegisterBroker,))
 BEGIN: Final = Agenda((ControllerStep.WatchController, ControllerStep.Elect))
 """[Startup; KafkaController.startup, 0.10]"""
 ISR_CHANGE: Final = Agenda((ControllerStep.ReadStates,))
-"""The cache is brought up to date, and brokers are told."""
+"""The cache is updated, and brokers are informed."""
 
 HANDLING: Final = {
     Threads.lock: {
@@ -156,4 +156,4 @@ HANDLING: Final = {
         ControllerEvent.IsrChangeNotification: ISR_CHANGE,
     },
 }
-"""What there is to handle -> the requests that are made for it. What is not named here needs none."""
+"""Event -> the requests that handle it. Events that are not listed need none."""

@@ -1,20 +1,20 @@
-"""Topic changes: topics that are created, get more partitions, or are to be deleted.
+"""Topic changes: topics that are created, get more partitions, or are queued for deletion.
 
-An administrator's node says so, and the controller compares what is there with what it knows. A topic exists as soon
-as its node does. Of each new partition
+An administrator writes a node, and the controller compares it with its own knowledge. A topic exists as soon as its
+node does. For each new partition
 
     -> NewPartition, its replicas -> NewReplica, then -> OnlinePartition, its replicas -> OnlineReplica
 
-so that the state is created and its ISR told, as new. A partition that finds no live replica stays NewPartition.
+so that the state is created and sent to its ISR, as new. A partition without live replicas stays NewPartition.
 
-Partitions of known topics are new if the controller knows no replica of them; that others have other replicas now is
-not looked at. Partitions that are added to a topic that is to be deleted are taken out of its node again, since 2.0:
-before, they stayed there, and the next controller took them for new [B40, KAFKA-6612]. Topics that are to be deleted
-are handed on to `TopicDeletionManager`; of one that does not exist the node that says so is deleted.
+Partitions of known topics are new if the controller knows no replica of them; it does not check for changed replicas
+of the others. Partitions added to a topic that is queued for deletion are removed from its node again, since 2.0.
+Before, they stayed there, and the next controller considered them new [B40, KAFKA-6612]. `TopicDeletionManager`
+handles deletions; if a topic does not exist, the node that requests its deletion is deleted.
 
-A topic with a partition that is being reassigned is marked to wait before it is queued, and marks count for queued
-topics alone. So it does not wait: deletion and reassignment go on beside each other, until another controller takes
-over, which queues it first. So it is in Kafka, from 1.1 to 3.9.
+A topic with a partition under reassignment is marked ineligible before it is queued, but marks apply to queued topics
+only. So it does not wait: deletion and reassignment continue side by side, until another controller takes over, which
+queues it first. This is Kafka's behaviour from 1.1 to 3.9.
 
 Left out: topic ids.
 
@@ -61,7 +61,7 @@ class TopicChanges(TopicDeletionManager):
     def process_topic_deletion_stop_replica_response_received(
         self, broker: BrokerId, request_error: Errors, partition_errors: PartitionErrors
     ) -> Calls:
-        """A broker has deleted replicas, or could not. [TopicDeletionStopReplicaResponseReceived]"""
+        """A broker has deleted replicas, or failed to. [TopicDeletionStopReplicaResponseReceived]"""
         failed: list[PartitionAndReplica] = []
         deleted: list[PartitionAndReplica] = []
         for partition, error in partition_errors:
@@ -120,7 +120,7 @@ class TopicChanges(TopicDeletionManager):
         )
 
     def _restore(self, existing: Sequence[str], topic: TopicName, read: tuple[TopicPartition, ...]) -> Calls:
-        """The partitions that have nodes already stay, as they are known, and no others."""
+        """Keep the known assignments of the partitions that already have nodes, and drop the others."""
         assignments = {
             partition: self.context.partition_full_replica_assignment(partition)
             for partition in read

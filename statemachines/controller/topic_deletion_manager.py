@@ -1,32 +1,31 @@
-"""TopicDeletionManager: how topics are deleted, replica by replica, and when that is tried again.
+"""TopicDeletionManager: how topics are deleted, replica by replica, and when a deletion is tried again.
 
-A topic that is queued waits while it is *ineligible*: a broker with one of its replicas is down, one of its
-partitions is being reassigned, or a broker could not delete. A broker that returns, or a reassignment that ends,
-resumes it. Then
+A queued topic waits while it is *ineligible*: a broker with one of its replicas is down, one of its partitions is
+being reassigned, or a broker failed to delete. A broker that returns, or a reassignment that ends, resumes it. Then
 
-    partitions          -> Offline -> NonExistent, once; brokers are told that they have no leader (-2)
+    partitions          -> Offline -> NonExistent, once; brokers receive that they have no leader (-2)
     replicas, offline   -> ReplicaDeletionIneligible, and so is the topic
     replicas, online    -> Offline, which stops them -> ReplicaDeletionStarted: StopReplica with the log
-    a broker's answer   -> ReplicaDeletionSuccessful, or Ineligible; and deletions are resumed
-    all successful      -> NonExistentReplica; the topic's node goes with all below it, then what is configured, then
-                        the node that said that it is to be deleted; and the controller forgets it
+    a broker's response -> ReplicaDeletionSuccessful, or Ineligible; and deletions are resumed
+    all successful      -> NonExistentReplica; the topic's node is deleted recursively, then its configuration, then
+                        the node that requested its deletion; and the controller forgets it
 
-Resuming goes through all queued topics: those whose replicas are all deleted are done; of those that no broker is
-about to delete, Ineligible replicas become Offline again, and eligible topics begin again. Without
-`delete.topic.enable` none of this happens, and who asks for a deletion only has the node removed.
+A resumption checks all queued topics: those whose replicas are all deleted are completed. For those without a pending
+deletion at a broker, Ineligible replicas become Offline again, and eligible topics begin again. Without
+`delete.topic.enable` none of this happens; a request for a deletion is only removed.
 
-Where a replica has no state the search for it throws, and with it ends what has resumed the deletions: of none of the
-queued topics behind it, until another controller takes over and gives every replica a state. So it is after a
-reassignment of a partition that never had a leader, whose added replicas are assigned and never begun, and after an
-event that created a topic and was cut short.
+If a replica has no state, the search for it throws, which ends the resumption: the queued topics after it are skipped
+until another controller takes over and gives every replica a state. This happens after a reassignment of a partition
+that never had a leader, whose added replicas are assigned but never started, and after an interrupted event that
+created a topic.
 
-That a topic has to wait is not forgotten when it is gone, as it may be by then: a broker dies behind its answer, and
-marks it. One of the same name is not deleted until a broker with a replica of it starts, or another controller takes
-over [K8, open; `forget_ineligible` is a proposal].
+A topic stays marked as ineligible even after its deletion. That can happen: a broker dies after its response, and
+marks the topic. Another topic of the same name is not deleted until a broker with a replica of it starts, or another
+controller takes over [K8, open; `forget_ineligible` is a proposal].
 
-Until 2.4 deletions began, and began again, topic by topic. Until 2.6 a topic was no longer queued when its nodes were
-deleted, so if that failed it was not tried again before the next controller. Until 2.0 partitions became Offline and
-NonExistent when all replicas of their topic were deleted, and not when that began.
+Until 2.4 deletions began, and resumed, topic by topic. Until 2.6 a topic was no longer queued while its nodes were
+deleted, so a failure was not retried before the next controller. Until 2.0 partitions became Offline and NonExistent
+after all replicas of their topic had been deleted, not at the beginning.
 
 [TopicDeletionManager.scala, 1.1, 2.2, 2.4, 3.9]
 """
@@ -53,10 +52,10 @@ __all__ = ["TopicDeletionManager"]
 class TopicDeletionManager(EventDriver):
     """The part of a controller that deletes topics."""
 
-    # What others ask of it.
+    # Interface for other parts.
 
     def init_topic_deletion_manager(self, topics: Iterable[TopicName], ineligible: Iterable[TopicName]) -> Calls:
-        """A controller takes over: these topics are to be deleted, and these have to wait [init]."""
+        """Queue these topics for deletion, and mark these as ineligible, when a controller takes over [init]."""
         topics = tuple(sorted(topics))
         if not self.delete_topic_enable:
             return self.zk_client.delete_topic_deletions(topics)
@@ -65,11 +64,11 @@ class TopicDeletionManager(EventDriver):
         return ()
 
     def try_topic_deletion(self) -> Calls:
-        """A controller takes over, and has started."""
+        """Resume deletions at the end of a failover."""
         return self.resume_deletions() if self.delete_topic_enable else ()
 
     def enqueue_topics_for_deletion(self, topics: Iterable[TopicName]) -> Calls:
-        """Topics are to be deleted."""
+        """Queue topics for deletion."""
         if not self.delete_topic_enable:
             return ()
         topics = tuple(topics)
@@ -79,7 +78,7 @@ class TopicDeletionManager(EventDriver):
         return self.resume_deletions()
 
     def resume_deletion_for_topics(self, topics: Iterable[TopicName]) -> Calls:
-        """A broker with replicas of these topics is up, or their reassignment is done."""
+        """Resume topics: a broker with replicas of them has started, or their reassignment is complete."""
         resumed = self.context.state.topics_to_be_deleted & frozenset(topics)
         if not self.delete_topic_enable or not resumed:
             return ()
@@ -87,7 +86,7 @@ class TopicDeletionManager(EventDriver):
         return self.resume_deletions()
 
     def fail_replica_deletion(self, replicas: Sequence[PartitionAndReplica]) -> Calls:
-        """Replicas could not be deleted: their brokers are gone, or have answered with an error."""
+        """Replicas could not be deleted: their brokers are down, or have responded with an error."""
         failed = tuple(each for each in replicas if self.is_topic_queued_up_for_deletion(each.topic_partition.topic))
         if not failed:
             return ()
@@ -107,25 +106,25 @@ class TopicDeletionManager(EventDriver):
         )
 
     def mark_topic_ineligible_for_deletion(self, topics: Iterable[TopicName]) -> None:
-        """Those of these topics that are to be deleted have to wait."""
+        """Mark those of these topics that are queued for deletion as ineligible."""
         if self.delete_topic_enable:
             halted = self.context.state.topics_to_be_deleted & frozenset(topics)
             self.context.state.topics_ineligible_for_deletion |= halted
 
     def is_topic_queued_up_for_deletion(self, topic: TopicName) -> bool:
-        """Whether a topic is to be deleted."""
+        """Whether a topic is queued for deletion."""
         return self.delete_topic_enable and self.context.is_topic_queued_up_for_deletion(topic)
 
-    # What it does.
+    # Deletion.
 
     def resume_deletions(self) -> Calls:
-        """Go on with all topics that are to be deleted, as far as they can be."""
+        """Resume the deletion of all queued topics, as far as possible."""
         return self._resume_deletions_of(tuple(sorted(self.context.state.topics_to_be_deleted)), (), ())
 
     def _resume_deletions_of(
         self, queued: Sequence[TopicName], for_retry: tuple[TopicName, ...], for_deletion: tuple[TopicName, ...]
     ) -> Calls:
-        """Go on with these, and then with those of which that has been found."""
+        """Check these topics, and then retry or begin those found so far."""
         for at, topic in enumerate(queued):
             self._require_states(topic)
             if self.context.are_all_replicas_in_state(topic, ReplicaDeletionSuccessful):
@@ -153,7 +152,7 @@ class TopicDeletionManager(EventDriver):
         )
 
     def _require_preferred_replicas(self, topics: Iterable[TopicName]) -> None:
-        """For a metric, of each partition that has had a leader [cleanPreferredReplicaImbalanceMetric]."""
+        """For a metric, require replicas of each partition with a leader [cleanPreferredReplicaImbalanceMetric]."""
         for partition in self._partitions_of(topics):
             if self.context.leadership_of(partition) and not self.context.partition_replica_assignment(partition):
                 raise EventFailed(EventFailure.NotAssigned)
@@ -163,11 +162,11 @@ class TopicDeletionManager(EventDriver):
             state = self.context.state.replica_states.get(replica)
             if state is None:
                 raise EventFailed(EventFailure.NoReplicaState)
-            if state is ReplicaDeletionStarted:  # then Kafka looks no further
+            if state is ReplicaDeletionStarted:  # here Kafka stops searching
                 return
 
     def _retry_deletion_for_ineligible_replicas(self, topics: Sequence[TopicName]) -> Calls:
-        """Who could not be deleted is offline again, from where it can be tried."""
+        """Replicas that could not be deleted go offline again, so that deletion can be retried."""
         failed = [
             replica
             for topic in topics
@@ -176,7 +175,7 @@ class TopicDeletionManager(EventDriver):
         return self.replicas_become(failed, OfflineReplica)
 
     def _complete_delete_topic(self, topic: TopicName) -> Calls:
-        """All replicas of a topic are gone, and so is the topic."""
+        """All replicas of a topic are deleted: delete the topic."""
         if not self.design.delete_leftover and topic not in self.context.state.all_topics:
             raise EventFailed(EventFailure.NoTopic)
         self.handlers.mute_partition_modifications(topic)
@@ -201,7 +200,7 @@ class TopicDeletionManager(EventDriver):
             self.context.state.topics_ineligible_for_deletion -= {topic}
 
     def _on_topic_deletion(self, topics: Sequence[TopicName]) -> Calls:
-        """The deletion of these topics begins, or begins again."""
+        """Begin, or resume, the deletion of these topics."""
         if not topics:
             return ()
         unseen = tuple(topic for topic in topics if not self.context.is_topic_deletion_in_progress(topic))
@@ -213,7 +212,7 @@ class TopicDeletionManager(EventDriver):
         )
 
     def _partitions_of_are_gone(self, topics: Sequence[TopicName]) -> Calls:
-        """What happens to these topics from now on, happens to replicas alone."""
+        """From now on only the replicas of these topics change."""
         partitions = self._partitions_of(topics)
         return (
             call(self.partitions_become, partitions, OfflinePartition),
@@ -229,7 +228,7 @@ class TopicDeletionManager(EventDriver):
         self.send_update_metadata_request(self.all_brokers(), self._partitions_of(topics))
 
     def _on_partition_deletion(self, topics: Sequence[TopicName]) -> Calls:
-        """Replicas are stopped, and then deleted; where one is offline, its topic has to wait."""
+        """Stop replicas, and then delete them; a topic with an offline replica becomes ineligible."""
         dead: list[PartitionAndReplica] = []
         for_deletion: list[PartitionAndReplica] = []
         for replica in self.context.replicas_for_partition(self._partitions_of(topics)):
@@ -248,7 +247,7 @@ class TopicDeletionManager(EventDriver):
     def _partitions_of(self, topics: Iterable[TopicName]) -> tuple[TopicPartition, ...]:
         return tuple(partition for topic in topics for partition in self.context.partitions_for_topic(topic))
 
-    # What may be left.
+    # Calls that may remain.
 
     FORGETS: ClassVar[tuple[Frame, ...]] = (
         Frame(ControllerZkClient.delete_topic_configs),
@@ -256,7 +255,7 @@ class TopicDeletionManager(EventDriver):
         Frame(_remove_topic),
         Frame(_resume_deletions_of, {"queued": ((),), "for_retry": ((),), "for_deletion": ((),)}),
     )
-    """When the nodes of the last topic are gone."""
+    """After the nodes of the last topic have been deleted."""
     STACK_FRAMES: ClassVar[StackFrames] = (
         (Frame(mark_topic_ineligible_for_deletion), Frame(resume_deletions)),
         (Frame(_on_topic_deletion),),

@@ -1,12 +1,12 @@
-"""ControllerZkClient: what a controller's handlers ask of ZooKeeper, by the methods of KafkaZkClient.
+"""ControllerZkClient: the requests of a controller's handlers to ZooKeeper, with the methods of KafkaZkClient.
 
-Each method returns calls, of which the last takes what was read: here a batch of requests to wait for. Another client
-over the same methods may have the answer, and return the call with it. A node that is not there is nothing read; any
-other answer than OK is thrown on [maybeThrow]. What is deleted may be gone already. Writes are fenced.
+Each method returns calls; the last one receives the data read. Here that is a batch of requests to wait for. Another
+client with the same methods may have the answer, and return the call with it. A missing node yields no data; any
+other code than OK is thrown on [maybeThrow]. Deleted nodes may be missing already. Writes are fenced.
 
-A read arms the watch of a handler that a controller has registered for its node. Which those are does not change here
-while a controller is active: that a handler is unregistered, for a topic that is gone or a partition that has moved,
-is left out, and an event that it would not have put finds nothing to do.
+A read sets the watch for a handler that a controller has registered for its node. Here handlers do not change while a
+controller is active. Left out: handlers that are unregistered, for a deleted topic or a partition that has moved; the
+extra events find nothing to do.
 
 [KafkaZkClient.scala, 3.9]
 """
@@ -51,16 +51,16 @@ from statemachines.zookeeper.tree import ANY_VERSION, Code, Create, Delete, SetD
 __all__ = ["Assignments", "ControllerZkClient", "Targets", "found", "maybe_throw"]
 
 Assignments: TypeAlias = tuple[tuple[TopicPartition, ReplicaAssignment], ...]
-"""What was read of partitions, as a value."""
+"""Assignments read, as a value."""
 Targets: TypeAlias = tuple[tuple[TopicPartition, tuple[BrokerId, ...] | None], ...]
-"""Where partitions are to move to; None: back to where they came from."""
+"""The targets of reassignments; None: back to the original replicas."""
 
 
 def found(response: ZkResponse) -> ZkResponse | None:
-    """An answer to a read; None: there is no such node.
+    """The response to a read; None if there is no such node.
 
     Raises:
-        EventFailed: it is another failure.
+        EventFailed: another failure.
     """
     if response.code is Code.NONODE:
         return None
@@ -69,7 +69,7 @@ def found(response: ZkResponse) -> ZkResponse | None:
 
 
 def maybe_throw(response: ZkResponse) -> None:
-    """The answer to a request that has to have been carried out [maybeThrow].
+    """Require that a request has been carried out [maybeThrow].
 
     Raises:
         EventFailed: it has not.
@@ -79,10 +79,10 @@ def maybe_throw(response: ZkResponse) -> None:
 
 
 class ControllerZkClient:
-    """A client whose requests are waited for.
+    """A client whose requests the driver waits for.
 
     Args:
-        context: what the controller knows, its epoch among it. Nothing of it changes here.
+        context: the controller's context, with its epoch. The client does not change it.
     """
 
     def __init__(self, context: ControllerContext) -> None:
@@ -91,14 +91,14 @@ class ControllerZkClient:
     # Nodes.
 
     def path_exists(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
-        """Whether there is a node [pathExists, registerZNodeChangeHandlerAndCheckExistence]."""
+        """Check whether a node exists [pathExists, registerZNodeChangeHandlerAndCheckExistence]."""
         return (Await(ZkRequests((Exists(path, watch),)), then(self._path_exists, following)),)
 
     def _path_exists(self, responses: Sequence[ZkResponse], following: Call) -> Calls:
         return (following.with_answer(found(responses[0]) is not None),)
 
     def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
-        """The names of a node's children, sorted; none if it is not there [getChildren]."""
+        """Read the names of a node's children, sorted; none if it does not exist [getChildren]."""
         return (Await(ZkRequests((GetChildren(path, watch),)), then(self._get_children, following)),)
 
     def _get_children(self, responses: Sequence[ZkResponse], following: Call) -> Calls:
@@ -106,18 +106,18 @@ class ControllerZkClient:
         return (following.with_answer(() if response is None else tuple(sorted(response.data))),)
 
     def get_data(self, paths: Iterable[ZkPath], following: Call, watch: bool = False) -> Calls:
-        """What nodes hold, in one batch: the call takes their answers, None for one that is not there."""
+        """Read nodes, in one batch: the call takes their responses, None for a missing node."""
         return (Await(ZkRequests(tuple(GetData(path, watch) for path in paths)), then(self._get_data, following)),)
 
     def _get_data(self, responses: Sequence[ZkResponse], following: Call) -> Calls:
         return (following.with_answer(tuple(found(response) for response in responses)),)
 
     def delete(self, paths: Iterable[ZkPath]) -> Calls:
-        """Delete nodes, in one batch, those that are there."""
+        """Delete nodes, in one batch; missing ones are ignored."""
         return (Await(ZkRequests(tuple(Delete(path) for path in paths))),)
 
     def delete_recursive(self, path: ZkPath) -> Calls:
-        """Delete a node with all below it, child by child, each by a request of its own [deleteRecursive]."""
+        """Delete a node with its descendants, child by child, with a request each [deleteRecursive]."""
         return (Await(ZkRequests((GetChildren(path),)), then(self._delete_below, path)),)
 
     def _delete_below(self, responses: Sequence[ZkResponse], path: ZkPath) -> Calls:
@@ -135,7 +135,7 @@ class ControllerZkClient:
     # Brokers and topics.
 
     def get_all_broker_and_epochs_in_cluster(self, following: Call) -> Calls:
-        """The brokers that are registered, with their epochs, in order; the watch for others is armed."""
+        """Read the registered brokers, with their epochs, in order, and set the watch for others."""
         return self.get_children(BROKER_IDS, then(self._get_brokers, following), watch=True)
 
     def _get_brokers(self, names: Sequence[str], following: Call) -> Calls:
@@ -151,14 +151,13 @@ class ControllerZkClient:
         return (following.with_answer(epochs),)
 
     def get_all_topics_in_cluster(self, following: Call) -> Calls:
-        """The topics; the watch for others is armed."""
+        """Read the topics, and set the watch for others."""
         return self.get_children(TOPICS, following, watch=True)
 
     def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName], following: Call) -> Calls:
-        """Which brokers keep the partitions of these topics; the watches for more partitions are armed.
+        """Read the assignments of these topics, and set the watches for more partitions.
 
-        What is read is looked at before any of it counts: ValueError (InvalidBrokers) for a replica that stands there
-        twice, or is no broker's id.
+        All data is checked first: ValueError (InvalidBrokers) for a replica that occurs twice, or is no broker id.
         """
         topics = tuple(topics)
         return self.get_data(map(topic_path, topics), then(self._got_assignments, topics, following), watch=True)
@@ -177,15 +176,15 @@ class ControllerZkClient:
     def set_topic_assignment(
         self, topic: TopicName, assignments: Mapping[TopicPartition, ReplicaAssignment], following: Call
     ) -> Calls:
-        """Write which brokers keep the partitions of a topic, whatever stands there [setTopicAssignmentRaw].
+        """Write the assignment of a topic, whatever its node has [setTopicAssignmentRaw].
 
-        The call takes the answers.
+        The call takes the responses.
         """
         data = TopicAssignment.encode(assignments)
         return (Await(ZkRequests((SetData(topic_path(topic), data, ANY_VERSION),)), following),)
 
     def set_or_create_partition_reassignment(self, targets: Targets) -> Calls:
-        """/admin/reassign_partitions has these; if it was deleted in between, it is there again."""
+        """Write /admin/reassign_partitions; if it was deleted in between, create it again."""
         write = SetData(REASSIGN_PARTITIONS, targets, ANY_VERSION)
         return (Await(ZkRequests((write,)), then(self._rewritten, targets)),)
 
@@ -200,7 +199,7 @@ class ControllerZkClient:
     # The states of partitions.
 
     def get_topic_partition_states(self, partitions: Sequence[TopicPartition], following: Call) -> Calls:
-        """The leaders and ISRs of these partitions: pairs, of those that have a state."""
+        """Read the leaders and ISRs of these partitions: pairs, for those that have a state."""
         partitions = tuple(partitions)
         return (
             Await(
@@ -220,7 +219,7 @@ class ControllerZkClient:
         return (following.with_answer(states),)
 
     def update_leader_epoch(self, partition: TopicPartition, following: Call) -> Calls:
-        """Write the same leader and ISR in the next leader epoch, however often that takes; the call takes them."""
+        """Write the same leader and ISR in the next leader epoch, retrying on conflict; the call takes the result."""
         return self.get_topic_partition_states((partition,), then(self._new_epoch, partition, following))
 
     def _new_epoch(
@@ -252,13 +251,13 @@ class ControllerZkClient:
     # Deletions.
 
     def delete_topic_deletions(self, topics: Sequence[TopicName]) -> Calls:
-        """Forget that topics are to be deleted."""
+        """Remove the requests to delete topics."""
         return self.delete(map(delete_topics_topic_path, topics))
 
     def delete_topic_znode(self, topic: TopicName) -> Calls:
-        """Delete a topic's node with all below it."""
+        """Delete a topic's node with its descendants."""
         return self.delete_recursive(topic_path(topic))
 
     def delete_topic_configs(self, topics: Sequence[TopicName]) -> Calls:
-        """Delete what is configured for topics."""
+        """Delete the configurations of topics."""
         return self.delete(map(topic_config_path, topics))

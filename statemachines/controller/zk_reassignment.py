@@ -1,30 +1,30 @@
-"""Reassignment until 2.3: only /admin/reassign_partitions knows where partitions move to.
+"""Reassignment until 2.3: only /admin/reassign_partitions has the targets.
 
-That node is read when it is created, and remembered; what is added to it meanwhile is lost as soon as it is written
-anew. Until 1.0 it is read whenever it changes, and before it is written, so that what is added begins. The topic's
-node has AR, the brokers that keep a partition; RAR are those that it moves to, OAR those that it began with.
+That node is read when it is created, and kept in memory; entries added later are lost when the controller writes the
+node. Until 1.0 it is read whenever it changes, and before it is written, so that added entries begin to move. The
+topic's node has AR, the assigned replicas; RAR are the target replicas, OAR the original ones.
 
-    while RAR are not all in the ISR:
+    until all RAR are in the ISR:
     1   AR := OAR + RAR, in the context and in the topic's node
-    2   the leader epoch is incremented, and all of them are told
+    2   the leader epoch is incremented, and sent to all of them
     3   RAR - OAR -> NewReplica
-    and as soon as they are:
+    and once they are:
     5   RAR -> OnlineReplica
     6   AR := RAR in the context
-    7   the leader is moved if it is not in RAR or not online; else its epoch is incremented, and OAR and RAR are told
+    7   the leader is moved if it is not in RAR or not online; else its epoch is incremented, and sent to OAR and RAR
     8,9 OAR - RAR -> OfflineReplica, ReplicaDeletionStarted, Successful, NonExistentReplica
     10  AR := RAR in the topic's node
-    11  the partition leaves /admin/reassign_partitions, which goes with the last one
-    12  all brokers are told, and the deletion of the topic may go on
+    11  the partition leaves /admin/reassign_partitions, which is deleted with the last one
+    12  all brokers receive UpdateMetadata, and the deletion of the topic may resume
 
-What cannot be begun, or fails, leaves the node as well, so that another may be asked for; since 2.0 all of these at
-once, in the end. One that fails after 11 then has left already, which fails the event. What OAR were is known by AR
-alone: once a controller has written AR := OAR + RAR, no way leads back.
+An entry that cannot begin, or fails, also leaves the node, so that another can be requested; since 2.0 all of these
+leave together at the end. An entry that fails after 11 has left already, and the second removal fails the event. Only
+AR implies OAR: once a controller has written AR := OAR + RAR, there is no way back.
 
-A change of the state of a partition that moves is an event, by a watch, until it leaves the node.
+While a partition is in the node, a watch makes each change of its state an event.
 
-What older releases did otherwise, and this does not follow: until 0.10.0 a partition was begun only if all of RAR
-were live [KAFKA-4214, 0.10.1]. AR is a set where it is written; here RAR come first, in their order.
+Not modelled: until 0.10.0 a partition began to move only if all of RAR were live [KAFKA-4214, 0.10.1]. Kafka writes
+AR as a set; here RAR come first, in their order.
 
 [onPartitionReassignment, removePartitionFromReassignedPartitions in KafkaController.scala, 1.0, 1.1, 2.2, 2.3]
 """
@@ -57,34 +57,34 @@ __all__ = ["ZkReassignment"]
 
 
 class ZkReassignment(ReassignmentSteps):
-    """The part of a controller that moves partitions, until 2.3."""
+    """The part of a controller that reassigns partitions, until 2.3."""
 
-    # What others ask of it.
+    # Interface for other parts.
 
     def process_zk_partition_reassignment(self) -> Calls:
-        """/admin/reassign_partitions was created; until 1.0 also: it has changed. [PartitionReassignment]"""
+        """/admin/reassign_partitions was created or, until 1.0, changed. [PartitionReassignment]"""
         return self.zk_client.path_exists(REASSIGN_PARTITIONS, then(self._zk_reassignment_is_there), watch=True)
 
     def maybe_complete_reassignment(self, partition: TopicPartition) -> Calls:
-        """The ISR of a partition has changed: if it moves, and has arrived, that ends here."""
+        """The ISR of a partition has changed: if that completes its reassignment, finish it."""
         if partition not in self.context.state.partitions_being_reassigned:
             return ()
         target = self.reassignment_targets[partition]
         return self.are_replicas_in_isr(partition, target, then(self._complete_zk, partition))
 
     def resume_reassignment(self, partition: TopicPartition) -> Calls:
-        """Go on with a partition that is being reassigned."""
+        """Resume the reassignment of a partition."""
         return self.on_zk_reassignment(partition)
 
     def reassigned_partitions(self) -> Sequence[TopicPartition]:
-        """The partitions that are being reassigned, in the order in which they are gone through."""
+        """The partitions under reassignment, in processing order."""
         return tuple(self.reassignment_targets)
 
     def reassignment_target(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
-        """Where a partition moves to that is being reassigned."""
+        """The target replicas of a partition under reassignment."""
         return self.reassignment_targets[partition]
 
-    # What is to move.
+    # Requests by the node.
 
     def _zk_reassignment_is_there(self, there: bool) -> Calls:
         if not there:
@@ -96,7 +96,7 @@ class ZkReassignment(ReassignmentSteps):
         return self.on_zk_reassignment(partition) if complete else ()
 
     def remember_zk_reassignment(self, answers: Sequence[ZkResponse | None]) -> None:
-        """The node has been read."""
+        """Record the node's reassignments."""
         (answer,) = answers
         targets: Targets = () if answer is None else answer.data
         for partition, target in targets:
@@ -105,7 +105,7 @@ class ZkReassignment(ReassignmentSteps):
         self.context.state.partitions_being_reassigned |= {partition for partition, _ in targets}
 
     def begin_zk_reassignment(self, answers: Sequence[ZkResponse | None]) -> Calls:
-        """The node has been read, and what it asks for is begun, but for what is under way."""
+        """Record the node's reassignments, and begin those that are not under way."""
         before = self.context.state.partitions_being_reassigned if self.design.reread_reassignment else frozenset()
         moving = {each: target for each, target in self.reassignment_targets.items() if each in before}
         self.remember_zk_reassignment(answers)
@@ -115,13 +115,13 @@ class ZkReassignment(ReassignmentSteps):
         return self.trigger_zk_reassignments(tuple(each for each in asked if each not in before))
 
     def drop_finished_reassignments(self) -> Calls:
-        """Until 1.0: what is assigned as it is asked, or not at all, leaves the node before anything waits for it."""
+        """Until 1.0: remove finished and unassigned partitions from the node before anything waits for them."""
         targets = self.reassignment_targets.items()
         done = [each for each, to in targets if self.context.partition_replica_assignment(each) in ((), to)]
         return tuple(call(self._remove_from_zk, (each,)) for each in done)
 
     def resume_zk_reassignments(self) -> Calls:
-        """A controller that takes over goes on with what is in the node; until 1.0 whatever is to be deleted."""
+        """Resume the node's reassignments in a failover; until 1.0 including those of topics to be deleted."""
         partitions = tuple(self.reassignment_targets)
         return self.trigger_zk_reassignments(partitions, of_deleted=self.design.resume_moves_of_deleted)
 
@@ -131,7 +131,7 @@ class ZkReassignment(ReassignmentSteps):
         done: tuple[TopicPartition, ...] = (),
         of_deleted: bool = False,
     ) -> Calls:
-        """Begin one after the other; then the node is written without those for which there is nothing to do."""
+        """Begin one after the other; then write the node without those that have nothing to do."""
         for at, partition in enumerate(partitions):
             rest = partitions[at + 1 :]
             assigned = self.context.partition_replica_assignment(partition)
@@ -169,15 +169,15 @@ class ZkReassignment(ReassignmentSteps):
     ) -> Calls:
         return call(self._remove_from_zk, (partition,)), call(self.trigger_zk_reassignments, rest, (), of_deleted)
 
-    # The steps.
+    # Steps.
 
     def on_zk_reassignment(self, partition: TopicPartition) -> Calls:
-        """Go on with the reassignment of a partition, as far as it gets."""
+        """Advance the reassignment of a partition as far as possible."""
         target = self.reassignment_targets[partition]
         return self.are_replicas_in_isr(partition, target, then(self._go_on_with_zk, partition))
 
     def _go_on_with_zk(self, complete: bool, partition: TopicPartition) -> Calls:
-        """1 to 3, or 5 to 12."""
+        """Steps 1 to 3, or 5 to 12."""
         target, now = self.reassignment_targets[partition], self.context.partition_replica_assignment(partition)
         if not now and not self.design.reassign_unassigned:
             raise EventFailed(EventFailure.NotAssigned)
@@ -206,12 +206,12 @@ class ZkReassignment(ReassignmentSteps):
         )
 
     def assign_target(self, partition: TopicPartition, completed: ReplicaAssignment) -> None:
-        """Step 6, if the partition has a leader, or had one; else the context stays as it was."""
+        """Step 6, if the partition has, or had, a leader; otherwise the context does not change."""
         self.leadership_of(partition)
         self.update_memory(partition, completed)
 
     def _remove_from_zk(self, partitions: tuple[TopicPartition, ...]) -> Calls:
-        """The node is written without these, whatever stands there, or as it is read then; it goes with the last."""
+        """Write the node without these, from memory or from a new read; delete it with the last one."""
         if self.design.reread_reassignment:
             return self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self._remove_read_from_zk, partitions))
         return self._write_without(tuple(self.reassignment_targets.items()), partitions)
@@ -248,24 +248,24 @@ class ZkReassignment(ReassignmentSteps):
         self.context.state.partitions_being_reassigned -= frozenset(partitions)
 
     def expect_reassignment(self) -> None:
-        """The watch for another one has to be armed again; until 1.0 it tells of what the controller writes, too."""
+        """Set the watch for another one; until 1.0 it also reports the controller's own writes."""
         self.put(call(self.process_zk_partition_reassignment))
 
-    # What may be left.
+    # Calls that may remain.
 
     ZK_ENDING: ClassVar[str] = _remove_from_zk.__name__
-    """The call with which a reassignment ends."""
+    """The call that ends a reassignment."""
 
     @classmethod
     def zk_triggered(cls, partition: TopicPartition) -> Call:
-        """Behind the reassignment of a partition that was asked for alone."""
+        """After the reassignment of a partition that was requested alone."""
         return on_failure(then_of(cls._triggered_zk_reassignment, partition, (), (), False))
 
     @classmethod
     def zk_reassigning(
         cls, partition: TopicPartition, now: tuple[BrokerId, ...], target: tuple[BrokerId, ...]
     ) -> Iterator[tuple[Call, ...]]:
-        """Of a partition that moves from these brokers to those."""
+        """Of a partition that moves from the former brokers to the latter."""
         both, completed = ReplicaAssignment(tuple(dict.fromkeys((*target, *now)))), ReplicaAssignment(target)
         added = (broker for broker in target if broker not in now)
         removed = tuple(broker for broker in now if broker not in target)
@@ -290,7 +290,7 @@ class ZkReassignment(ReassignmentSteps):
 
     @classmethod
     def zk_forgetting(cls, partition: TopicPartition) -> Iterator[tuple[Call, ...]]:
-        """When the node is gone: of one in which the partition did not stand, or did."""
+        """After the node has been deleted, for a node without the partition and for one with it."""
         ending = (call_of(cls.is_reassigned, partition), call_of(cls.resume_deletion_for_topics, (partition.topic,)))
         for partitions in ((), (partition,)):
             forget = (call_of(cls.expect_reassignment), call_of(cls._forget, partitions))

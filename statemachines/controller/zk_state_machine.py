@@ -1,4 +1,4 @@
-"""What the two state machines have in common: how they ask ZooKeeper, and how they judge what it answers."""
+"""What the two state machines share: their requests to ZooKeeper, and their interpretation of the responses."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -43,12 +43,12 @@ __all__ = ["PartitionUpdate", "StateChange", "ZkStateMachine", "topics_of"]
 
 
 class PartitionUpdate(NamedTuple):
-    """The state of a partition, as it is to be written, or as it was read."""
+    """The state of a partition, to be written or as read."""
 
     partition: TopicPartition
     leader_and_isr: LeaderAndIsr
     recipients: tuple[BrokerId, ...] = ()
-    """The replicas that are told when it has been written."""
+    """The replicas that receive it after it has been written."""
 
 
 class StateChange(Protocol):
@@ -56,15 +56,15 @@ class StateChange(Protocol):
 
     @property
     def due(self) -> ZkBatch:
-        """The batch of requests that is next."""
+        """The next batch of requests."""
 
     @property
     def asking(self) -> tuple[TopicPartition, ...]:
-        """The partitions that it is about."""
+        """The partitions of the batch."""
 
     @property
     def updates(self) -> tuple[PartitionUpdate, ...]:
-        """What it writes; or what has been read, until more has been."""
+        """The states to write; or the states read, until more have been read."""
 
 
 def topics_of(partitions: Iterable[TopicPartition]) -> tuple[TopicName, ...]:
@@ -73,15 +73,15 @@ def topics_of(partitions: Iterable[TopicPartition]) -> tuple[TopicName, ...]:
 
 
 class ZkStateMachine:
-    """A state machine of a controller, over what the controller knows.
+    """A state machine of a controller.
 
     Args:
-        context: what it knows.
+        context: the controller's context.
         batch: the requests to brokers.
-        design: that of its release.
-        log: called with each change that failed, where Kafka logs an error and goes on. The default logs it as well.
-            None: nothing is logged, and nothing is looked up for it.
-        unclean_leader_election_enable: what its broker is configured for topics that are configured nothing.
+        design: the design of its release.
+        log: called with each failed change, where Kafka logs an error and continues. The default logs it, too; None
+            logs nothing, and looks nothing up for it.
+        unclean_leader_election_enable: the broker's default for topics without a setting of their own.
     """
 
     def __init__(
@@ -96,10 +96,10 @@ class ZkStateMachine:
         self.design = ControlDesign() if design is None else design
         self.unclean_leader_election_enable = unclean_leader_election_enable
 
-    # What is asked, and what is answered.
+    # Requests and responses.
 
     def requests(self, change: StateChange) -> tuple[ZkRequest, ...]:
-        """The requests of the batch that is due, fenced where that is done."""
+        """The requests of the next batch, fenced where necessary."""
         epoch = self.context.state.epoch
         states = ((update.partition, update.leader_and_isr) for update in change.updates)
         writes: tuple[Write, ...]
@@ -119,12 +119,12 @@ class ZkStateMachine:
         return fenced(writes, self.context.state.epoch_zk_version) if self.design.fence_zk else writes
 
     def responses_of(self, change: StateChange, responses: Sequence[ZkResponse]) -> tuple[ZkResponse, ...]:
-        """The answers to the requests of the batch that is due, without those of their fences.
+        """The responses to the batch, without those of the fences.
 
         Raises:
             ControllerMoved: a fence found that another controller has been elected.
-            RequestFailed: a fence had no answer.
-            ValueError: these are not as many as the requests.
+            RequestFailed: a fence had no response.
+            ValueError: the number of responses differs from that of the requests.
         """
         match change.due:
             case ZkBatch.GetTopicConfigs:
@@ -138,7 +138,7 @@ class ZkStateMachine:
         return unwrapped(responses) if self.design.fence_zk and change.due not in UNFENCED else tuple(responses)
 
     def decoded(self, response: ZkResponse) -> ElectionOutcome:
-        """The leader and ISR that were read of a partition, or why nothing can be made of the answer."""
+        """The leader and ISR in a response to a read, or the reason for none."""
         if response.code is Code.NONODE or (response.code is Code.OK and response.data is None):
             return StateChangeFailure.NoLeaderAndIsr
         if response.code is not Code.OK:
@@ -149,14 +149,14 @@ class ZkStateMachine:
         return state.decode(response.version).leader_and_isr
 
     def is_written(self, update: PartitionUpdate, response: ZkResponse) -> bool:
-        """Whether a state that was read back is the one that was to be written. [checkLeaderAndIsrZkData, 1.0]"""
+        """Whether a state that was read back equals the write. [checkLeaderAndIsrZkData, 1.0]"""
         data = TopicPartitionState.encode(update.leader_and_isr, self.context.state.epoch)
         return response.code is Code.OK and response.data == data
 
     def unclean_of(self, change: StateChange, responses: Sequence[ZkResponse]) -> Mapping[TopicName, bool | Code]:
-        """Which of the topics permit unclean elections, or why that could not be read [getLogConfigs].
+        """Whether the topics permit unclean elections, or the error of the read [getLogConfigs].
 
-        Where a topic was read more than once, the latest answer counts, and a failure more than any answer.
+        If a topic was read more than once, its last response wins, and any failure overrides it.
         """
         answers = list(zip(self._configured(change), map(self._unclean, responses), strict=True))
         failed = {topic: answer for topic, answer in answers if isinstance(answer, Code)}
@@ -179,10 +179,10 @@ class ZkStateMachine:
         configured = config.unclean_leader_election_enable
         return self.unclean_leader_election_enable if configured is None else configured
 
-    # What changes.
+    # Changes of state.
 
     def known(self, leader_and_isr: LeaderAndIsr) -> LeaderIsrAndControllerEpoch:
-        """What the controller remembers of what it read or wrote: always with its own epoch."""
+        """The context's value for a state that was read or written: always with the controller's own epoch."""
         return LeaderIsrAndControllerEpoch(leader_and_isr, self.context.state.epoch)
 
     def fail(
@@ -191,7 +191,7 @@ class ZkStateMachine:
         target: PartitionState | ReplicaState,
         cause: StateChangeCause,
     ) -> None:
-        """Log that a state does not change [logFailedStateChange]. Where nothing is logged, nothing is looked up."""
+        """Log that a state does not change [logFailedStateChange]. Without a log, look nothing up."""
         if self.log is None:
             return
         state: PartitionState | ReplicaState | None = None
@@ -204,7 +204,7 @@ class ZkStateMachine:
     def fail_illegal(
         self, table: Table[S], subject: TopicPartition | PartitionAndReplica, model: HasState[S], target: S
     ) -> None:
-        """Log what the table's machine raises for a transition that it does not have [logInvalidTransition]."""
+        """Log the error of the table's machine for a missing transition [logInvalidTransition]."""
         if self.log is None:
             return
         try:
@@ -214,7 +214,7 @@ class ZkStateMachine:
             self.log(FailedStateChange(subject, illegal.source, illegal.dest, cause))
 
     def send(self, target: PartitionState | ReplicaState) -> bool:
-        """Send what the change has added. Whether that could be done."""
+        """Send the requests of the change; return whether that succeeded."""
         try:
             self.batch.send_requests_to_brokers(self.context.state.epoch)
         except RequestsNotSent:
@@ -223,10 +223,10 @@ class ZkStateMachine:
         return True
 
     def check_asked(self, asked: Sequence[Any], partitions: Iterable[TopicPartition]) -> None:
-        """Raise ValueError for what no controller is asked: something twice, or a partition that it does not know."""
+        """Raise ValueError if something occurs twice, or for a partition that the controller does not know."""
         if len(set(asked)) != len(asked):
             twice = next(each for each in asked if list(asked).count(each) > 1)
-            raise ValueError(f"{twice} stands twice in what is to be changed")
+            raise ValueError(f"{twice} occurs twice in one change")
         assigned, states = self.context.state.partition_assignments, self.context.state.partition_states
         for partition in partitions:
             if partition not in assigned and partition not in states:

@@ -10,8 +10,8 @@ from tests.rows import rows
 WELL_FORMED: dict[str, Any] = {"replicas": (1, 2), "isr": (1, 2), "live": {1, 2}, "shutting_down": {2}}
 
 MALFORMED: list[tuple[str, Any, str]] = [
-    ("replicas", (1, 2, 1), "replicas: broker 1 stands twice in (1, 2, 1), allowed is once"),
-    ("isr", (3, 2, 2), "isr: broker 2 stands twice in (3, 2, 2), allowed is once"),
+    ("replicas", (1, 2, 1), "replicas: broker 1 occurs twice in (1, 2, 1), allowed is once"),
+    ("isr", (3, 2, 2), "isr: broker 2 occurs twice in (3, 2, 2), allowed is once"),
     ("replicas", (1, -1), "replicas: -1 is no broker id, allowed are the integers from 0 on"),
     ("isr", [-2], "isr: -2 is no broker id, allowed are the integers from 0 on"),
     ("live", {1, 2, -3}, "live: -3 is no broker id, allowed are the integers from 0 on"),

@@ -118,8 +118,8 @@ def test_rebalance_settles() -> None:
     [
         (-1, AT_HOME, "broker: -1 is no broker id, allowed are the integers from 0 on"),
         (True, AT_HOME, "broker: True is no broker id, allowed are the integers from 0 on"),
-        (1, Partition((2, 2)), "replicas of 't-0': broker 2 stands twice in (2, 2), allowed is once"),
-        (1, Partition((2,), 2, (3, 3)), "isr of 't-0': broker 3 stands twice in (3, 3), allowed is once"),
+        (1, Partition((2, 2)), "replicas of 't-0': broker 2 occurs twice in (2, 2), allowed is once"),
+        (1, Partition((2,), 2, (3, 3)), "isr of 't-0': broker 3 occurs twice in (3, 3), allowed is once"),
         (1, Partition((2,), -1, (2,)), "leader of 't-0': -1 is no broker id, allowed are the integers from 0 on"),
         (1, Partition((2,), leader=2), "leader of 't-0': 2 leads without an isr, allowed is None"),
     ],

@@ -99,7 +99,7 @@ def test_impossible_placements_are_refused() -> None:
 
 def test_brokers_that_contradict_each_other_are_refused() -> None:
     some = "InvalidBrokers: racks: brokers 1, 3 have none, allowed are racks of all brokers or of none"
-    twice = "broker 1 stands twice in (1, 1), allowed is once"
+    twice = "broker 1 occurs twice in (1, 1), allowed is once"
     assert assigned((1, 2, 3), 1, 1, racks={2: "a"}) == some
     assert assigned((1, 1), 1, 1) == f"InvalidBrokers: brokers: {twice}"
     for existing, brokers, what in (((1, 1), (1,), "replicas of partition 0"), ((1,), (1, 1), "brokers")):

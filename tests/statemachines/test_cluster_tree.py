@@ -182,9 +182,9 @@ def test_existing_nodes_are_overwritten(zookeeper_in_memory: ServedZooKeeper, zo
     "changed, says",
     [
         ({"/controller": b"{}"}, "/controller: it has no brokerid"),
-        ({"/brokers/topics/t": b'{"partitions":{"0":[1,1]}}'}, "replicas of 0: broker 1 stands twice"),
+        ({"/brokers/topics/t": b'{"partitions":{"0":[1,1]}}'}, "replicas of 0: broker 1 occurs twice"),
         ({"/brokers/topics/t": b'{"partitions":{"0":[-1]}}'}, "replicas of 0: -1 is no broker id"),
-        ({"/admin/reassign_partitions": REASSIGNMENT}, "replicas of t-0: broker 1 stands twice"),
+        ({"/admin/reassign_partitions": REASSIGNMENT}, "replicas of t-0: broker 1 occurs twice"),
     ],
 )
 def test_invalid_trees_are_refused(changed: dict[str, bytes], says: str) -> None:

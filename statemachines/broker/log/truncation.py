@@ -73,8 +73,7 @@ def kip_101(follower: ReplicaLog, answer: Offset) -> Offset:
 
 
 def kip_279(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: Offset | None = None) -> Truncation:
-    """To where both have the epoch of the answer or, if the follower does not have it, to the end of its last one
-    below.
+    """To the end of the answer's epoch in both logs or, if the follower lacks it, to the end of its last one below.
 
     An undefined answer means `fetch_offset`, where the follower would continue to fetch: its high watermark, unless
     it has truncated already. The follower looks up its own epochs as since 2.0.1 (`LeaderEpochs.end_offset_for`).

@@ -749,7 +749,7 @@ TEXT_ERRORS = {
     "elect offline --replicas 1,1_0 --isr 1 --live 1": (
         "--replicas 1,1_0: write broker ids with commas between them, like 1,2,3"
     ),
-    "elect offline --replicas 1,1 --isr 1 --live 1": "replicas: broker 1 stands twice in (1, 1), allowed is once",
+    "elect offline --replicas 1,1 --isr 1 --live 1": "replicas: broker 1 occurs twice in (1, 1), allowed is once",
     "elect offline --replicas -1 --isr 1 --live 1": (
         "replicas: -1 is no broker id, allowed are the integers from 0 on"
     ),

@@ -349,7 +349,7 @@ def test_impossible_calls_are_refused() -> None:
         leader.manager.maybe_shrink_isr(T0, [1])
     with pytest.raises(InvalidBrokers, match="-1 is no broker id"):
         leader.manager.maybe_expand_isr(T0, -1)
-    with pytest.raises(ValueError, match="no AlterPartition is on its way"):
+    with pytest.raises(ValueError, match="no AlterPartition is in flight"):
         leader.hear(altered(1))
     assert leader.broker.known() == before
 

@@ -398,11 +398,11 @@ def test_a_partition_twice_is_refused() -> None:
     broker = Broker()
     before = broker.known()
     lead = LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, (told(1, 0), told(2, 0)), ())
-    with pytest.raises(ValueError, match="t-0 stands twice in a request"):
+    with pytest.raises(ValueError, match="t-0 occurs twice in a request"):
         broker.apis.handle(lead)
     states = tuple(StopReplicaPartitionState("t", 0, 0, delete) for delete in (True, False))
     stop = StopReplicaRequest(9, EPOCH, BROKER_EPOCH, False, states)
-    with pytest.raises(ValueError, match="t-0 stands twice in a request"):
+    with pytest.raises(ValueError, match="t-0 occurs twice in a request"):
         broker.apis.handle(stop)
     assert broker.known() == before
 

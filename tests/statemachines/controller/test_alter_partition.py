@@ -437,9 +437,9 @@ def test_an_answer_that_ends_with_the_session_is_an_error_of_each_partition() ->
 def test_impossible_requests_are_refused() -> None:
     """By name, and nothing has changed."""
     altering = Altering()
-    with pytest.raises(ValueError, match="t-0 stands twice in a request"):
+    with pytest.raises(ValueError, match="t-0 occurs twice in a request"):
         altering.alter(wanted(1), wanted(1, 2))
-    with pytest.raises(InvalidBrokers, match="ISR of t-0: broker 1 stands twice"):
+    with pytest.raises(InvalidBrokers, match="ISR of t-0: broker 1 occurs twice"):
         altering.alter(wanted(1, 1))
     with pytest.raises(InvalidBrokers, match="-1 is no broker id"):
         altering.alter(wanted(-1))

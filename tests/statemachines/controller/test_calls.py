@@ -353,7 +353,7 @@ def test_as_many_answers_as_requests(cluster: Handling) -> None:
 
 def test_arguments_of_calls_have_no_names(cluster: Handling) -> None:
     """A call is compared by them, in their order."""
-    with pytest.raises(ValueError, match="read: arguments of a call are given by place, not by name"):
+    with pytest.raises(ValueError, match="read: arguments of a call are positional"):
         call(cluster.handlers.read, path="/a")
     with pytest.raises(ValueError, match="heard: arguments"):
         then(cluster.handlers.heard, path="/a")

@@ -295,7 +295,7 @@ def test_the_request_in_flight_is_not_queued() -> None:
         (lambda manager: manager.broken(2), "broker 2 is sending nothing"),
         (lambda manager: manager.answered(1, LeaderAndIsrResponse(Errors.NONE)), "not answered by LeaderAndIsr"),
         (lambda manager: manager.add_broker(-1), "-1 is no broker id"),
-        (lambda manager: manager.startup([3, 3]), "broker 3 stands twice"),
+        (lambda manager: manager.startup([3, 3]), "broker 3 occurs twice"),
     ],
 )
 def test_impossible_calls_are_refused(step: Callable[[ControllerChannelManager], object], message: str) -> None:

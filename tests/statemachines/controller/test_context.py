@@ -111,9 +111,9 @@ def test_given_mappings_are_not_copied(context: ControllerContext) -> None:
 @pytest.mark.parametrize(
     ("assignment", "said"),
     [
-        (ReplicaAssignment((1, 2, 1)), "replicas of t-0: broker 1 stands twice"),
+        (ReplicaAssignment((1, 2, 1)), "replicas of t-0: broker 1 occurs twice"),
         (ReplicaAssignment((1, -2)), "replicas of t-0: -2 is no broker id"),
-        (ReplicaAssignment((1, 2), (2, 2)), "adding_replicas of t-0: broker 2 stands twice"),
+        (ReplicaAssignment((1, 2), (2, 2)), "adding_replicas of t-0: broker 2 occurs twice"),
         (ReplicaAssignment((1, 2), (), (-1,)), "removing_replicas of t-0: -1 is no broker id"),
     ],
 )

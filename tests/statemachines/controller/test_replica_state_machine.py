@@ -527,7 +527,7 @@ def test_a_change_is_a_value(cluster: Cluster) -> None:
 
 REFUSED: list[tuple[list[PartitionAndReplica], Any, str]] = [
     ([on(TopicPartition("x", 7), 1)], OnlineReplica, "no partition x-7"),
-    ([on(T0, 1), on(T0, 1)], OnlineReplica, "t-0 on 1 stands twice"),
+    ([on(T0, 1), on(T0, 1)], OnlineReplica, "t-0 on 1 occurs twice"),
     ([on(T0, -1)], OnlineReplica, "-1 is no broker id"),
     ([on(T0, 1)], 2, "2 is no state of replicas"),
 ]

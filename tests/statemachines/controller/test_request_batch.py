@@ -214,7 +214,7 @@ def test_a_dirty_batch_refuses_the_next_change(cluster: Cluster, kind: str) -> N
         case "UpdateMetadata":
             cluster.batch.add_update_metadata_request_for_brokers([2])
     for _ in range(2):
-        with pytest.raises(BatchNotEmpty, match=f"{kind} of an earlier change waits for .*2"):
+        with pytest.raises(BatchNotEmpty, match=f"{kind} of an earlier change for .*2"):
             cluster.batch.new_batch()
     cluster.batch.clear()
     cluster.batch.new_batch()

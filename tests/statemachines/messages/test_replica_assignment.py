@@ -37,5 +37,5 @@ def test_a_replica_leaves_all_three() -> None:
 
 def test_a_target_that_names_a_broker_twice_is_refused() -> None:
     """It is named."""
-    with pytest.raises(InvalidBrokers, match="target: broker 3 stands twice"):
+    with pytest.raises(InvalidBrokers, match="target: broker 3 occurs twice"):
         ReplicaAssignment((1, 2)).reassign_to((3, 3))
