@@ -25,7 +25,7 @@ def in_order(name: str, brokers: Sequence[Id]) -> tuple[Id, ...]:
     if isinstance(brokers, (set, frozenset)):
         raise InvalidBrokers(f"{name}: {brokers!r} is a set, allowed is a sequence: the order decides")
     if not isinstance(brokers, Iterable):
-        raise InvalidBrokers(f"{name}: {brokers!r} is no sequence of brokers, allowed are those of their ids")
+        raise InvalidBrokers(f"{name}: {brokers!r} is no sequence of brokers, allowed are sequences of broker ids")
     ordered = tuple(brokers)
     _check_ids(name, ordered)
     if len(set(ordered)) != len(ordered):

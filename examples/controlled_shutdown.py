@@ -21,7 +21,7 @@ Broker 1 obeys the controller, but starts no fetchers. It follows in t-0, and st
       to broker 2: LeaderAndIsr of t-1
       to broker 1: StopReplica of t-1
     u-0 on 2 catches up with broker 1
-    broker 1 tells the controller of ISRs
+    broker 1 reports ISRs to the controller
     broker 1 shuts down: Backoff
     broker 1 shuts down: AskController
       u-0 did not change from OnlinePartition to OnlinePartition: NoLeaderElected

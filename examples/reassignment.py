@@ -11,7 +11,7 @@ read, and UpdateMetadata, are left out.
     to broker 3: LeaderAndIsr of t-0
     to broker 3: LeaderAndIsr of t-0
     t-0 on 3 catches up with broker 1
-    broker 1 tells the controller of ISRs
+    broker 1 reports ISRs to the controller
     ZooKeeper: /brokers/topics/t/partitions/0/state: leader 1, epoch 1, ISR 1,2,3
     ZooKeeper: /brokers/topics/t/partitions/0/state: leader 3, epoch 2, ISR 1,2,3
     to broker 2: LeaderAndIsr of t-0

@@ -50,7 +50,7 @@ def validate_topic_create(
             why = "'.' and '_' are one character in the names of metrics"
             raise ValueError(f"topic {topic} collides with {other}: {why}")
     if not isinstance(replicas, Mapping) or not replicas:
-        allowed = "allowed are mappings of the numbers from 0 on to the brokers that keep them"
+        allowed = "allowed are mappings from the numbers from 0 on to brokers"
         raise ValueError(f"the partitions of {topic}: {reprlib.repr(replicas)}, {allowed}")
     if sorted(number for number in replicas if type(number) is int) != [*range(len(replicas))]:
         allowed = f"allowed are the numbers from 0 to {len(replicas) - 1}, each once"
@@ -66,7 +66,7 @@ def checked_targets(targets: object) -> tuple[tuple[TopicPartition, tuple[Broker
         ValueError: `targets` is not such a mapping, or is empty.
     """
     if not isinstance(targets, Mapping) or not targets:
-        allowed = "allowed are mappings of partitions to the brokers that are to keep them"
+        allowed = "allowed are mappings from partitions to their new brokers"
         raise ValueError(f"the partitions to reassign: {reprlib.repr(targets)}, {allowed}")
     partitions = {checked_partition(each): target for each, target in targets.items()}
     return tuple((each, None if target is None else _replicas(each, target)) for each, target in partitions.items())

@@ -310,7 +310,7 @@ class Cluster:
         """
         self._need((broker,), running=True)
         if broker in self._stopping:
-            raise ValueError(f"broker {broker} stops already")
+            raise ValueError(f"broker {broker} is already shutting down")
         if type(attempts) is not int or attempts < 0:
             raise ValueError(f"attempts: {reprlib.repr(attempts)}, allowed are the integers from 0 on")
         self._something_happens()
@@ -424,7 +424,7 @@ class Cluster:
             else REASSIGN_PARTITIONS in self.zookeeper.state.nodes
         )
         if moving:
-            raise ValueError(f"partitions move, so none are added to topic {topic}")
+            raise ValueError(f"partitions are being reassigned, so none are added to topic {topic}")
 
     def delete_topic(self, name: TopicName) -> None:
         """An administrator asks for a topic to be deleted.
@@ -434,7 +434,7 @@ class Cluster:
         """
         self._need_topic(name)
         if (path := delete_topics_topic_path(name)) in self.zookeeper.state.nodes:
-            raise ValueError(f"the deletion of topic {name} is asked for already")
+            raise ValueError(f"the deletion of topic {name} is requested already")
         self.zookeeper.create(None, path)
         self._something_happens()
 
@@ -493,7 +493,7 @@ class Cluster:
         """
         controller = self.controller
         if controller is None or not self.controllers[controller].rebalance_timer.due_in:
-            raise ValueError("no controller is going to look whether preferred replicas lead")
+            raise ValueError("no controller has a check of preferred leaders scheduled")
         self._something_happens()
         self.controllers[controller].rebalance()
 
@@ -559,7 +559,7 @@ class Cluster:
                 self._do(each)
                 return
         can = "; ".join(map(str, steps)) or "nothing"
-        raise ValueError(f"{which!r}: that cannot happen now, but {can} can")
+        raise ValueError(f"{which!r} is not possible now; possible: {can}")
 
     def settle(self, seed: int | None = None) -> None:
         """Take steps until none is left.
@@ -587,7 +587,7 @@ class Cluster:
 
     def _require_rest(self, last: int) -> None:
         if self._elections > last:
-            raise NotSettled(f"the cluster comes to no rest: {MAX_ELECTIONS} controllers followed each other by now")
+            raise NotSettled(f"the cluster does not settle: {MAX_ELECTIONS} controllers were elected in a row")
 
     def _by_urgency(self) -> Iterator[Sequence[Step]]:
         """The possible next steps, by kind; a step that another of its kind has made unnecessary does nothing."""
@@ -690,7 +690,7 @@ class Cluster:
     def _end_if_refused(self, broker: BrokerId) -> None:
         """Stop a broker whose registration was refused, because its node exists already."""
         if self.brokers[broker].is_running and not self.controllers[broker].me.is_running:
-            self._note(Failed(f"broker {broker} ends, for its node is there already"))
+            self._note(Failed(f"broker {broker} stops: its node exists already"))
             self._stop(broker)
 
     def _stop(self, broker: BrokerId) -> None:
@@ -774,7 +774,7 @@ class Cluster:
                     return
                 if stopping.remaining:
                     led = ", ".join(map(str, stopping.remaining))
-                    self._note(Failed(f"broker {broker} goes, though it still leads {led}"))
+                    self._note(Failed(f"broker {broker} stops, though it still leads {led}"))
                 self._stop(broker)
 
     # The tree in ZooKeeper, as Kafka writes it.

@@ -59,7 +59,7 @@ class ChangeIsr(NamedTuple):
     leader: BrokerId
 
     def __str__(self) -> str:
-        return f"broker {self.leader} tells the controller of ISRs"
+        return f"broker {self.leader} reports ISRs to the controller"
 
 
 Step: TypeAlias = TakeRequest | AdvanceController | AdvanceShutdown | CatchUp | ChangeIsr

@@ -188,7 +188,7 @@ class HostedPartition(NamedTuple):
         """
         if not self.is_led_by(broker):
             raise ValueError(
-                f"broker {broker} does not lead the partition, but {self.leader}, and has no ISR to change"
+                f"broker {broker} does not lead the partition, and has no ISR to change; the leader is {self.leader}"
             )
         if not isinstance(self.state, CommittedPartitionState):
             raise ValueError(f"a change of the ISR is under way: {self.state}")

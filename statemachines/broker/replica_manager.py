@@ -296,7 +296,7 @@ class ReplicaManager:
         """
         hosted = self.state.all_partitions.get(partition)
         if hosted is None or not hosted.is_led_by(self.broker):
-            raise ValueError(f"broker {self.broker} does not lead {partition}, and has no ISR of it")
+            raise ValueError(f"broker {self.broker} does not lead {partition}, and has no ISR to change")
         return hosted
 
     # Events of a broker.

@@ -21,4 +21,4 @@ CHANGES: Final[Mapping[str, KafkaChange[Any]]] = {
     for name, each in vars(module).items()
     if isinstance(each, KafkaChange)
 }
-"""All changes by name: that of the field or switch that turns the change on."""
+"""All changes, by the name of the field or switch that turns each on."""

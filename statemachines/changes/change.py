@@ -11,11 +11,11 @@ Evidence:
     by ticket  the change lies between two releases that were run; the ticket's fix version names the exact one
     proposed   no release of Kafka has it
 
-These of Kafka's run beside ours: whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1, and, compared whenever
-they are idle, of 0.10.2.2, 0.11.0.3 and 1.0.2; a broker that receives their requests, of 1.0.2, 1.1.1, 2.0.1, 2.2.2,
-2.4.1, 2.6.3, 2.8.2 and 3.9.1; a broker that leads or follows, of 2.8.0, 2.8.2 and 3.9.1. Only the source shows the
-steps of a controller until 1.0, the handling of requests before 1.0, the shutdown of a broker, and whether a
-controller processes responses to UpdateMetadata.
+Kafka's classes that were compared: whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1, and of 0.10.2.2,
+0.11.0.3 and 1.0.2 whenever they are idle; brokers that receive their requests, of 1.0.2, 1.1.1, 2.0.1, 2.2.2, 2.4.1,
+2.6.3, 2.8.2 and 3.9.1; brokers that lead or follow, of 2.8.0, 2.8.2 and 3.9.1. Only the source shows the steps of a
+controller until 1.0, the handling of requests before 1.0, the shutdown of a broker, and whether a controller
+processes responses to UpdateMetadata.
 """
 
 from collections.abc import Mapping

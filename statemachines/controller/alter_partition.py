@@ -4,7 +4,7 @@ A request names the registration of the leader's broker. For each partition it h
 epoch and at the partition epoch that the leader knows. The controller checks it against its own knowledge, in this
 order:
 
-    NOT_CONTROLLER              it is none; or the leader knows a later epoch, so there is another controller by now
+    NOT_CONTROLLER              the receiver is none; or the leader knows a later epoch, that of another controller
     STALE_BROKER_EPOCH          that registration is not the present one
     UNKNOWN_TOPIC_OR_PARTITION  the partition never had a leader
     FENCED_LEADER_EPOCH         another leader has been elected since

@@ -176,7 +176,7 @@ class PartitionStateMachine(ZkStateMachine):
         if not isinstance(target, PartitionState):
             raise ValueError(f"{target!r} is no state of partitions")
         if target is OnlinePartition and (strategy is None or strategy.name not in STRATEGIES):
-            raise ValueError(f"{target} takes a strategy to elect leaders by, not {strategy}")
+            raise ValueError(f"{target} needs an election strategy, not {strategy}")
         self.check_asked(partitions, partitions)
         if not partitions:
             return ChangeDone()

@@ -127,7 +127,7 @@ class JsonValue:
     def _refuse_surrogates(self, text: str) -> None:
         """Refuse half a character, which JSON can escape, but UTF-8 cannot encode."""
         if any("\ud800" <= each <= "\udfff" for each in text):
-            raise InvalidZnode(self.path, f"{self._called} has half a character in it", "it takes Unicode")
+            raise InvalidZnode(self.path, f"{self._called} has half of a surrogate pair", "it takes Unicode")
 
 
 def written(value: Any) -> bytes:

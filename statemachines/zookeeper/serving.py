@@ -125,7 +125,7 @@ class ServedZooKeeper:
         Pings do not count.
         """
         if nth < 1:
-            raise ValueError(f"lose_reply: the next request is number 1, and {nth} is before it")
+            raise ValueError(f"lose_reply: nth is {nth}, allowed are the integers from 1 on")
         self._to_session(client, lambda session: self._connections.lose_reply(session, nth))
 
     @contextmanager
@@ -227,5 +227,5 @@ def _session_of(client: Client) -> int:
         return client
     known = client.client_id
     if known is None:
-        raise ValueError("the client has no session while it is not connected; an id would name it")
+        raise ValueError("the client is not connected, so it has no session; give the session's id")
     return known[0]

@@ -126,7 +126,7 @@ def no_replica_joins_a_leader_that_goes(_: Kind) -> None:
         cluster.step(cluster.steps()[0])
     logs.replicas.clear()
     cluster.settle()
-    assert Failed("broker 1 goes, though it still leads t-0") in cluster.history
+    assert Failed("broker 1 stops, though it still leads t-0") in cluster.history
 
 
 def who_is_behind_is_not_elected(_: Kind) -> None:

@@ -118,7 +118,7 @@ def _entries(text: str, name: str, *, negative: bool = False) -> tuple[EpochEntr
             raise MalformedCheckpoint(name, number, line, allowed)
         entries.append(entry)
     if count != len(entries):
-        raise MalformedCheckpoint(name, 2, lines[1], f"{len(entries)}, because so many entries follow")
+        raise MalformedCheckpoint(name, 2, lines[1], f"{len(entries)}, the number of entries that follow")
     return tuple(entries)
 
 

@@ -126,7 +126,7 @@ def test_a_shutdown_moves_leaders_before_the_broker_goes() -> None:
 def test_a_shutdown_that_leaves_a_partition_behind_says_so() -> None:
     prediction = what_if(cluster(status(1, 2, isr=(1,))), Shutdown(1))
     assert after(prediction) == (None, (1,))
-    assert Failed("broker 1 goes, though it still leads t-0") in prediction.steps[0]
+    assert Failed("broker 1 stops, though it still leads t-0") in prediction.steps[0]
 
 
 def test_the_controller_dies_and_the_next_one_does_the_same() -> None:

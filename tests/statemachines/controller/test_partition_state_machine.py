@@ -717,7 +717,7 @@ REFUSED: list[tuple[Any, Any, Any, str]] = [
     ([TopicPartition("x", 7)], NewPartition, None, "no partition x-7"),
     ([T0, T0], OfflinePartition, None, "t-0 occurs twice"),
     ([T0], "OnlinePartition", OFFLINE, "'OnlinePartition' is no state of partitions"),
-    ([T0], OnlinePartition, None, "takes a strategy"),
+    ([T0], OnlinePartition, None, "needs an election strategy"),
     ([T0], OnlinePartition, PartitionLeaderElectionStrategy("nearest"), "nearest"),  # type: ignore[arg-type]
 ]
 
