@@ -5,14 +5,14 @@ and changes nothing. Then each partition is checked by itself:
 
     LeaderAndIsr     an offline log directory: KAFKA_STORAGE_ERROR. A leader epoch that is not newer than the
                      replica's: STALE_CONTROLLER_EPOCH. Not one of the replicas: UNKNOWN_TOPIC_OR_PARTITION. Else the
-                     broker leads or follows, first all that it leads; the fetchers of the others start at the end
+                     broker leads or follows: first all that it leads; the followers' fetchers start last
     StopReplica      an older leader epoch: FENCED_LEADER_EPOCH, except for -1 (none was sent) and -2 (the topic is
-                     being deleted). Else the replica stops fetching; with the delete flag it is removed with its log
+                     being deleted). Else the replica stops fetching; the delete flag also removes it and its log
     UpdateMetadata   is accepted
 
-A replica follows a leader only if that is alive in the metadata cache. Otherwise it keeps its role and its epochs,
-its log is created, and the response is still NONE: if LeaderAndIsr arrives before UpdateMetadata, replicas follow no
-leader [KAFKA-4443].
+A replica follows a leader only if the metadata cache lists the leader as alive. Otherwise it keeps its role and its
+epochs, its log is created, and the response is still NONE: if LeaderAndIsr arrives before UpdateMetadata, replicas
+follow no leader [KAFKA-4443].
 
 Until 3.0 a replica without an open log after LeaderAndIsr counts as offline (`offline_without_log`). That includes a
 replica that was unknown before and is refused now, because a log is opened only when the broker leads or follows. A
