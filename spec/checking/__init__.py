@@ -1,4 +1,4 @@
-"""The checkers: engines that explore a specification, and what they answer. Nothing here knows of Kafka.
+"""The checkers: engines that explore a specification, and their results. Nothing here knows of Kafka.
 
 from spec.checking import check
 result = check(Counter(top=2))
@@ -6,7 +6,7 @@ result.verdict, result.distinct_states
 print(result)
 """
 
-from spec.checking import markup as markup  # has `html_of` know results and traces
+from spec.checking import markup as markup  # registers results and traces with `html_of`
 from spec.checking.check import check
 from spec.checking.exploration import Engine, Statistics
 from spec.checking.graph.state_space import Component, StateSpace, state_space

@@ -1,7 +1,7 @@
-"""Arguments of the checkers: each is converted to one form, or refused in one line.
+"""Arguments of the checkers: each is converted to one form, or rejected with a one-line error.
 
-The command line gives them in that form; a notebook may give a class for an instance, one name for several, an
-integer of numpy's, a path as a string. What can mean only one thing is taken for that.
+The command line passes that form. A notebook may pass a class for an instance, one name for several, a numpy
+integer, or a path as a string. An argument with only one possible meaning is accepted.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from spec.language.errors import UsageError
 from spec.language.specification import Specification
 
 SpecificationOrClass = Specification | type[Specification]
-"""A specification; a class is taken for an instance with its defaults."""
+"""A specification; a class stands for an instance with its defaults."""
 Directory = str | os.PathLike[str]
 """The path of a directory."""
 MOST_WORKERS: Final = 1_024
-"""More threads or tasks than that are a mistake: each of them takes memory of its own."""
+"""More threads or tasks are a mistake: each takes memory of its own."""
 
 
 def as_specification(given: object, release: object = None) -> Specification:
-    """The specification that is meant; of a class the one under its defaults, or under those of a release.
+    """The specification given. A class stands for an instance with its defaults, or with those of the release.
 
     Raises:
-        UsageError: it is none, or it does not know the release.
-        AssumptionViolated: its constants are not admitted.
+        UsageError: it is not a specification, or it does not know the release.
+        AssumptionViolated: its constants violate its assumptions.
     """
     if isinstance(given, type) and issubclass(given, Specification):
         return given() if release is None else given.of_release(_of(given, release))
@@ -49,10 +49,10 @@ def _of(system: type[Specification], release: object) -> str:
 
 
 def as_names(of: str, given: object) -> tuple[str, ...]:
-    """Names; one alone is taken for a row of one.
+    """Names; a single name stands for a tuple of one.
 
     Raises:
-        UsageError: they are no names.
+        UsageError: they are not names.
     """
     each = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else (None,)
     if not all(isinstance(name, str) for name in each):
@@ -61,15 +61,15 @@ def as_names(of: str, given: object) -> tuple[str, ...]:
 
 
 def as_integer(of: str, given: object, least: int = 1, most: int | None = None) -> int:
-    """A whole number; whatever counts as one in Python is, but no truth.
+    """A whole number: anything Python can use as an index, except a boolean.
 
     Raises:
-        UsageError: it is none, or out of range.
+        UsageError: it is not a whole number, or out of range.
     """
     allowed = f"{least} or more" + ("" if most is None else f", up to {most}")
     try:
         value = index(given) if isinstance(given, SupportsIndex) and not isinstance(given, bool) else None
-    except TypeError:  # several numbers of numpy's
+    except TypeError:  # a numpy array of several numbers
         value = None
     if value is None:
         raise UsageError(f"{of} = {given!r}: it must be a whole number, {allowed}")
@@ -79,7 +79,7 @@ def as_integer(of: str, given: object, least: int = 1, most: int | None = None) 
 
 
 def as_bound(of: str, given: object) -> int | None:
-    """A whole number from 1 on, or None for no bound.
+    """A positive whole number, or None for no bound.
 
     Raises:
         UsageError: it is neither.
@@ -88,10 +88,10 @@ def as_bound(of: str, given: object) -> int | None:
 
 
 def as_workers(given: object) -> int | None:
-    """How many workers there are; None for as many as there are cores.
+    """The number of workers; None for one per core.
 
     Raises:
-        UsageError: it is no such number.
+        UsageError: it is not a valid number of workers.
     """
     return None if given is None else as_integer("workers", given, most=MOST_WORKERS)
 
@@ -102,7 +102,7 @@ def as_memory(given: object) -> int | None:
     Raises:
         UsageError: it is neither.
 
-    >>> memory("512M"), memory(1 << 20), memory(None)
+    >>> as_memory("512M"), as_memory(1 << 20), as_memory(None)
     (536870912, 1048576, None)
     """
     if not isinstance(given, str):
@@ -114,10 +114,10 @@ def as_memory(given: object) -> int | None:
 
 
 def as_path(of: str, given: object) -> Path | None:
-    """A path, or None for none.
+    """A path, or None.
 
     Raises:
-        UsageError: it is no path.
+        UsageError: it is not a path.
     """
     if given is None or isinstance(given, Path):
         return given

@@ -1,7 +1,7 @@
-"""The default engine: tiered execution by the other engines, each as soon as it is worth its start.
+"""The default engine: tiered execution. Each of the other engines takes over when it is worth its startup time.
 
-The reference engine begins (`first_tier`), the local engine follows as long as memory lasts, then Spark with what
-memory there is. What they find is the same.
+The reference engine begins (`first_tier`). The local engine follows until memory runs out, then Spark continues
+within the same memory. All find the same.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from spec.language.extras import how_to_install, is_installed
 
 
 class AutoEngine:
-    """Explores in this process; hands over to Spark when the memory is reached, if there is a Java and Spark fits.
+    """Explores in this process. When memory is used up, Spark continues, if Java is available and Spark fits.
 
-    Small systems are answered in plain Python, unless the run is to be kept: the reference engine keeps none.
+    Plain Python answers small systems, unless the run must be kept: the reference engine keeps none.
 
     Args:
         workers: cores to use; by default all.
-        memory: bytes, or a size like '512M', that all processes may take together; see
-            `spec.checking.machine.memory` for the default.
-        run_dir: where the run is kept, empty or not there. Without it nothing is kept, and what Spark has to have is
-            put into a temporary directory.
-        resume: go on with the run in `run_dir`.
+        memory: bytes, or a size like '512M', for all processes together; see `spec.checking.machine.memory` for the
+            default.
+        run_dir: directory that keeps the run; empty or not yet there. Without it nothing is kept, and Spark's files
+            go to a temporary directory.
+        resume: continue the run in `run_dir`.
     """
 
     name = "local"
@@ -59,7 +59,7 @@ class AutoEngine:
         self.memory, self.resume = arguments.as_memory(memory), resume
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
-        """Go through the states, level by level."""
+        """Explore the states, level by level."""
         refuse_too_large(model)
         if self.run_dir is not None:
             return self._compiled(model, options, on_progress)
@@ -85,7 +85,7 @@ class AutoEngine:
         )
 
     def _compiled(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
-        """On this machine as long as memory lasts, then on Spark."""
+        """Explore on this machine until memory runs out, then on Spark."""
         from spec.checking.local import LocalEngine
 
         self.name = "local"
@@ -102,7 +102,7 @@ class AutoEngine:
                 return replace(found, kept=too_little + resuming)
             from spec.checking.spark.engine import MORE, SparkEngine
 
-            gc.collect()  # what the local engine had
+            gc.collect()  # frees the local engine's memory
             self.name = "spark"
             compile_seconds = found.compile_seconds
             spark = SparkEngine(path, resume=True, workers=self.workers, memory=self.memory)
@@ -116,21 +116,21 @@ class AutoEngine:
             return found if self.run_dir else replace(found, kept=MORE if found.ended == "memory" else "")
 
     def _place_for_spark(self, until_done: ExitStack) -> tuple[Path | None, str]:
-        """The run that Spark resumes where memory is reached, if it may; else what Spark needs, if that is known."""
+        """The directory in which Spark may resume the run; if there is none, Spark's requirement, where known."""
         if not _may_have_java():
             return None, ""
         if not is_installed("pyspark"):
-            return None, f"Spark would go on; {how_to_install('pyspark')}"
+            return None, f"Spark could continue; {how_to_install('pyspark')}"
         from spec.checking.spark.allotment import minimum
 
         smallest = minimum(self.workers or 1)
         if smallest > Budget(self.memory).size:
-            return None, f"--memory {written(smallest)} is the least with which Spark goes on"
+            return None, f"Spark needs at least --memory {written(smallest)} to continue"
         if self.run_dir is not None:
             return self.run_dir, ""
         try:
             folder = tempfile.TemporaryDirectory(prefix="kafkaspec-", ignore_cleanup_errors=True)
-        except OSError:  # where nothing temporary can be written, the memory is the end
+        except OSError:  # no temporary directory can be made, so the run ends with its memory
             return None, ""
         return Path(until_done.enter_context(folder)) / "run", ""
 

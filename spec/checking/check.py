@@ -1,4 +1,4 @@
-"""`check`: give a specification to an engine, and make a verdict of what it found."""
+"""`check`: give a specification to an engine, and turn its findings into a verdict."""
 
 from __future__ import annotations
 
@@ -42,41 +42,39 @@ def check(
     on_progress: OnProgress = silent,
     release: str | None = None,
 ) -> Result:
-    """Explore a specification, exhaustively unless a bound is given, and say what holds.
+    """Explore a specification, exhaustively unless a bound is given, and report whether its properties hold.
 
     Args:
         specification: the system, under its constants; its class stands for the system under its defaults, or under
             those of the release.
-        engine: an engine, or the name of one: `local`, `spark`, `reference`, or `auto` to have it chosen.
-        properties: names of the only ones to look at, or one name; witnesses and vacuity are then left out.
-        keep_going: explore everything, with a counterexample for each property that breaks.
-        deadlock: look for states without an enabled action; a state closed by a bound is none.
-        max_states: stop after the level with which this many states are reached.
+        engine: an engine, or its name: `local`, `spark`, `reference`, or `auto` to have one selected.
+        properties: a name, or names, of the only properties to check; witnesses and vacuity are then left out.
+        keep_going: explore everything, and report a counterexample for each violated property.
+        deadlock: look for states without an enabled action; a state closed by a bound does not count.
+        max_states: stop after the level that reaches this many states.
         max_depth: do not go beyond this depth.
-        symmetry: go through one state of each orbit of the interchangeable values.
-        show: look for the shortest way there, and for nothing else: the name of a witness or an action, or a
-            predicate in Python on the state `s`, as `s.count > 2`.
-        accept_vacuous: names of actions and witnesses that need not happen under these constants, or one name.
-        on_progress: told statistics now and then, and at the end unless the engine was interrupted.
-        release: one of the system's `releases`, from which its constants were taken; it stands in the result.
+        symmetry: explore one state of each orbit of the interchangeable values.
+        show: look only for the shortest path to this goal: the name of a witness or an action, or a predicate in
+            Python on the state `s`, as `s.count > 2`.
+        accept_vacuous: a name, or names, of actions and witnesses that need not happen under these constants.
+        on_progress: called with statistics now and then, and at the end unless the engine was interrupted.
+        release: one of the system's `releases`, from which its constants were taken; the result records it.
 
     Raises:
-        UsageError: an unknown property, action or witness, an engine that cannot be had, an action or property
-            without the symmetry, an argument that is out of range or means nothing, something that cannot be shown.
-        EvaluationFailed: an action or property raised, or did what it must not; with the shortest trace there.
-        SpecificationError: one of them depends on something else than the state, or the specification is not well
-            made in another way.
-        EnvironmentFailed: a disk is full, a Java has died, or the like.
+        UsageError: an unknown property, action or witness; an unavailable engine; an action or property without the
+            symmetry; an argument that is out of range or meaningless; a goal that cannot be shown.
+        EvaluationFailed: an action or property raised, or broke the rules for such functions; with the shortest
+            trace to the state.
+        SpecificationError: an action or property depends on more than the state, or the specification is malformed.
+        EnvironmentFailed: a full disk, a dead JVM, or the like.
     """
     subject = arguments.as_specification(specification, release)
     named = arguments.as_names("properties", properties)
     accepted = arguments.as_names("accept_vacuous", accept_vacuous)
     if show is not None and (named or keep_going or deadlock):
-        raise UsageError("show: nothing else is looked for then; no properties, keep_going or deadlock")
+        raise UsageError("show: it cannot be combined with properties, keep_going or deadlock")
     if accepted and (named or show is not None):
-        raise UsageError(
-            "accept_vacuous: where properties are named, or something is to be shown, nothing is vacuous"
-        )
+        raise UsageError("accept_vacuous: it has no effect with properties or show, under which nothing is vacuous")
     model = Model(subject, None if show is None else Goal.of(subject, show))
     _require_that_may_be_vacuous(model, accepted)
     _judge_the_first_state(model)
@@ -95,7 +93,7 @@ def _require_that_may_be_vacuous(model: Model, names: Iterable[str]) -> None:
     """Require that these are actions and witnesses.
 
     Raises:
-        UsageError: one is none.
+        UsageError: one is neither.
     """
     witnesses = [each.name for each in model.properties if each.kind == "sometimes"]
     known = [*(each.name for each in model.actions), *witnesses]
@@ -106,10 +104,10 @@ def _require_that_may_be_vacuous(model: Model, names: Iterable[str]) -> None:
 
 
 def _judge_the_first_state(model: Model) -> None:
-    """A predicate that means nothing in the state that comes first is a mistake of the person who wrote it.
+    """Evaluate the goal's predicate in the first state: a failure there is its author's mistake.
 
     Raises:
-        UsageError: it raises there, or answers neither True nor False.
+        UsageError: it raises there, or returns neither True nor False.
     """
     if model.goal is None or model.goal.predicate is None or model.sought is None:
         return
@@ -123,7 +121,7 @@ def _judge_the_first_state(model: Model) -> None:
 
 
 def _engine(given: Engine | type[Engine] | str) -> Engine:
-    """The engine that is given, or made with its defaults from a class or a name."""
+    """The engine given, or one with its defaults made from a class or a name."""
     if isinstance(given, str):
         return engine_named(given)
     if not callable(getattr(given, "explore", None)):
@@ -132,10 +130,10 @@ def _engine(given: Engine | type[Engine] | str) -> Engine:
 
 
 def selected_numbers(model: Model, named: tuple[str, ...], deadlock: bool) -> tuple[int, ...]:
-    """The numbers of the properties to look at: those named, or all of them; or what is to be shown.
+    """The numbers of the properties to check: those named, or all of them; or the goal's.
 
     Raises:
-        UsageError: there is none of a name.
+        UsageError: no property has one of the names.
     """
     if model.goal is not None:
         return model.numbers([TYPE_OK, model.goal.written])
@@ -167,9 +165,9 @@ def _result(
         (number for number in found.discoveries if is_violation(model, number)),
         key=lambda number: (found.discoveries[number].length, number),
     )
-    told = broken if options.keep_going else broken[:1]
+    reported = broken if options.keep_going else broken[:1]
     never = _unreached(model, properties, actions, named)
-    verdict, why = _verdict(model, found, broken, [told for name, told in never if name not in accepted])
+    verdict, why = _verdict(model, found, broken, [text for name, text in never if name not in accepted])
     specification = model.specification
     return Result(
         system=specification.name,
@@ -186,7 +184,7 @@ def _result(
         bytes_per_state=found.bytes_per_state,
         properties=properties,
         actions=actions,
-        counterexamples=tuple(trace(model, number, found.discoveries[number].path) for number in told),
+        counterexamples=tuple(trace(model, number, found.discoveries[number].path) for number in reported),
         shown=_witness_traces(model, found),
         leaves_out=specification.leaves_out,
         why=why,
@@ -196,7 +194,7 @@ def _result(
         compared=found.compared,
         wants_every_action=_wants_every_action(model, named),
         accept_vacuous=accepted,
-        accepted=tuple(told for name, told in never if name in accepted) if found.ended == "complete" else (),
+        accepted=tuple(text for name, text in never if name in accepted) if found.ended == "complete" else (),
         without_effect=_without_effect(model, found),
         levels=tuple(map(_level, found.levels)),
         jobs=found.jobs,
@@ -223,14 +221,14 @@ def _wants_every_action(model: Model, named: bool) -> bool:
 
 
 def _witness_traces(model: Model, found: Exploration) -> Trace | None:
-    """The way to what was to be shown, if it was found."""
+    """The path to the goal, if it was found."""
     if model.sought is None or model.sought not in found.discoveries:
         return None
     return trace(model, model.sought, found.discoveries[model.sought].path)
 
 
 def _without_effect(model: Model, found: Exploration) -> tuple[str, ...]:
-    """The actions that never changed anything, if all was explored."""
+    """The actions that never changed anything, if everything was explored."""
     if found.ended != "complete":
         return ()
     counts = zip(model.actions, found.coverage, strict=True)
@@ -266,7 +264,7 @@ def _verdict(model: Model, found: Exploration, broken: Sequence[int], never: Seq
 def _unreached(
     model: Model, properties: tuple[PropertyResult, ...], actions: tuple[ActionResult, ...], named: bool
 ) -> list[tuple[str, str]]:
-    """What never happened, as far as it went, and should: actions and witnesses by name, with what is said of it."""
+    """The actions and witnesses that should happen but never did: each name, with its sentence for the report."""
     wanted = actions if _wants_every_action(model, named) else ()
     never = [(each.name, f"action {each.name} is never taken") for each in wanted if not each.taken]
     unseen = [each.name for each in properties if each.verdict == "unwitnessed"]

@@ -1,4 +1,4 @@
-"""The engines by name: where each is defined, imported only when it is asked for."""
+"""The engines by name. Each is imported only on request."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ ENGINES: Final[Mapping[str, str]] = {
     "spark": "spec.checking.spark:SparkEngine",
     "reference": "spec.checking.reference:ReferenceEngine",
 }
-"""Where each engine is defined, by the name that the command line knows.
+"""Where each engine is defined, by its name on the command line.
 
-An engine that is made without arguments has its defaults. All but the reference engine take `workers`, `memory`,
-`run_dir` and `resume` by name; it takes `memory`.
+An engine made without arguments has its defaults. All but the reference engine take `workers`, `memory`, `run_dir`
+and `resume` by name; it takes `memory`.
 """
 
 
@@ -41,15 +41,13 @@ def engine_class(name: str) -> Callable[..., Engine]:
 
 
 def require_compiler() -> None:
-    """Require that numba may compile: asked at once, lest a machine's speed decide which system is answered.
+    """Require that numba may compile. Checked at once, so that the error does not depend on the machine's speed.
 
     Raises:
-        UsageError: it may not.
+        UsageError: numba's compiler is turned off.
     """
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in {"", "0"}:
-        raise UsageError(
-            "NUMBA_DISABLE_JIT is set, and without its compiler there is only --engine reference: unset it"
-        )
+        raise UsageError("NUMBA_DISABLE_JIT is set: unset it, or use --engine reference, which needs no compiler")
 
 
 def engine_named(name: str) -> Engine:

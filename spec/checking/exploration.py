@@ -1,8 +1,8 @@
-"""The contract of all engines: the options that an exploration is given, and what it gives back.
+"""The contract of all engines: the options of an exploration, and its result.
 
-An engine goes through the states breadth-first, in whole levels: level 1 is the initial states, and expanding
-level n whole gives level n + 1. A property is decided in the level in which its first discovery is complete, so
-statistics are of whole levels, and every engine has the same ones.
+An engine explores the states breadth-first, in whole levels: level 1 is the initial states, and expanding all of
+level n gives level n + 1. A property is decided in the level in which its first discovery is complete. So statistics
+describe whole levels, and every engine reports the same ones.
 
 Among discoveries of one property the shortest counts; among equals the lowest end state in code order (packed
 states compared as integers), then the lowest predecessor, the action declared first, the first of its
@@ -20,18 +20,18 @@ from spec.checking.model import DEADLOCK, TYPE_OK, Model, Path
 
 @dataclass(frozen=True)
 class Options:
-    """What an engine is to look for, and within which bounds."""
+    """The properties that an engine looks for, and its bounds."""
 
     properties: tuple[int, ...]
-    """Numbers of the properties to look at. `type_ok` is always among them."""
+    """The numbers of the properties to check. `type_ok` is always among them."""
     keep_going: bool = False
     """Explore everything, whatever is found."""
     max_states: int | None = None
-    """Stop after the level with which this many distinct states are reached."""
+    """Stop after the level that reaches this many distinct states."""
     max_depth: int | None = None
     """Do not expand the level of this depth."""
     symmetry: bool = False
-    """Go through orbits (`spec.checking.symmetry.reduction`): states are representatives, paths are those of the
+    """Explore orbits (`spec.checking.symmetry.reduction`): states are representatives, paths are those of the
     model."""
 
 
@@ -41,25 +41,25 @@ class Statistics(NamedTuple):
     depth: int
     """The deepest level that is complete; initial states are level 1."""
     generated: int
-    """Initial states and successors, each time one is found."""
+    """Initial states and successors, counted each time one is found."""
     distinct: int
     queue: int
     """States found and not yet expanded."""
     seconds: float
     bytes_per_state: float | None = None
-    """Bytes allocated for the visited set by distinct states; None where an engine does not measure them."""
+    """Bytes allocated for the visited set, divided by distinct states; None where an engine does not measure them."""
     in_python: float | None = None
-    """The share of the time, 0 to 1, in which actions and properties were run, and what came of it was learned; None
-    where nothing else is done."""
+    """The share of the time, 0 to 1, spent in running actions and properties and learning from them; None for an
+    engine that spends all its time so."""
     doing: str = ""
-    """What is done before states are explored, or beside it: compiling."""
+    """Work before or beside the exploration: compiling."""
     evaluating: str = ""
-    """If one evaluation takes long: its seconds so far, what is evaluated, and in which state."""
+    """If one evaluation takes long: its seconds so far, the action or property, and the state."""
 
 
 OnProgress = Callable[[Statistics], None]
-"""Called with statistics now and then, and decides itself what to show. Of an evaluation that takes long it is told
-from another thread."""
+"""Called with statistics now and then; decides itself what to show. A long evaluation is reported from another
+thread."""
 
 
 @dataclass
@@ -73,17 +73,17 @@ class Coverage:
 
 
 class Jobs(NamedTuple):
-    """How much of an exploration Spark did by jobs."""
+    """How much of an exploration Spark did in jobs."""
 
     levels: int = 0
-    """Levels that were expanded by a job."""
+    """Levels expanded by a job."""
     workers: int = 0
-    """Worker processes that took part in one of these jobs, at most."""
+    """The most worker processes that took part in one of these jobs."""
 
 
 @dataclass(frozen=True)
 class Discovery:
-    """A property and a path that decides it: an invariant is broken at its end, or a witness is seen."""
+    """A property and a path that decides it: at its end an invariant is broken or a witness seen."""
 
     length: int
     """States on the path."""
@@ -92,39 +92,39 @@ class Discovery:
 
 @dataclass
 class Exploration:
-    """What an engine found."""
+    """The findings of an engine."""
 
     ended: str
-    """complete; or found, states, depth, memory, interrupted: what stopped it before."""
+    """complete; or the reason that it stopped earlier: found, states, depth, memory, interrupted."""
     statistics: Statistics
     coverage: tuple[Coverage, ...]
     discoveries: dict[int, Discovery] = field(default_factory=dict)
-    """By number of the property, the first discovery of each."""
+    """The first discovery of each property, by the property's number."""
     bytes_per_state: float | None = None
     compared: str = ""
-    """What was compared so that orbits may be merged, in words; empty without symmetry."""
+    """What was compared to justify merging orbits, in words; empty without symmetry."""
     compile_seconds: float = 0.0
-    """What compiling took, before or beside exploring, beyond the seconds of `statistics`; 0 if all was there."""
+    """Seconds of compiling, before or beside exploring, beyond `statistics.seconds`; 0 if all was compiled."""
     kept: str = ""
-    """For a run that was interrupted or out of memory: how to resume it; empty if nothing was kept."""
+    """For a run that was interrupted or ran out of memory: how to resume it; empty if nothing was kept."""
     levels: tuple[Statistics, ...] = ()
-    """What was known when each level was complete, from the first on; its `queue` is the states of the level."""
+    """The statistics at the end of each level, from the first on; `queue` is the number of states in the level."""
     jobs: Jobs | None = None
-    """Of the whole run, the part before it was resumed included. None for another engine, unless it went on with
-    a run in which Spark had expanded a level by a job."""
+    """For the whole run, including the part before it was resumed. None for another engine, unless it continued a
+    run in which a Spark job had expanded a level."""
 
 
 class Engine(Protocol):
-    """What explores a model."""
+    """Explores a model."""
 
     name: str
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
-        """Go through the states until every property is decided, or a bound is reached."""
+        """Explore the states until every property is decided, or a bound is reached."""
 
 
 def split_properties(model: Model, numbers: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The numbers of properties of states, and those of properties of steps, without `type_ok` and deadlock."""
+    """The numbers of the properties of states, and of those of steps, without `type_ok` and deadlock."""
     plain = [n for n in numbers if model.properties[n].name not in {TYPE_OK, DEADLOCK}]
     return (
         tuple(n for n in plain if not model.properties[n].over_steps),
@@ -133,17 +133,17 @@ def split_properties(model: Model, numbers: Sequence[int]) -> tuple[tuple[int, .
 
 
 def is_violation(model: Model, number: int) -> bool:
-    """Whether a discovery of this property is a violation; that of a `sometimes` is a witness."""
+    """Whether a discovery of this property is a violation; for a `sometimes` it is a witness."""
     return model.properties[number].kind != "sometimes"
 
 
 def stops_exploration(model: Model, options: Options, number: int) -> bool:
-    """Whether an exploration ends with the level in which it has a discovery of this property."""
+    """Whether an exploration ends with the level that discovers this property."""
     return number == model.sought or (is_violation(model, number) and not options.keep_going)
 
 
 def exploration_end(model: Model, options: Options, found: Iterable[int], statistics: Statistics) -> str:
-    """Why an exploration ends with a level that is complete and judged, see `Exploration`; empty if it goes on."""
+    """Why an exploration ends with this complete, judged level, see `Exploration`; empty if it continues."""
     if any(stops_exploration(model, options, number) for number in found):
         return "found"
     if not statistics.queue:

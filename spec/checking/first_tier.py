@@ -1,9 +1,8 @@
 """The first tier of tiered execution: the reference engine explores in plain Python until compiled code is worth it.
 
-How large a search is cannot be known when it begins. A small one ends here, before compiled code is even loaded.
-Otherwise the kernels are loaded, and the local engine begins anew, the second tier. Where the kernels are not
-compiled yet, a process of its own compiles them, and the reference engine goes on meanwhile: it may reach the verdict
-first.
+The size of a search is unknown when it begins. A small one ends here, before compiled code is even loaded. Otherwise
+the kernels are loaded and the local engine, the second tier, begins anew. If the kernels are not yet compiled, a
+separate process compiles them while the reference engine continues: it may reach the verdict first.
 """
 
 from __future__ import annotations
@@ -27,46 +26,46 @@ if TYPE_CHECKING:
 ALONE: Final = 0.2
 """Seconds of work before the kernels are loaded, which takes more than half a second: some thousand states."""
 COLD: Final = 1.0
-"""Seconds of work before they are compiled, if need be: nothing is compiled for a small system."""
+"""Seconds of work before they are compiled, if necessary: nothing is compiled for a small system."""
 MOST: Final = 100_000
-"""States that are kept here at most, at half a kilobyte each, while something is compiled."""
+"""The most states kept here, at half a kilobyte each, during a compilation."""
 COMPILED: Final = 224 * MB
-"""Bytes of memory, about the least with which compiled code explores."""
+"""Bytes of memory; compiled code can hardly explore with less."""
 TICK: Final = 0.1
-"""Seconds between two looks at the process that compiles, when these are reached."""
+"""Once `MOST` states are reached: seconds between two checks of the compiling process."""
 
 
 class FirstTier:
     """Explores with the reference engine for as long as that is worth it.
 
     Args:
-        on_progress: told how far it is.
-        budget: of memory. Where it is too small for compiled code nothing else takes over.
+        on_progress: called with statistics.
+        budget: of memory. If it is too small for compiled code, no other engine takes over.
     """
 
     def __init__(self, on_progress: OnProgress, budget: Budget):
         self.on_progress, self.budget = on_progress, budget
         self.over = False
-        """Whether the second tier is to begin anew, as the kernels are there. Else what was found is the answer."""
+        """Whether the second tier must begin anew, now that the kernels are there. If not, the result stands."""
         self.compile_seconds = 0.0
-        """What compiling took; 0 unless the search waited for it."""
+        """Seconds of compiling; 0 unless the search waited for it."""
         self._words = 0
         self._loaded = False
         self._loading = 0.0
-        """Seconds that went into loading, not into exploring."""
+        """Seconds spent loading, not exploring."""
         self._loaded_after = inf
-        """Seconds of exploring after which that was."""
+        """Seconds of exploring before the kernels were loaded."""
         self._began = 0.0
-        """The time of the thread's clock when exploring began, without what went into loading. Patience is measured
-        by this clock: on a busy machine nothing is any faster elsewhere."""
+        """The thread's clock when exploring began, without the time for loading. The thresholds use this clock: on
+        a busy machine other engines are no faster."""
         self._compilation: Compilation | None = None
         self._alone = 0.0
-        """Seconds of exploring after which compiling began."""
+        """Seconds of exploring before compiling began."""
         self._until_done = ExitStack()
 
     def explore(self, model: Model, options: Options) -> Exploration:
-        """What the reference engine finds. If it was stopped, statistics are of the last level that is whole, but
-        for the seconds: those of exploring, up to when it began to wait for a compilation, or was stopped.
+        """The findings of the reference engine. If it was stopped, statistics are those of the last whole level,
+        except for the seconds: those of exploring until it was stopped, or began to wait for a compilation.
         """
         self._words, self._began = model.layout.words, time.thread_time()
         with self._until_done:
@@ -76,11 +75,11 @@ class FirstTier:
             return replace(found, statistics=found.statistics._replace(seconds=seconds), levels=tuple(levels))
 
     def _exploring(self, seconds: float) -> float:
-        """Of the seconds since the beginning, those that went into exploring."""
+        """The share of these seconds that was spent exploring."""
         return seconds - self._loading if seconds > self._loaded_after else seconds
 
     def _look(self, statistics: Statistics) -> None:
-        """Tell how far it is, and see whether it is time to do something else."""
+        """Report progress, and decide whether to load, to compile or to stop."""
         statistics = statistics._replace(seconds=statistics.seconds - self._loading)
         compilation = self._compilation
         if compilation is not None:
@@ -126,14 +125,14 @@ class FirstTier:
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """What is loaded stays: to look for garbage in it again and again costs a quarter of the time."""
+    """Disable garbage collection: what is loaded stays, and scanning it repeatedly costs a quarter of the time."""
     if gc.isenabled():
         gc.disable()
         try:
             yield
         finally:
-            if not gc.get_freeze_count():  # what a program has frozen must stay so
-                gc.freeze()  # and at once the other way: so all of it is old now, and has not been looked through
+            if not gc.get_freeze_count():  # objects that a program has frozen must stay frozen
+                gc.freeze()  # freeze and unfreeze make all objects old without scanning them
                 gc.unfreeze()
             gc.enable()
     else:
@@ -141,4 +140,4 @@ def _nothing_collected() -> Iterator[None]:
 
 
 class _Enough(KeyboardInterrupt):
-    """The reference engine is to stop, which it does as if it was interrupted."""
+    """Stops the reference engine, as an interrupt does."""

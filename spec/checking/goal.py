@@ -1,8 +1,8 @@
-"""A goal: what a check is asked to show the shortest way to, as the property that it then looks for.
+"""A goal: a check shows the shortest path to it. The engine looks for a property that stands for it.
 
-It is a witness of the specification; a step of an action, or of one with some parameters, `elect(broker=1)`; or a
-predicate on states that a person writes in Python, as the body of a `sometimes` would say it: `s` is the state,
-`self` the specification with its constants, and what the module of the specification knows is known.
+A goal is a witness of the specification; a step of an action, possibly with some parameters, `elect(broker=1)`; or a
+predicate on states in Python, written like the body of a `sometimes`: `s` is the state, `self` the specification with
+its constants, and the names of the specification's module are available.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from spec.language.words import Step
 
 @dataclass(frozen=True)
 class Goal:
-    """What is to be shown: a witness by its name, steps of some actions, or a predicate with its function.
+    """A witness by its name, steps of some actions, or a predicate with its function.
 
     It belongs to no instance of a specification, so it can be sent to another process with one.
     """
 
     written: str
-    """As it is asked for; the name of the property."""
+    """As the user wrote it; the name of the property."""
     predicate: Callable[[Specification, State], Any] | None = None
     actions: frozenset[str] = frozenset()
     """Their names."""
     steps: tuple[tuple[int, int], ...] = ()
-    """Which of the steps of these are meant, by the numbers of action and instance; none: all of them."""
+    """The steps meant, by the numbers of action and instance; empty for all steps of these actions."""
 
     @classmethod
     def of(cls, specification: Specification, written: str) -> Goal:
-        """The goal that is meant by a name or a predicate: a witness first, then an action, then a predicate.
+        """The goal for a name or a predicate: a witness first, then an action, then a predicate.
 
         Raises:
-            UsageError: there is no witness or action of this name, or not with such parameters, or it is no
-                predicate: not Python, or with a name in it that is not known.
+            UsageError: no witness or action has this name or takes such parameters, and it is not a predicate: not
+                Python, or with an unknown name.
         """
         written = " ".join(map(str.strip, written.strip().splitlines()))
         if _witness(specification, written) is not None:
@@ -85,15 +85,15 @@ def _witness(specification: Specification, name: str) -> Property | None:
 
 
 def _is_taken(actions: frozenset[str], steps: tuple[Step, ...], before: State, step: Step, after: State) -> bool:
-    """Whether it is a step of these actions; one of these steps, if there are any."""
+    """Whether this is a step of these actions; if `steps` are given, one of those."""
     return step.action in actions and (not steps or step in steps)
 
 
 def _predicate(specification: Specification, written: str) -> Callable[[Specification, State], Any]:
-    """The function that a person wrote.
+    """The predicate as a function.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not a predicate.
     """
     try:
         return function_of(specification, written)
@@ -104,11 +104,11 @@ def _predicate(specification: Specification, written: str) -> Callable[[Specific
 
 
 def _unknown(specification: Specification, written: str, name: str) -> str:
-    """What is wrong with a predicate in which a name is not known."""
+    """The message for a predicate with an unknown name."""
     kinds = {each.name: each.kind.replace("_", " ") for each in specification.properties}
     if written in kinds:
         article = "an" if kinds[written][0] in "aeiou" else "a"
-        return f"{written} cannot be shown: it is {article} {kinds[written]}, of which a check shows how it breaks"
+        return f"{written} cannot be shown: it is {article} {kinds[written]}, and a check shows how it breaks"
     if not written.replace(".", "").isidentifier():
         return f"{written} cannot be shown: {name} is not known; s is the state, self the specification"
     witnesses = ", ".join(each.name for each in specification.properties if each.kind == "sometimes") or "none"

@@ -1,7 +1,6 @@
-"""Results and traces as HTML for a notebook: small tables in the notebook's own letters and colours, light or dark.
+"""Results and traces as HTML for a notebook: small tables in the notebook's own fonts and colours, light or dark.
 
-What has a colour of its own is legible on both grounds. Where styles are taken away, as on GitHub, plain tables are
-left.
+Colours of our own are legible on both grounds. Where styles are removed, as on GitHub, plain tables remain.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ BAD: Final = {"violated", "deadlock", "unwitnessed", "vacuous"}
 
 @html_of.register
 def _of_result(result: BaseResult) -> str:
-    """The verdict, what it rests on, each property, and the traces."""
+    """The verdict, its basis, each property, and the traces."""
     headline = f"<b>{in_markup(result.system)}</b>: {_verdict(result.verdict, result.headline)}"
     rows = "".join(
         f"<tr><td><code>{in_markup(each.name)}</code></td><td>{in_markup(each.kind.replace('_', ' '))}</td>"
@@ -44,7 +43,7 @@ def _of_result(result: BaseResult) -> str:
 
 @html_of.register
 def _of_trace(trace: Trace) -> str:
-    """A row for each state: its number, who did what, what that means, and, to be unfolded, what it changed."""
+    """A row for each state: its number, who did what, its meaning, and, folded, the values it changed."""
     return _framed(_trace(trace))
 
 
@@ -72,16 +71,16 @@ def _trace(trace: Trace) -> str:
 
 
 def _row(number: int, lanes: str, step: str, views: Iterable[str], mark: str, details: list[str]) -> str:
-    told = [in_markup(each) for each in views]
-    told += [f'<span class="bad">{in_markup(mark)}</span>'] if mark else []
+    lines = [in_markup(each) for each in views]
+    lines += [f'<span class="bad">{in_markup(mark)}</span>'] if mark else []
     if details:
         count = f"{len(details)} value{'' if len(details) == 1 else 's'}"
         inner = "<br>".join(f"<code>{in_markup(each)}</code>" for each in details)
-        told.append(f'<details class="quiet"><summary>{count}</summary>{inner}</details>')
-    cells = [str(number), in_markup(lanes), f"<code>{in_markup(step)}</code>", "<br>".join(told)]
+        lines.append(f'<details class="quiet"><summary>{count}</summary>{inner}</details>')
+    cells = [str(number), in_markup(lanes), f"<code>{in_markup(step)}</code>", "<br>".join(lines)]
     return f"<tr>{''.join(f'<td>{each}</td>' for each in cells)}</tr>"
 
 
 def _lanes(step: TraceStep) -> str:
-    """Who does it, and to whom."""
+    """The actor and the receiver of the step."""
     return " \N{RIGHTWARDS ARROW} ".join(filter(None, step.lanes[:2]))

@@ -1,8 +1,8 @@
-"""The model of a specification: its initial states, what follows a state, and which properties a state decides.
+"""The model of a specification: its initial states, the successors of a state, and the properties a state decides.
 
-This is all that an engine knows of a specification. States go in and out as tuples (`spec.language.state`);
-actions and properties are named by their number, in order of declaration. A mistake of the author that shows when
-actions and properties run is caught here, once for all engines.
+Engines know nothing more of a specification. States go in and out as tuples (`spec.language.state`); actions and
+properties are identified by number, in order of declaration. Mistakes of the author that show when actions and
+properties run are caught here, once for all engines.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ DEADLOCK = "deadlock"
 
 
 class EvaluationFailed(Exception):
-    """An action or property raised, or did what it must not; with the state in which it happened."""
+    """An action or property raised, or broke the rules for such functions; with the state in which it happened."""
 
     path: Path | None = None
     """A path to that state, if the engine knows one."""
@@ -61,9 +61,9 @@ class EvaluationFailed(Exception):
 
 
 class OpaqueRuleFound(Exception):
-    """An action or property did otherwise on lazy values than on plain ones: what was explored with them is void.
+    """An action or property gave another result on lazy values than on plain ones, so the exploration is void.
 
-    It is among `Model.opaque_rules` when this is raised in the process of the model; then all begins again.
+    When this is raised in the model's process, the rule is already in `Model.opaque_rules`; everything begins again.
     """
 
     def __init__(self, rule: str):
@@ -72,7 +72,7 @@ class OpaqueRuleFound(Exception):
 
 
 def retry_on_opaque_rule(attempt: Callable[[bool], T]) -> T:
-    """What comes of an attempt. It is made again as often as need be, and is told whether it has been made before."""
+    """The result of an attempt, repeated as often as necessary. Its argument says whether it is a repetition."""
     again = False
     while True:
         try:
@@ -82,7 +82,7 @@ def retry_on_opaque_rule(attempt: Callable[[bool], T]) -> T:
 
 
 class ExitAttempted(EvaluationFailed):
-    """An action or property would have ended the whole program: a mistake in how the specification is written."""
+    """An action or property would have ended the whole program: its author's mistake."""
 
 
 class Transition(NamedTuple):
@@ -93,7 +93,7 @@ class Transition(NamedTuple):
     after: Values | None
     """The successor; None where a value lies outside its domain."""
     out_of_domain: str
-    """Which value, where, and what is allowed; empty if there is a successor."""
+    """The value, its place, and what is allowed; empty if there is a successor."""
     found: tuple[int, ...]
     """The properties of steps that it decides: transition invariants broken, witnesses seen."""
 
@@ -103,33 +103,33 @@ class Expansion(NamedTuple):
 
     steps: list[Transition]
     closed: bool
-    """Whether a bound forbids some step, so that having none is no deadlock."""
+    """Whether a bound forbids some step, so that a state without steps is no deadlock."""
 
 
 class _Judge(NamedTuple):
-    """A property ready to be asked, of windows that stay the same objects for all states."""
+    """A property ready to be evaluated, on windows that stay the same objects for all states."""
 
     property: Property
     sought: bool
-    """The answer that decides it: an invariant is broken, or a witness seen."""
+    """The answer that decides it: False for an invariant, True for a witness."""
     calls: tuple[Callable[..., Any], ...]
-    """Its instances: functions of nothing, or of a step and the state after it."""
+    """Its instances: functions without arguments, or of a step and the state after it."""
     after: State | None
-    """What it sees of the state after a step."""
+    """Its view of the state after a step."""
 
 
 class CurrentEvaluation:
-    """The evaluation that a model is in, for another thread to see whether it still is."""
+    """The evaluation that a model is busy with, for another thread to watch."""
 
     __slots__ = ("now",)
 
     def __init__(self) -> None:
         self.now: tuple[Callable[..., str], Any, Any] | None = None
-        """What describes the evaluation, with its arguments: a new tuple for each evaluation, None outside any."""
+        """A function that describes the evaluation, and its arguments; a new tuple for each evaluation, else None."""
 
 
 class Model:
-    """A specification under its constants, ready to be explored; with a goal, if something is to be shown."""
+    """A specification under its constants, ready to be explored; with a goal, if there is one."""
 
     def __init__(self, specification: SpecificationOrClass, goal: Goal | None = None):
         self.specification = specification = arguments.as_specification(specification)
@@ -141,7 +141,7 @@ class Model:
         type_ok = Property(TYPE_OK, "invariant", "Every variable holds a value of its domain.", False, ())
         deadlock = Property(DEADLOCK, "invariant", "In every state some action is enabled.", False, ())
         self.goal = goal
-        """What is to be shown, if anything is. A property stands for it."""
+        """The goal to show, if any. A property stands for it."""
         shows = () if goal is None else (goal.property_of(specification),)
         more = tuple(each for each in shows if each not in specification.properties)
         self.properties: tuple[Property, ...] = (type_ok, *specification.properties, *more, deadlock)
@@ -153,16 +153,16 @@ class Model:
         self._here, self._there, self._before = (Window(self.layout) for _ in range(3))
         self.under_way = CurrentEvaluation()
         self.opaque_rules = set[str]()
-        """Names of actions and properties in which lazy values were found not to do what plain ones do:
-        engines that learn give them plain ones."""
+        """Names of actions and properties that were found to give other results on lazy values than on plain ones.
+        Engines that learn evaluate them on plain values."""
         self._evaluated = [[0] * len(action.instances) for action in self.actions]
         self._acts = self._bound_to(self._here)
         self._judges = tuple(self._judge(number) for number in range(len(self.properties)))
 
     def _bound_to(self, window: Window) -> list[list[tuple[Callable[[], Any], tuple[Action, int]]]]:
-        """By action, its instances as functions of nothing, which act on this window; each with how it is described.
+        """By action, its instances as functions without arguments that act on this window; each with its description.
 
-        What an instance sees of the window is found once, not for each step.
+        An instance's view of the window is made once, not for each step.
         """
         return [
             [(instance.on(window.s), (action, index)) for index, instance in enumerate(action.instances)]
@@ -181,7 +181,7 @@ class Model:
         return tuple(n for n, each in enumerate(self.properties) if each.name in wanted)
 
     def initial_states(self) -> Iterator[tuple[Values | None, str]]:
-        """Each initial state, once; one with a value outside its domain is None, with what is wrong."""
+        """Each initial state, once; None for one with a value outside its domain, with the error."""
         met: set[Values | None] = set()
         for _, state, wrong in self.begun():
             if state is None or state not in met:
@@ -214,7 +214,7 @@ class Model:
             yield instance, state, wrong
 
     def first_states(self) -> list[Values]:
-        """Each initial state, once, all of them within the domains.
+        """Each initial state, once; all are within their domains.
 
         Raises:
             SpecificationError: one of them is outside its domain.
@@ -227,8 +227,8 @@ class Model:
         return states
 
     def expand(self, state: Values, looking_for: Sequence[int] = ()) -> Expansion:
-        """Every step from a state, with which of the given properties of steps it decides."""
-        here, closed, steps, under_way, told = self._here, False, [], self.under_way, self._step_text
+        """Every step from a state, each with those of the given properties of steps that it decides."""
+        here, closed, steps, under_way, describe = self._here, False, [], self.under_way, self._step_text
         here.load(state)
         dirty = here.dirty
         if looking_for:
@@ -239,7 +239,7 @@ class Model:
             for index, (act, described) in enumerate(self._acts[number]):
                 wrong = ""
                 after: Values | None
-                under_way.now = told, described, state
+                under_way.now = describe, described, state
                 try:
                     returned = act()
                     after = here.changed()
@@ -270,14 +270,14 @@ class Model:
         return Expansion(steps, closed)
 
     def found_in(self, state: Values, looking_for: Sequence[int]) -> tuple[int, ...]:
-        """Which of the given properties of states this state decides: invariants broken, witnesses seen."""
+        """The given properties of states that this state decides: invariants broken, witnesses seen."""
         self._there.load(state)
         return self._decided(looking_for, state)
 
     def found_on(
         self, before: Values, choice: tuple[int, int], after: Values, looking_for: Sequence[int]
     ) -> tuple[int, ...]:
-        """Which of the given properties of steps this step decides."""
+        """The given properties of steps that this step decides."""
         if not looking_for:
             return ()
         self._before.load(before)
@@ -285,7 +285,7 @@ class Model:
         return self._found(looking_for, before, self.actions[choice[0]].step(choice[1]))
 
     def replay_choices(self, choices: Collection[tuple[int, int]]) -> Model:
-        """The same model with only these instances of actions. They are numbered anew, actions are not."""
+        """The same model with only these instances of actions. Instances are numbered anew, actions are not."""
         return self.with_actions(
             replace(
                 action, instances=tuple(each for at, each in enumerate(action.instances) if (number, at) in choices)
@@ -294,7 +294,7 @@ class Model:
         )
 
     def with_actions(self, actions: Iterable[Action]) -> Model:
-        """The same model with these in place of its actions."""
+        """The same model with other actions."""
         other = copy(self)
         other.actions = tuple(actions)
         other._evaluated = [[0] * len(action.instances) for action in other.actions]
@@ -316,7 +316,7 @@ class Model:
         return _Judge(asked, sought, calls, after)
 
     def _found(self, looking_for: Sequence[int], state: Values, step: Step) -> tuple[int, ...]:
-        """Which properties the step from this state to that in the window decides."""
+        """The properties decided by the step from this state to the one in the window."""
         here, writer = self._here, step.action
         here.writable(None)
         found = self._decided(looking_for, state, step)
@@ -326,7 +326,7 @@ class Model:
     def _decided(self, looking_for: Sequence[int], where: Values, step: Step | None = None) -> tuple[int, ...]:
         """The invariants that are broken here, and the witnesses that are seen.
 
-        Instances are asked in order, up to one that decides.
+        Instances are evaluated in order, up to one that decides.
         """
         found, under_way, describe = [], self.under_way, self.describe
         for number in looking_for:
@@ -346,7 +346,7 @@ class Model:
                 else:
                     continue
             except Disabled:
-                raise self._misjudged(judged, step, "`require` and `bound` belong into actions", where) from None
+                raise self._misjudged(judged, step, "`require` and `bound` belong in actions", where) from None
             except BaseException as failure:
                 raise self._misjudged(judged, step, failure, where) from failure
             if answer is not sought:
@@ -361,7 +361,7 @@ class Model:
         return self._failed(judged.name if step is None else f"{judged.name} of {step}", failure, where)
 
     def _must_repeat(self, action: Action, index: int, state: Values, first: Values | None, wrong: str) -> None:
-        """An action is a function of the state: done again it must come out the same."""
+        """Check that an action is a function of the state: repeated, it must give the same."""
         step, instance, window = action.step(index), action.instances[index], self._there
         window.load(state)
         window.writable(step.action)
@@ -381,12 +381,12 @@ class Model:
         if first != second or wrong != again:
             differing = self._difference(first, second)
             if wrong or again:
-                differing = f"a value was outside its domain ({wrong or again}), and then it was not so"
+                differing = f"a value was outside its domain ({wrong or again}), and the second time it was not"
             raise self._failed(step, f"it is not deterministic: done twice in one state, {differing}", state)
 
     def _difference(self, first: Values | None, second: Values | None) -> str:
         if first is None or second is None:
-            return "it was enabled once and once not"
+            return "it was enabled once, and once it was not"
         cell, one, other = next(
             (cell, one, other)
             for cell, one, other in zip(self.layout.cells, first, second, strict=True)
@@ -395,7 +395,7 @@ class Model:
         return f"{cell.name} became {represented(one)} and {represented(other)}"
 
     def _failed(self, what: object, failure: BaseException | str, state: Values) -> EvaluationFailed:
-        """The failure of an evaluation that raised.
+        """The error for an evaluation that raised.
 
         Raises:
             KeyboardInterrupt: it was interrupted, and has not failed.
@@ -414,14 +414,14 @@ class Model:
         return EvaluationFailed(str(what), cause, self.show(state))
 
     def describe(self, what: object, state: Values) -> str:
-        """An evaluation, on one line."""
+        """An evaluation, in one line."""
         return f"{what} in the state {self.show(state) or 'in which every variable has its first value'}"
 
     def _step_text(self, step: tuple[Action, int], state: Values) -> str:
         return self.describe(step[0].step(step[1]), state)
 
     def show(self, state: Values) -> str:
-        """A state on one line: what differs from the first value of its domain."""
+        """A state in one line: the variables that differ from the first value of their domain."""
         return ", ".join(
             f"{cell.name} = {represented(value)}"
             for cell, value, plain in zip(self.layout.cells, state, self.layout.first(), strict=True)
@@ -430,8 +430,8 @@ class Model:
 
 
 def _shown(answer: object) -> str:
-    """What an evaluation returned, in words that are the same in every run."""
+    """The value that an evaluation returned, in words that are the same in every run."""
     if isinstance(answer, Coroutine):
-        answer.close()  # or Python warns that nothing awaits it
+        answer.close()  # otherwise Python warns that it was never awaited
         return "a coroutine"
     return "a generator" if isinstance(answer, Generator) else safe_repr(answer)

@@ -1,6 +1,6 @@
 """The reference engine: breadth-first search with a dict, one state after the other, nothing clever.
 
-It is the yardstick: every other engine must find what it finds.
+It is the yardstick: every other engine must give its results.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from spec.checking.traces.paths import failing_along
 from spec.language.state import Values
 
 OFTEN = 0.05
-"""Seconds between two calls of `on_progress` in the midst of a level."""
+"""Seconds between two calls of `on_progress` within a level."""
 ROOM = 8 * MB
-"""Bytes for states, without which the engine does not begin."""
+"""Bytes for states; the engine does not begin with less."""
 SOON = 50_000
-"""New states, which are more than come between two looks at the memory."""
+"""New states; more than are found between two checks of the memory."""
 
 
 class _Predecessor(NamedTuple):
-    """The state and the step from it by which a state was reached first."""
+    """The state and the step from it that first reached a state."""
 
     state: Values
     action: int
@@ -50,7 +50,8 @@ class ReferenceEngine:
         memory: bytes, or a size like '512M', that this process may take; see `spec.checking.machine.memory` for the
         default.
 
-    Exploring raises what every engine does, and UsageError: the memory is below the least, or beyond what there is.
+    Exploring raises the errors of every engine, and UsageError: the memory is below the minimum, or more than the
+    machine has.
     """
 
     name = "reference"
@@ -59,7 +60,7 @@ class ReferenceEngine:
         self.memory = arguments.as_memory(memory)
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
-        """Go through the states, level by level."""
+        """Explore the states, level by level."""
         budget = Budget(self.memory)
         budget.require(ROOM, "the reference engine")
         search = _Search(model, options, on_progress, budget)
@@ -124,7 +125,7 @@ class _Search:
         return any(stops_exploration(self.model, self.options, number) for number in self.discoveries)
 
     def judge_states(self, level: list[Values]) -> None:
-        """The level is in order, so the first discovery of a property is the lowest."""
+        """Evaluate properties in each state. The level is sorted, so the first discovery is the lowest."""
         for state in level:
             wanted = [number for number in self.in_states if number not in self.discoveries]
             if not wanted:
@@ -138,7 +139,7 @@ class _Search:
                 self.discoveries[number] = Discovery(self.depth, self.path_to(state, number))
 
     def expand(self, level: list[Values]) -> list[Values]:
-        """The next level, in order; each state with its lowest predecessor, since this level is in order."""
+        """The next level, sorted; each state has its lowest predecessor, since this level is sorted."""
         following: list[Values] = []
         lowest: dict[int, tuple[int, _Predecessor]] = {}  # per property of steps: end state, and the step to it
         wanted = [number for number in self.in_steps if number not in self.discoveries]
@@ -183,7 +184,7 @@ class _Search:
         return sorted(following, key=self.pack)
 
     def to_sort(self, states: int) -> int:
-        """Bytes that it takes to put so many states in order, each by its packed number."""
+        """Bytes needed to sort so many states, each by its packed number."""
         return states * (2 * 8 + 32 + self.model.layout.width // 7)
 
     def path_to(self, state: Values, number: int) -> Path:
@@ -194,20 +195,20 @@ class _Search:
     def failed_in(
         self, state: Values, failure: EvaluationFailed, number: int | None, looking_for: Sequence[int] = ()
     ) -> EvaluationFailed:
-        """A failure in a state, with the way there; see `failing_along`."""
+        """A failure in a state, with the path to it; see `failing_along`."""
         states, choices = self.states_to(state)
         path = self.symmetry.path_through(states) if self.symmetry else (states[0], choices)
         return failing_along(self.model, path, failure, number, looking_for)
 
     def path_over(self, last: _Predecessor, number: int, end: int) -> Path:
-        """The path whose last step is this one, where the property with this number is decided."""
+        """The path that ends with this step, which decides the property of this number."""
         states, choices = self.states_to(last.state)
         if self.symmetry:
             return self.symmetry.concrete(states, number, end)
         return states[0], [*choices, (last.action, last.instance)]
 
     def states_to(self, state: Values) -> tuple[list[Values], list[tuple[int, int]]]:
-        """The states through which this one was reached, itself the last, and the steps between them."""
+        """The states on the path to this one, which is the last, and the steps between them."""
         states, choices = [state], list[tuple[int, int]]()
         while (predecessor := self.reached[state]) is not None:
             choices.append((predecessor.action, predecessor.instance))
@@ -220,7 +221,7 @@ class _Search:
         return Statistics(self.depth, self.generated, len(self.reached), queue, seconds)
 
     def cut_short(self, ended: str) -> Exploration:
-        """What is known of the last level that is complete."""
+        """The report of the last complete level."""
         return replace(self.last_complete, ended=ended)
 
     def report(self, ended: str, queue: int = 0) -> Exploration:

@@ -1,6 +1,6 @@
-"""Results of checks: a verdict, what it rests on, and a counterexample.
+"""Results of checks: a verdict, its basis, and a counterexample.
 
-`str` of a result is the report that a person reads, `to_json` what the JSON contract has.
+`str` of a result is the report for a person; `to_json` follows the JSON contract.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXIT_CODES: Final[Mapping[str, int]] = {
     "vacuous": 21,
     "interrupted": 130,
 }
-"""TLC's classes where it has them."""
+"""The exit codes are TLC's where TLC has one."""
 VERDICTS: Final[Mapping[str, Kind]] = {
     "violated": "bad",
     "holds": "good",
@@ -33,9 +33,9 @@ VERDICTS: Final[Mapping[str, Kind]] = {
     "unwitnessed": "unsure",
     "undecided": "unsure",
 }
-"""Those on properties, in the order in which a report has them."""
-NOT_CHECKED: Final = "progress: whether what should happen does at last (liveness)"
-"""What no engine looks at, so that it may fail where all holds."""
+"""The verdicts on properties, in the order of a report."""
+NOT_CHECKED: Final = "progress: whether expected steps happen eventually (liveness)"
+"""Not checked by any engine; it may fail where everything else holds."""
 NO_BOUNDS: Final[Mapping[str, int | None]] = {"max_states": None, "max_depth": None}
 
 
@@ -53,27 +53,27 @@ class PropertyResult:
 
 @dataclass(frozen=True)
 class ActionResult:
-    """How one action took part."""
+    """How often one action was enabled and taken."""
 
     name: str
     enabled: int
     """States in which some instance of it is enabled."""
     taken: int
-    """Successors that it gave, those equal to their predecessor included."""
+    """Its successors, including those equal to their predecessor."""
     new_states: int | None
-    """States first reached by it; of all counts only this one depends on the order of the search. None if unknown."""
+    """States it reached first; the only count that depends on the order of the search. None if unknown."""
 
 
 @dataclass(frozen=True)
 class KnownViolation:
-    """A counterexample that was known before: where it is recorded, and how it is prevented."""
+    """A counterexample that is on record, and the option that prevents it."""
 
     property: str
     id: str
-    """Of the record."""
+    """The record's identifier."""
     ticket: str
     releases: str
-    """Which have it: `open since 2.1`, `gone since 2.2`."""
+    """The releases that have it: `open since 2.1`, `gone since 2.2`."""
     fix: str
     """The option that prevents it."""
 
@@ -83,9 +83,9 @@ class KnownViolation:
 
 @dataclass(frozen=True)
 class LevelResult:
-    """A level: the states that are reached in so many steps, and in no fewer.
+    """A level: the states reached in so many steps, and in no fewer.
 
-    Its figures are those of a check that goes no deeper.
+    Its figures are those of a check to this depth.
     """
 
     level: int
@@ -93,21 +93,21 @@ class LevelResult:
     states: int
     """States first reached here."""
     distinct_states: int
-    """Those of this level and of all before."""
+    """States of this level and of all earlier ones."""
     generated_states: int
-    """Initial states and successors given, until all of this level were found."""
+    """Initial states and successors generated up to the end of this level."""
     seconds: float
-    """Of exploring, until then."""
+    """Seconds of exploring until then."""
 
 
 def in_full(trace: Trace) -> Report:
-    """A trace as it is."""
+    """The trace itself."""
     return trace
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class BaseResult(Report):
-    """What the results of checks and simulations have in common."""
+    """The common part of the results of checks and simulations."""
 
     system: str
     constants: Mapping[str, Any]
@@ -119,31 +119,31 @@ class BaseResult(Report):
     properties: tuple[PropertyResult, ...]
     actions: tuple[ActionResult, ...]
     counterexamples: tuple[Trace, ...]
-    """How properties break, the shortest first; among equals as they are declared. Of one property, unless everything
-    was explored whatever was found."""
+    """Violations, the shortest first; among equals in order of declaration. Only one property's, unless the run
+    kept going."""
     shown: Trace | None = None
-    """The shortest way to what was to be shown; None if it was not found, or nothing was."""
+    """The shortest path to the goal; None if it was not found, or there was no goal."""
     compile_seconds: float = 0.0
-    """Seconds spent waiting for a compilation, which is done once on a machine and is no part of `seconds`."""
+    """Seconds spent waiting for a compilation, which happens once per machine; not part of `seconds`."""
     leaves_out: str = ""
     why: str = ""
-    """Why it is no more than that, if no discovery is the reason: which bound was reached, what never happened."""
+    """The reason of the verdict, unless a discovery is: a bound that was reached, or what never happened."""
     opaque_rules: tuple[str, ...] = ()
-    """Actions and properties that did otherwise on lazy values, with which an engine learns, than on plain ones. Then
-    all began again, and they were given plain values."""
+    """Actions and properties that gave other results on lazy values, with which an engine learns, than on plain ones.
+    The exploration then began again, with plain values for them."""
     documentation: Mapping[str, str] = field(default_factory=dict)
     """The sentence of each constant, switch, action and property."""
     known: tuple[KnownViolation, ...] = ()
-    """Records of these counterexamples, if there are any and one has looked for them."""
+    """Records of these counterexamples, if there are any and someone looked them up."""
 
     @property
     def counterexample(self) -> Trace | None:
-        """The first of the counterexamples, on which the verdict rests; None where nothing is found to break."""
+        """The first counterexample, which decides the verdict; None if no property was found to break."""
         return next(iter(self.counterexamples), None)
 
     @property
     def traces(self) -> tuple[Trace, ...]:
-        """What is to be read or kept: what was to be shown, and the counterexamples."""
+        """All traces, to read or to keep: the goal's, and the counterexamples."""
         return (*((self.shown,) if self.shown else ()), *self.counterexamples)
 
     @property
@@ -170,11 +170,11 @@ class BaseResult(Report):
 
     @property
     def never_taken(self) -> tuple[str, ...]:
-        """The actions that were never taken, as far as it went."""
+        """The actions that were never taken in the part explored."""
         return tuple(each.name for each in self.actions if not each.taken)
 
     def _asked(self) -> dict[str, Any]:
-        """What was asked, as members of the object of JSON."""
+        """The question, as members of the JSON object."""
         return {
             "system": self.system,
             "constants": jsonable(self.constants),
@@ -184,7 +184,7 @@ class BaseResult(Report):
         }
 
     def _found(self) -> dict[str, Any]:
-        """What was found, as members of the object of JSON."""
+        """The findings, as members of the JSON object."""
         return {
             "properties": [vars(each) for each in self.properties],
             "actions": [vars(each) for each in self.actions],
@@ -199,10 +199,10 @@ class BaseResult(Report):
         return f"<{type(self).__name__} of {self.system}: {self.headline}>"
 
     def lines(self, form: Callable[[Trace], Report] = in_full) -> Iterator[Line]:
-        """The verdict, what it rests on, each property, and the traces.
+        """The verdict, its basis, each property, and the traces.
 
         Args:
-            form: how each trace is told, if not in full. See `spec.checking.traces.brief`.
+            form: makes the report of each trace, if not in full. See `spec.checking.traces.brief`.
         """
         yield Line(words=f"{self.system}: {self.headline}")
         yield from (*self.basis(), *self._judged())
@@ -210,12 +210,12 @@ class BaseResult(Report):
             yield from (Line(), *form(each).lines())
 
     def basis(self) -> Iterator[Line]:
-        """Lines with what the verdict rests on: figures, constants, what is left out; first what is known of it."""
+        """Lines with the basis of the verdict: known records, figures, constants, and what is left out."""
         yield from (*self._known(), *self._figures(), *self._compiled(), *self._restarted(), *self._held_for())
 
     @abstractmethod
     def _figures(self) -> Iterator[Line]:
-        """Lines with the statistics that the verdict rests on."""
+        """Lines with the statistics behind the verdict."""
 
     def _compiled(self) -> Iterator[Line]:
         if self.compile_seconds:
@@ -248,7 +248,7 @@ class BaseResult(Report):
                 yield labelled(verdict, ", ".join(map(self._decided, found)), kind)
 
     def _decided(self, judged: PropertyResult) -> str:
-        """A property, and in how many states it was decided."""
+        """A property, and the number of states that decided it."""
         return judged.name if judged.length is None else f"{judged.name} ({judged.length})"
 
 
@@ -258,7 +258,7 @@ def labelled(label: str, words: str, kind: Kind = "plain") -> Line:
 
 
 def violated(name: str, length: int) -> str:
-    """That a property breaks, and in how many states."""
+    """A sentence: this property breaks, in so many states."""
     return f"{name} is violated, in {_states(length)}"
 
 
@@ -281,28 +281,28 @@ class Result(BaseResult):
     """States on the longest of the shortest paths; an initial state has depth 1."""
     bytes_per_state: float | None
     bounds: Mapping[str, int | None] = field(default_factory=lambda: NO_BOUNDS)
-    """`max_states` and `max_depth`, within which was explored; None where there is none."""
+    """`max_states` and `max_depth` of the exploration; None where there is none."""
     symmetry: bool = False
-    """Whether states are those of orbits."""
+    """Whether states are representatives of orbits."""
     compared: str = ""
-    """What was compared so that orbits may be merged, in words; empty without symmetry."""
+    """What was compared to justify merging orbits, in words; empty without symmetry."""
     wants_every_action: bool = True
-    """Whether an action that is never taken counts: not where properties are named, or something is to be shown."""
+    """Whether an action that is never taken counts: not if properties are named or there is a goal."""
     accept_vacuous: tuple[str, ...] = ()
-    """Actions and witnesses that were said to be accepted if they never happen."""
+    """Actions and witnesses that the caller accepts even if they never happen."""
     accepted: tuple[str, ...] = ()
-    """What of these never happened, in a sentence each."""
+    """Those of them that never happened, in a sentence each."""
     without_effect: tuple[str, ...] = ()
-    """The actions that were taken and never changed anything, where all was explored. Some are meant so, as they say
-    where the system may end; others have `==` in place of `=`."""
+    """The actions that were taken and never changed anything, where everything was explored. Some are meant so: they
+    mark where the system may end. Others have `==` in place of `=`."""
     levels: tuple[LevelResult, ...] = ()
-    """Level by level, how it grew."""
+    """The figures of each level."""
     jobs: Jobs | None = None
-    """How much Spark did by jobs; see `Exploration.jobs`."""
+    """How much Spark did in jobs; see `Exploration.jobs`."""
 
     @property
     def states_per_second(self) -> int:
-        """Distinct states by seconds."""
+        """Distinct states per second."""
         return round(self.distinct_states / self.seconds) if self.seconds else 0
 
     def _figures(self) -> Iterator[Line]:
@@ -354,7 +354,7 @@ class Result(BaseResult):
 
 
 def _by_jobs(jobs: Jobs) -> str:
-    """How much Spark did by jobs, in words."""
+    """How much Spark did in jobs, in words."""
     if not jobs.levels:
         return "Spark jobs expanded no level; with --engine spark --driver-level 0 every level is a job"
     levels, workers = _counted(jobs.levels, "level"), _counted(jobs.workers, "worker")

@@ -1,6 +1,6 @@
-"""`simulate`: random walks through a specification, for what is too large to be explored, or to see what happens.
+"""`simulate`: random walks through a specification that is too large to explore, or to see what happens.
 
-A simulation proves nothing. What it finds is shrunk, and can be repeated from its seed and the number of the run.
+A simulation proves nothing. Its counterexample is shrunk, and its seed and the number of its run repeat it.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ from spec.checking.watchdog import Watchdog
 
 RUNS: Final = 100_000
 STEPS: Final = 100
-"""Steps of a run by default, as in TLC; most of what is known to break does so within 30."""
+"""Steps of a run by default, as in TLC; most known violations occur within 30."""
 LONGEST: Final = 1_000_000
-"""Steps of a run, at most."""
+"""The most steps of a run."""
 MOST_RUNS: Final = 1 << 62
-"""Numbers of runs are counted in 64 bits."""
+"""The most runs: their numbers are counted in 64 bits."""
 AT_FIRST: Final = 20_000
 """Steps of the first batch of runs; later batches are larger."""
 QUICK: Final = 0.5
 """Seconds within which a batch of runs should be done."""
 PLAINLY, COMPILED = 20_000, 1_000_000
-"""States among which the two engines look for a shorter path, about a second's work each."""
+"""Bounds on states for the two engines that look for a shorter path, about a second's work each."""
 
 
 class SimulationStatistics(NamedTuple):
-    """How far a simulation has come."""
+    """The progress of a simulation."""
 
     runs: int
     asked: int
     steps: int
     seconds: float
     in_python: float
-    """The share of the time, 0 to 1, in which the specification's own code was run."""
+    """The share of the time, 0 to 1, spent in the specification's own code."""
     doing: str = ""
-    """What is done before runs, or between them: compiling."""
+    """Work before or between runs: compiling."""
     evaluating: str = ""
     """As in `Statistics`."""
 
@@ -72,12 +72,12 @@ class Simulation(BaseResult):
     seed: int
     runs_asked: int
     steps_asked: int
-    """Steps of each run, at most."""
+    """The most steps of each run."""
     tally: Tally
     witnessed: Mapping[str, int]
-    """By witness, the runs that saw it."""
+    """By witness, the number of runs that saw it."""
     example: Trace | None = None
-    """What happens in the one run that was asked for, if nothing breaks in it."""
+    """The trace of the one run that was requested, if nothing breaks in it."""
     repeat: str = ""
     """The command that repeats the run that failed."""
 
@@ -88,11 +88,11 @@ class Simulation(BaseResult):
 
     @property
     def steps_per_second(self) -> int:
-        """Steps by seconds."""
+        """Steps per second."""
         return round(self.tally.steps / self.seconds) if self.seconds else 0
 
     def lines(self, form: Callable[[Trace], Report] = in_full) -> Iterator[Line]:
-        """Those of a result, then what never happened, or what happens in the one run."""
+        """The lines of a result, then the actions never taken, or the trace of the requested run."""
         never = self.never_taken
         yield from super().lines(form)
         if never and self.counterexample is None and self.example is None:
@@ -107,12 +107,12 @@ class Simulation(BaseResult):
             f"{tally.steps:,} steps in {_runs(tally.runs)}, about {tally.sketch.estimate:,} distinct states "
             f"(±{ERROR:.1%}), in {self.seconds:.1f} s ({self.steps_per_second:,} steps/s)",
         )
-        ended = f"{tally.early:,} ended early, where nothing more could be done"
+        ended = f"{tally.early:,} ended early, with no step left"
         yield labelled("longest run", f"{tally.longest:,} states; {ended}")
         yield Line("  ", f"seed {self.seed}")
         if tally.discovery is not None:
             found = tally.discovery
-            yield Line("  ", f"run {found.run:,} failed, in {found.steps + 1:,} states, shrunk to what stands below")
+            yield Line("  ", f"run {found.run:,} failed, in {found.steps + 1:,} states, shrunk to the trace below")
         if self.repeat:
             yield labelled("again", self.repeat)
 
@@ -122,7 +122,7 @@ class Simulation(BaseResult):
         return f"{judged.name} ({judged.length}; {_runs(self.witnessed[judged.name])})"
 
     def to_json(self) -> dict[str, Any]:
-        """The one object that `simulate --json` prints: that of `check`, and what only a simulation has."""
+        """The one object that `simulate --json` prints: the members of `check`'s object, and a simulation's own."""
         tally = self.tally
         return {
             **self._asked(),
@@ -187,29 +187,29 @@ def simulate(
     on_progress: OnSimulationProgress = silent,
     release: str | None = None,
 ) -> Simulation:
-    """Walk through a specification at random, and say what breaks.
+    """Walk through a specification at random, and report violations.
 
-    The result depends on the specification, the seed, the policy and the bounds, and on nothing else.
+    The result depends only on the specification, the seed, the policy and the bounds.
 
     Args:
         specification: the system, under its constants, or its class, as in `check`.
-        runs: how many, numbered from 1. It ends with the first that breaks something.
-        steps: after which a run ends.
-        seed: of all that is left to chance; one is chosen if there is none.
-        run: do only the run with this number, and show what happens in it.
-        properties: names of the only ones to look at, or one name; witnesses are then left out.
-        deadlock: look for states without an enabled action; a state closed by a bound is none.
-        workers: threads; None for as many as there are cores.
+        runs: how many, numbered from 1. The simulation ends with the first run that breaks something.
+        steps: the most steps of a run.
+        seed: determines everything random; chosen at random if not given.
+        run: do only the run with this number, and show its trace.
+        properties: a name, or names, of the only properties to check; witnesses are then left out.
+        deadlock: look for states without an enabled action; a state closed by a bound does not count.
+        workers: threads; None for one per core.
         policy: how a step is chosen.
         plain: walk on the model itself, without tables; slow.
         shrinking: look for a shorter counterexample than the run's own.
-        on_progress: told statistics now and then.
-        release: one of the system's `releases`, from which its constants were taken; it stands in the result.
+        on_progress: called with statistics now and then.
+        release: one of the system's `releases`, from which its constants were taken; the result records it.
 
     Raises:
-        UsageError: an unknown property, or an argument that is out of range or means nothing.
-        EvaluationFailed: an action or property raised, or did what it must not. A note says in which run.
-        SpecificationError: the specification is not well made.
+        UsageError: an unknown property, or an argument that is out of range or meaningless.
+        EvaluationFailed: an action or property raised, or broke the rules for such functions. A note names the run.
+        SpecificationError: the specification is malformed.
     """
     seed = int.from_bytes(os.urandom(4), "big") if seed is None else as_integer("seed", seed, 0, SEEDS - 1)
     steps, runs = as_integer("steps", steps, 1, LONGEST), as_integer("runs", runs, 1, MOST_RUNS)
@@ -286,13 +286,13 @@ def simulate(
 
 
 def _why(verdict: str, done: int, of: int, steps: int) -> str:
-    """What a verdict without a discovery means."""
+    """The meaning of a verdict without a discovery."""
     nothing = f"nothing was found in {_runs(done)} of up to {steps:,} steps"
     return {"interrupted": f"{nothing}, of {of:,}", "bounded": f"{nothing}, which proves nothing"}.get(verdict, "")
 
 
 def _walker(walks: Walks, pool: ThreadPoolExecutor, workers: int, plain: bool) -> Walker:
-    """What walks."""
+    """The walker, plain or compiled."""
     if plain:
         return PlainWalker(walks)
     require_address_space()
@@ -302,7 +302,7 @@ def _walker(walks: Walks, pool: ThreadPoolExecutor, workers: int, plain: bool) -
 
 
 def _engine(workers: int, plain: bool) -> tuple[Engine, int]:
-    """The engine that looks for shorter paths, and the bound on its states."""
+    """The engine that looks for shorter paths, and its bound on states."""
     if plain:
         return ReferenceEngine(), PLAINLY
     from spec.checking.local.engine import LocalEngine
@@ -311,7 +311,7 @@ def _engine(workers: int, plain: bool) -> tuple[Engine, int]:
 
 
 def _compiled(model: Model, tell: Callable[[str], None]) -> float:
-    """Have compiled code for walks; the seconds that compiling took."""
+    """Compile the code for walks, if necessary; the seconds that it took."""
     from spec.checking.local.compiled_walks import load
     from spec.checking.local.compiling import compiled
 
@@ -319,7 +319,7 @@ def _compiled(model: Model, tell: Callable[[str], None]) -> float:
 
 
 class _Batches:
-    """Runs in batches. The size of a batch makes no difference to the result."""
+    """Runs in batches. The size of a batch does not affect the result."""
 
     def __init__(self, walker: Walker, on_progress: OnSimulationProgress):
         self.walker, self.on_progress = walker, on_progress
@@ -330,7 +330,7 @@ class _Batches:
 
     @property
     def seconds(self) -> float:
-        """Seconds that the runs have taken so far."""
+        """Seconds taken by the runs so far."""
         return self.ended_at - self.began
 
     def walk(self, first: int, last: int) -> str:
@@ -347,9 +347,9 @@ class _Batches:
     def _walk(self, first: int, last: int) -> None:
         batch = max(1, AT_FIRST // self.walker.asked.steps)
         while first < last and self.tally.discovery is None:
-            behind, began = min(last, first + batch), time.perf_counter()
-            self.tally.add(self.walker.walk(first, behind, self._tell))
-            first = behind
+            end, began = min(last, first + batch), time.perf_counter()
+            self.tally.add(self.walker.walk(first, end, self._tell))
+            first = end
             if time.perf_counter() - began < QUICK:
                 batch *= 2
         self._tell(0, 0)
@@ -358,7 +358,7 @@ class _Batches:
         self.on_progress(self.so_far(runs, steps))
 
     def so_far(self, runs: int = 0, steps: int = 0) -> SimulationStatistics:
-        """The statistics, with these runs and steps that are not counted in the tally yet."""
+        """The statistics, including these runs and steps that the tally does not count yet."""
         tally, seconds = self.tally, time.perf_counter() - self.began
         share = self.walker.seconds_in_python / seconds if seconds else 0.0
         return SimulationStatistics(tally.runs + runs, self.asked, tally.steps + steps, seconds, share)

@@ -1,7 +1,7 @@
-"""A watchdog: while one evaluation takes long, `on_progress` is told which one, and in which state.
+"""A watchdog: when one evaluation takes long, `on_progress` is called with its name and state.
 
-An action that does not come to an end looks like an engine with much to do. Nothing can be seen from the thread that
-is in it, so another one looks, now and then, whether the model is still at the evaluation at which it was.
+An action that does not end looks like an engine with much to do. The thread that is inside it can report nothing. So
+another thread checks, now and then, whether the model is still at the same evaluation.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from spec.checking.machine.interrupts import DeferredSignals
 from spec.checking.model import Model
 
 LONG: Final = 10.0
-"""Seconds after which an evaluation is told of. Most take some microseconds."""
+"""Seconds before an evaluation is reported. Most take some microseconds."""
 LOOK: Final = 1.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 
 class Watchdog:
-    """Hands statistics on to `on_progress`, and tells it of an evaluation that takes long; to be used in a `with`.
+    """Passes statistics on to `on_progress`, and reports long evaluations to it; for use in a `with` statement.
 
     Args:
-        model: whose evaluations are looked at.
-        on_progress: told statistics, which have a field `evaluating`; also from another thread.
-        statistics: what it is told of a long evaluation if there are none yet.
+        model: the model whose evaluations are watched.
+        on_progress: called with statistics, which have a field `evaluating`; also from another thread.
+        statistics: the statistics to report with a long evaluation if there are none yet.
     """
 
     def __init__(self, model: Model, on_progress: Callable[[Any], None], statistics: Any):
@@ -38,7 +38,7 @@ class Watchdog:
         try:
             with DeferredSignals():
                 self._thread.start()
-        except BaseException:  # Ctrl-C, as it has begun
+        except BaseException:  # Ctrl-C after the thread has begun
             self.__exit__()
             raise
         return self
@@ -47,10 +47,10 @@ class Watchdog:
         with DeferredSignals():
             self._over.set()
             if self._thread.is_alive():
-                self._thread.join(LOOK)  # no longer: it may be in an `on_progress` that takes its time
+                self._thread.join(LOOK)  # not longer: `on_progress` may take its time
 
     def __call__(self, statistics: Any) -> None:
-        """Hand on these statistics."""
+        """Pass these statistics on."""
         self.statistics = statistics
         self.on_progress(statistics)
 
@@ -61,5 +61,5 @@ class Watchdog:
             if now is not seen:
                 seen, since = now, clock
             elif now is not None and clock - since >= LONG:
-                told = f"{clock - since:.0f} s: {now[0](*now[1:])}"
-                self.on_progress(self.statistics._replace(evaluating=told))
+                text = f"{clock - since:.0f} s: {now[0](*now[1:])}"
+                self.on_progress(self.statistics._replace(evaluating=text))

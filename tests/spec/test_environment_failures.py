@@ -490,8 +490,8 @@ def test_a_disk_failure_during_a_run_loses_nothing(
         meanwhile.setattr("spec.checking.runs.rundir.reached", reached)
         with pytest.raises(EnvironmentFailed) as given_way:
             check(Walkers(), engine=made(run_dir=run))
-    wrong = f"the run directory {run} cannot be used any more: {os.strerror(number)}"
-    assert str(given_way.value) == f"{wrong}; 4 levels are kept, and --resume {run} goes on from there"
+    wrong = f"the run directory {run} can no longer be used: {os.strerror(number)}"
+    assert str(given_way.value) == f"{wrong}; 4 levels are kept, and --resume {run} continues from there"
     resumed = check(Walkers(), engine=made(run_dir=run, resume=True))
     assert figures(resumed) == figures(check(Walkers(), engine="reference"))
 
@@ -535,11 +535,11 @@ print(check(Walkers(walkers=5, length=6), engine=made(run_dir=run, resume=True))
 @pytest.mark.parametrize(
     ("engine", "size", "wrong"),
     [
-        ("local", "160k", "the run directory disk/run cannot be used any more: No space left on device"),
-        ("local", "ro", "the run directory disk/run cannot be used any more: Read-only file system"),
-        ("spark", "160k", "the run directory disk/run cannot be used any more: No space left on device"),
-        ("spark", "ro", "the run directory disk/run cannot be used any more: Read-only file system"),
-        ("jobs", "600k", "Spark's workers cannot write any more: No space left on device"),
+        ("local", "160k", "the run directory disk/run can no longer be used: No space left on device"),
+        ("local", "ro", "the run directory disk/run can no longer be used: Read-only file system"),
+        ("spark", "160k", "the run directory disk/run can no longer be used: No space left on device"),
+        ("spark", "ro", "the run directory disk/run can no longer be used: Read-only file system"),
+        ("jobs", "600k", "Spark's workers can no longer write: No space left on device"),
     ],
     ids=["local, full", "local, read-only", "spark, full", "spark, read-only", "spark, full under its workers"],
 )
@@ -557,7 +557,7 @@ def test_a_real_full_disk_loses_nothing(engine: str, size: str, wrong: str, tmp_
     )
     assert done.stderr == ""
     said, states = done.stdout.splitlines()
-    assert re.fullmatch(rf"{re.escape(wrong)}; \d+ levels are kept, and --resume disk/run goes on from there", said)
+    assert re.fullmatch(rf"{re.escape(wrong)}; \d+ levels are kept, and --resume disk/run continues from there", said)
     assert int(states) == 6**5
 
 
@@ -697,7 +697,7 @@ def test_a_dead_java_is_a_one_line_error(then: str, tmp_path: Path) -> None:
     )
     assert (done.stdout.splitlines(), done.stderr) == (
         [
-            "Java, on which Spark runs, has died; 3 levels are kept, and --resume run goes on from there",
+            "Java, on which Spark runs, has died; 3 levels are kept, and --resume run continues from there",
             str(check(Walkers(), engine="reference").distinct_states),
         ],
         "",

@@ -1,1 +1,1 @@
-"""The code of a specification: its modules, what they may run, and what they must not depend on."""
+"""The code of a specification: its modules, the code they may run, and what they must not depend on."""

@@ -1,9 +1,9 @@
-"""Hidden state: what actions and properties depend on besides the state that they are given.
+"""Hidden state: everything besides the given state on which actions and properties depend.
 
-They must be functions of that: an engine evaluates them in an order of its own, once or several times, here or in
-other processes. Chance, clocks, and what changes as it is read (an iterator, a file) are refused by inspection,
-before anything is evaluated, and so in every run. A list, a dict or an object that code only reads is a constant like
-any other. So these are compared with what they were before.
+They must be functions of the state: an engine evaluates them in its own order, once or several times, here or in
+other processes. Chance, clocks, and objects that change when read (an iterator, a file) are rejected by inspection,
+before any evaluation, so the error comes in every run. A list, a dict or an object that code only reads is a constant
+like any other. So such values are compared with their earlier contents.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NONDETERMINISTIC: Final = {
     "os": {"getrandom", "times", "urandom"},
     "secrets": {"randbelow", "token_bytes", "token_hex", "token_urlsafe"},
 }
-"""By module, what answers otherwise from call to call, or from process to process."""
+"""By module, the functions that return different values from call to call, or from process to process."""
 NONDETERMINISTIC_UP_TO: Final = {
     "builtins.hash": None,
     "random.Random": 0,
@@ -53,21 +53,21 @@ NONDETERMINISTIC_UP_TO: Final = {
     "time.localtime": 0,
     "time.strftime": 1,
 }
-"""What does so if it is given no more arguments than that."""
+"""Functions that do so if they are called with no more arguments than that."""
 NONDETERMINISTIC_MODULES: Final = frozenset({*NONDETERMINISTIC, "datetime", "numpy"})
-"""The modules that have such."""
+"""The modules that have such functions."""
 CLOCK_METHODS: Final = {"now", "today", "utcnow"}
-"""Methods of the classes of `datetime` that look at a clock."""
+"""Methods of the classes of `datetime` that read a clock."""
 OUTER_STORES: Final = {"STORE_GLOBAL": "global", "STORE_DEREF": "nonlocal"}
-"""Instructions, and the words of Python that lead to them."""
+"""Instructions, and the Python keywords that lead to them."""
 NOT_DETERMINISTIC: Final = "it is not deterministic, and must be a function of the state"
 NO_STATE_BETWEEN_STEPS: Final = "a specification keeps nothing between steps"
 _IN_PLACE: Final = (list, dict, set, deque, bytearray)
-"""What is changed in place."""
+"""Types whose values are changed in place."""
 
 
 class Finding(NamedTuple):
-    """Something that a function must not do."""
+    """A function's violation of the rules."""
 
     by: Any
     """The function."""
@@ -78,7 +78,7 @@ class Finding(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """An action, a property or a way to begin, with the callables that are evaluated for it."""
+    """An action, a property or `initial`, with the callables that are evaluated for it."""
 
     name: str
     """`action roll`."""
@@ -86,16 +86,16 @@ class Rule(NamedTuple):
 
 
 class HiddenState:
-    """What the rules of a specification look at besides the state.
+    """Everything besides the state that the rules of a specification read.
 
     Raises:
-        SpecificationError: something of that is chance, a clock, or changes as it is read.
+        SpecificationError: some of it is chance, a clock, or changes when read.
     """
 
     def __init__(self, specification: Specification):
         self._rules = list(_rules(specification))
         self.reachable = Reachable(specification)
-        """What its code may run."""
+        """The code that the specification may run."""
         self._name = type(specification).__name__
         reached = self.reachable.reached(*(run for rule in self._rules for run in rule.runs))
         for finding in _findings(reached):
@@ -106,7 +106,7 @@ class HiddenState:
         self._prints = {key: self._print(each.value) for key, each in self._values.items()}
 
     def require_unchanged(self) -> None:
-        """Compare what is looked at with what it was when this was made.
+        """Compare the values that the rules read with their contents when this was made.
 
         Raises:
             SpecificationError: something has changed.
@@ -115,7 +115,7 @@ class HiddenState:
             raise SpecificationError(changed)
 
     def changed(self) -> str:
-        """What has changed of what is looked at since this was made, on one line; empty if nothing has."""
+        """The first value that has changed since this was made, in one line; empty if none has."""
         for key, each in self._values.items():
             if self._print(each.value) != self._prints[key]:
                 return self._finding_text(_changed(each, "was changed"))
@@ -131,14 +131,14 @@ class HiddenState:
         return f"{rule} of {self._name} {does} ({place}): {finding.why}"
 
     def _rule_that_reaches(self, function: FunctionType) -> tuple[str, set[FunctionType]]:
-        """The first; with the functions that it is itself."""
+        """The first rule that runs this function, with the rule's own functions."""
         for rule in self._rules:
             if function in self.reachable.reached(*rule.runs).functions:
                 return rule.name, {each for run in rule.runs for each in functions_in(run)}
         return "a rule", set()
 
     def _is_pythons(self, holder: Any) -> bool:
-        """Whether it is a module that is installed, such as `sys`, whose `stdout` is another one now and then."""
+        """Whether it is an installed module, such as `sys`, whose `stdout` is replaced now and then."""
         if not isinstance(holder, dict) or "__spec__" not in holder:
             return False
         return not self.reachable.is_user_code(holder.get("__name__", ""))
@@ -150,7 +150,7 @@ class HiddenState:
         return isinstance(value, _IN_PLACE) or hasattr(kind, "tobytes") or self._is_own(value)
 
     def _is_own(self, value: Any) -> bool:
-        """Whether it is an object of the author's that may be changed in place."""
+        """Whether it is one of the author's objects that may be changed in place."""
         return (
             not isinstance(value, type | tuple | Enum | Part | FunctionType)
             and self.reachable.is_user_code(type(value))
@@ -158,7 +158,7 @@ class HiddenState:
         )
 
     def _print(self, value: Any, inside: tuple[int, ...] = ()) -> Any:
-        """What is compared of a value, deep: containers and the author's own objects by what they hold."""
+        """The comparable content of a value, deep: containers and the author's own objects by their members."""
         if type(value) in PLAIN:
             return value
         if id(value) in inside:
@@ -167,7 +167,7 @@ class HiddenState:
         match value:
             case set() | frozenset():
                 return type(value), frozenset(value)
-            case defaultdict(default_factory=made) if made is not None:  # to look for a key puts it there
+            case defaultdict(default_factory=made) if made is not None:  # looking up a key inserts it
                 plain = made()
                 return type(value), [self._print(each, inside) for each in value.items() if each[1] != plain]
             case dict():
@@ -185,7 +185,7 @@ class HiddenState:
 
 
 class _Same:
-    """A value that is compared by identity; it is held, so that nothing else takes its place."""
+    """A value that is compared by identity; held, so that no other object can take its address."""
 
     def __init__(self, value: Any):
         self.value = value
@@ -207,7 +207,7 @@ def _rules(specification: Specification) -> Iterator[Rule]:
 def _findings(reached: Reached) -> Iterator[Finding]:
     named: dict[FunctionType, list[Named]] = defaultdict(list)
     odd: dict[int, list[Any]] = {}
-    """By the `id` of a value, those of its parts that can be something else than a constant."""
+    """By the `id` of a value, the parts of it that may not be constants."""
     for each in reached.named:
         named[each.by].append(each)
         if id(each.value) not in odd:
@@ -220,12 +220,12 @@ def _findings(reached: Reached) -> Iterator[Finding]:
         for each in named[function]:
             for value in odd[id(each.value)]:
                 if what := _changes_as_it_is_read(value):
-                    why = f"what is kept there changes as it is read; {NO_STATE_BETWEEN_STEPS}"
+                    why = f"it changes as it is read; {NO_STATE_BETWEEN_STEPS}"
                     yield Finding(function, f"looks at {each.name}, {what}", _line_of(function, each.name), why)
 
 
 def _with_parts(value: Any) -> Iterator[Any]:
-    """A value, and what it holds; nothing twice."""
+    """A value and everything it holds, each once."""
     met, waiting = set[int](), [value]
     while waiting:
         each = waiting.pop()
@@ -236,11 +236,11 @@ def _with_parts(value: Any) -> Iterator[Any]:
                 waiting += parts_of(each)
 
 
-# What changes as it is read.
+# Values that change when they are read.
 
 
 def _changes_as_it_is_read(value: Any) -> str:
-    """What it is; empty if it does not."""
+    """The kind of such a value; empty for any other."""
     if isinstance(value, type | tuple | Enum | FunctionType):
         return ""
     if isinstance(value, random.Random) or _is_of_numpys_chance(value):
@@ -255,11 +255,11 @@ def _is_of_numpys_chance(value: Any) -> bool:
     return type(value).__module__.startswith("numpy.random") and not callable(value)
 
 
-# What is kept.
+# State that is kept between steps.
 
 
 def _stores(function: FunctionType) -> Iterator[Finding]:
-    """Assignments to globals, and to what a closure keeps."""
+    """Assignments to globals and to closure variables."""
     kept = frozenset(function.__code__.co_freevars)
     for code in codes_of(function.__code__):
         if not _has(code, *OUTER_STORES):
@@ -286,7 +286,7 @@ def _changed(named: Named, how: str) -> Finding:
 
 
 def _describe(value: Any) -> str:
-    """How a callable is called, with its module."""
+    """The name of a callable, with its module."""
     name, owner = getattr(value, "__name__", ""), getattr(value, "__self__", None)
     if isinstance(owner, random.Random):
         return f"random.{name}"
@@ -298,7 +298,7 @@ def _describe(value: Any) -> str:
 
 
 def _is_chance(value: Any, arguments: int | None) -> bool:
-    """Whether a callable answers otherwise from call to call, with so many arguments; None if it is not called."""
+    """Whether a callable, with so many arguments, varies from call to call; None if it is not called."""
     owner = getattr(value, "__self__", None)
     if isinstance(owner, random.Random) or _is_of_numpys_chance(owner):
         return True
@@ -312,7 +312,7 @@ def _is_chance(value: Any, arguments: int | None) -> bool:
 
 
 def _may_be_chance(value: Any) -> bool:
-    """Whether code that names it is to be looked at."""
+    """Whether code that names it must be inspected."""
     if isinstance(value, type):
         return issubclass(value, date | random.Random) or _describe(value) in NONDETERMINISTIC_UP_TO
     if not isinstance(value, BuiltinFunctionType | MethodType | FunctionType):
@@ -321,7 +321,7 @@ def _may_be_chance(value: Any) -> bool:
 
 
 def _imports(function: FunctionType) -> bool:
-    """Whether something is imported in a function itself from where chance is."""
+    """Whether the function itself imports a module with chance in it."""
     return any(
         not NONDETERMINISTIC_MODULES.isdisjoint(name.partition(".")[0] for name in code.co_names)
         and _has(code, "IMPORT_NAME")
@@ -330,7 +330,7 @@ def _imports(function: FunctionType) -> bool:
 
 
 def _chance(function: FunctionType, suspected: list[Named]) -> Iterator[Finding]:
-    """What a function calls, or hands on, of which the answer is not the same each time."""
+    """The functions that a function calls or passes on and that do not always return the same."""
     escaped: list[Any] = []
     made_anew = None
     for loaded in _loads(function):
@@ -351,8 +351,8 @@ def _chance(function: FunctionType, suspected: list[Named]) -> Iterator[Finding]
 
 
 def _is_reachable_elsewhere(named: Named, escaped: Collection[Any]) -> bool:
-    """Whether code has it though it does not look it up by its whole name: as a default, as a member of something,
-    or of a module that it hands on.
+    """Whether code can use it without looking it up by its whole name: as a default, as a member of something, or
+    through a module that it passes on.
     """
     if named.holder is None:
         return named.name == A_DEFAULT
@@ -366,19 +366,19 @@ def _name_of(value: Any) -> str:
 
 
 class _Loaded(NamedTuple):
-    """Something that code looks up, with names behind dots where it is a module or a class."""
+    """A value that code looks up; dotted names are followed through modules and classes."""
 
     value: Any
     line: int
     arguments: int | None
-    """How many it is called with; None if it is not called at once."""
+    """The number of arguments it is called with; None if it is not called at once."""
 
 
 _PASSED_OVER: Final = {"CACHE", "PUSH_NULL", "PRECALL", "NOP", "RESUME", "EXTENDED_ARG"}
 
 
 def _loads(function: FunctionType) -> Iterator[_Loaded]:
-    """What a function looks up by names that are known before it runs."""
+    """The values that a function looks up by names that are known before it runs."""
     known: dict[str, Any] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
@@ -410,20 +410,20 @@ def _loads(function: FunctionType) -> Iterator[_Loaded]:
 
 
 def _followed(value: Any, instructions: list[Instruction], at: int, code: CodeType) -> _Loaded:
-    """What is loaded there, and then behind dots."""
+    """The value loaded there, followed along the dots."""
     line = _line(instructions[at], code)
     at += 1
     while isinstance(value, ModuleType | type) and instructions[at].opname in ("LOAD_ATTR", "LOAD_METHOD"):
         value = getattr(value, instructions[at].argval, None)
         at += 1
-    while instructions[at].opname == "LOAD_CONST":  # an argument that is known
+    while instructions[at].opname == "LOAD_CONST":  # a constant argument
         at += 1
     called = instructions[at].opname == "CALL"
     return _Loaded(value, line, instructions[at].arg if called else None)
 
 
 def _module(name: str) -> ModuleType | None:
-    """A module that a function imports, where chance may be."""
+    """A module that a function imports; chance may be in it."""
     if name.partition(".")[0] not in NONDETERMINISTIC_MODULES:
         return sys.modules.get(name)
     try:
@@ -432,7 +432,7 @@ def _module(name: str) -> ModuleType | None:
         return None
 
 
-# Where it stands.
+# The place in the source.
 
 
 def _has(code: CodeType, *operations: str) -> bool:
@@ -446,7 +446,7 @@ def _line(instruction: Instruction, code: CodeType) -> int:
 
 
 def _line_of(function: FunctionType, name: str) -> int:
-    """Where a function first has the last part of a name."""
+    """The line where a function first has the last part of a name."""
     last = name.rpartition(".")[2]
     for code in codes_of(function.__code__):
         for each in get_instructions(code):

@@ -1,11 +1,11 @@
-"""What the actions and properties of a specification may run, and which values they look up; none of it is run here.
+"""The code that a specification's actions and properties may run, and the values they look up; nothing is run here.
 
-A function names things: globals, attributes of modules, what stands in a closure or a default. What it names may name
-more. A method is called on a value of which nothing is known here, so a name behind a dot may be any member of that
-name of the classes whose values the code can have: those of the specification, its states and its values, and those
-that are named. So more is found than is ever run. What code puts together from text (`getattr`, `eval`) is not found.
+A function names globals, attributes of modules, closure variables and defaults. These may name more. The object of a
+method call is unknown here. So a name after a dot may be any member of that name in a class whose values the code can
+have: the classes of the specification, its states and its values, and those that are named. This finds more than is
+ever run. It does not find code that is put together from text (`getattr`, `eval`).
 
-Of functions that are installed, of the language and of the checkers it is told that they are named, not what they do.
+Installed functions, and those of the language and the checkers, are listed as named; their code is not followed.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ _CONTENTS: Final = "cell_contents"
 GENERATED: Final = "<string>"
 """The file of the methods that `dataclass` writes."""
 A_DEFAULT: Final = "a default"
-"""How the value of a parameter is called that is not given."""
+"""The name reported for the default of a parameter."""
 
 
 class Named(NamedTuple):
-    """Something that a function names."""
+    """A value that a function names."""
 
     by: Any
     """The function."""
     name: str
-    """As it is written: `LIMIT`, `json.dumps`; a member with its class, `Lease.held`."""
+    """As written: `LIMIT`, `json.dumps`; a member with its class, `Lease.held`."""
     value: Any
     holder: Mapping[str, Any] | CellType | None
-    """What holds it under the last part of its name: a module, a class, an object; a cell; None for a default."""
+    """Holds it under the last part of its name: a module, a class, an object; a cell; None for a default."""
     of: type | ModuleType | None = None
-    """The class or the module that has it, if it stands behind a dot."""
+    """Its class or module, if the name follows a dot."""
 
     def is_still(self) -> bool:
         """Whether the name still means this value."""
@@ -59,16 +59,16 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True)
 class Reached:
-    """What is reached from some functions."""
+    """Everything that some functions reach."""
 
     functions: dict[FunctionType, None] = field(default_factory=dict)
-    """The author's, in the order in which they are found."""
+    """The author's functions, in the order found."""
     named: list[Named] = field(default_factory=list)
     """Everything else that these name: values, classes, and functions that are not the author's."""
 
 
 class Reachable:
-    """What the code of a specification may run."""
+    """The code that a specification may run."""
 
     def __init__(self, specification: Specification):
         self.specification = specification
@@ -85,7 +85,7 @@ class Reachable:
         return frozenset(module.__name__ for module in modules_of(self.specification))
 
     def reached(self, *roots: Any) -> Reached:
-        """What is reached from these functions, methods, or partial functions."""
+        """Everything that these functions, methods, or partial functions reach."""
         search = _Search(self)
         for cls in self._classes:
             search.may_have(cls)
@@ -95,10 +95,10 @@ class Reachable:
         return search.run()
 
     def is_user_code(self, of: FunctionType | type | str) -> bool:
-        """Whether it is of the author's: a function, a class, or a module by its name.
+        """Whether a function, a class, or a module (by its name) is the author's.
 
-        Of a function that is not told by `__module__`, which a wrapper takes from what it is wrapped around. What
-        `dataclass` writes is not the author's.
+        A function's `__module__` does not decide: a wrapper takes it from the wrapped function. Methods that
+        `dataclass` writes are not the author's.
         """
         if isinstance(of, FunctionType):
             if of.__code__.co_filename == GENERATED and of.__code__.co_name.startswith("__"):
@@ -108,7 +108,7 @@ class Reachable:
 
 
 class _Search:
-    """One way through the code: which classes' values it can have is found on the way."""
+    """One traversal of the code. It finds on the way which classes' values the code can have."""
 
     def __init__(self, reachable: Reachable):
         self.is_user_code = reachable.is_user_code
@@ -116,9 +116,9 @@ class _Search:
         self.waiting: list[FunctionType] = []
         self.classes = set[type]()
         self.members: dict[str, list[tuple[str, Any, Mapping[str, Any], type]]] = defaultdict(list)
-        """By name: members of classes and objects, with how they are called, and what holds them."""
+        """By name: members of classes and objects, with their full names and their holders."""
         self.asked: dict[str, FunctionType] = {}
-        """What stood behind a dot, and the first function in which it did."""
+        """Names that followed a dot, and the first function with each."""
         self.looked_into = set[int]()
 
     def run(self) -> Reached:
@@ -130,13 +130,13 @@ class _Search:
         return self.found
 
     def look_at(self, function: FunctionType) -> None:
-        """Take what a function names."""
+        """Record everything that a function names."""
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             if _is_filled(cell):
                 self.name(function, name, cell.cell_contents, cell)
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.name(function, A_DEFAULT, value, None)
-        if not self.is_user_code(function):  # a wrapper around a function of the author's
+        if not self.is_user_code(function):  # a wrapper around an author's function
             return
         names, attributes = _names_in(function.__code__)
         for name in names:
@@ -162,15 +162,15 @@ class _Search:
         holder: Mapping[str, Any] | CellType | None,
         of: type | ModuleType | None = None,
     ) -> None:
-        """Something is named."""
+        """Record one named value."""
         inner = [function for function in functions_in(value) if self.is_user_code(function)]
         self.waiting += inner
-        if not inner or isinstance(value, MethodType | partial):  # these hold values as well
+        if not inner or isinstance(value, MethodType | partial):  # methods and partials hold values as well
             self.found.named.append(Named(by, name, value, holder, of))
             self.look_into(value)
 
     def look_into(self, value: Any) -> None:
-        """Find the functions that a value holds, and the classes whose values the code has with it."""
+        """Find the functions that a value holds, and the classes whose values it brings."""
         if isinstance(value, type):
             self.may_have(value)
             return
@@ -199,15 +199,15 @@ class _Search:
                 self.may_have(base)
 
     def may_have_members(self, owner: type, members: Mapping[str, Any]) -> None:
-        """What stands behind a dot may be one of these; `__add__` or `__hash__` is called without being named."""
+        """A name after a dot may mean one of these; `__add__` or `__hash__` is called without being named."""
         for name, value in members.items():
-            told = f"{owner.__name__}.{name}"
+            full_name = f"{owner.__name__}.{name}"
             if name.startswith("__") and name.endswith("__"):
                 self.waiting += [each for each in functions_in(value) if self.is_user_code(each)]
             else:
-                self.members[name].append((told, value, members, owner))
+                self.members[name].append((full_name, value, members, owner))
                 if name in self.asked:
-                    self.name(self.asked[name], told, value, members, owner)
+                    self.name(self.asked[name], full_name, value, members, owner)
 
 
 PLAIN: Final = frozenset({int, str, bool, float, bytes, type(None)})
@@ -215,7 +215,7 @@ PLAIN: Final = frozenset({int, str, bool, float, bytes, type(None)})
 
 
 def parts_of(value: Any) -> Iterable[Any]:
-    """What a container of Python holds, a partial function, or a rule with its parameters."""
+    """The members of a Python container, a partial function, or a rule with its parameters."""
     match value:
         case dict():
             return [*value, *value.values()]
@@ -229,7 +229,7 @@ def parts_of(value: Any) -> Iterable[Any]:
 
 
 def functions_in(value: Any) -> Iterator[FunctionType]:
-    """The functions that a callable is made of: a method's, those around which others are wrapped."""
+    """The functions that make up a callable, such as a method's function, including wrapped ones."""
     inner: tuple[Any, ...]
     match value:
         case FunctionType():
@@ -255,10 +255,10 @@ def functions_in(value: Any) -> Iterator[FunctionType]:
 def _of_module(
     name: str, module: ModuleType, attributes: Iterable[str]
 ) -> Iterator[tuple[str, Any, Mapping[str, Any], ModuleType]]:
-    """What code with these names behind dots may mean of a module."""
+    """The values that code with these dotted names may mean in a module."""
     for attribute in attributes:
         value = vars(module).get(attribute)
-        if value is None and "__getattr__" in vars(module):  # one that brings its parts when they are wanted
+        if value is None and "__getattr__" in vars(module):  # a module that imports its parts lazily
             with catch_warnings(action="ignore"), suppress(Exception):
                 value = getattr(module, attribute)
         if isinstance(value, ModuleType):
@@ -268,7 +268,7 @@ def _of_module(
 
 
 def _parts(part: Part[Any]) -> Iterator[Part[Any]]:
-    """A part, and those inside it."""
+    """A part and all parts inside it."""
     yield part
     for inner in part.parts.values():
         yield from _parts(inner)
@@ -293,7 +293,7 @@ def _classes_of_values(domains: Iterable[Domain[Any] | MappingDomain]) -> set[ty
 
 
 def _is_filled(cell: CellType) -> bool:
-    """Whether a name of a closure has a value by now."""
+    """Whether a closure variable has a value yet."""
     try:
         return cell.cell_contents is not None
     except ValueError:
@@ -301,7 +301,7 @@ def _is_filled(cell: CellType) -> bool:
 
 
 def codes_of(code: CodeType) -> Iterator[CodeType]:
-    """A function's code, and that of the functions inside it."""
+    """The code of a function, and of the functions inside it."""
     yield code
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
@@ -310,7 +310,7 @@ def codes_of(code: CodeType) -> Iterator[CodeType]:
 
 @cache
 def _names_in(code: CodeType) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The globals that code looks up, and all names that may stand behind a dot."""
+    """The globals that code looks up, and all names that may follow a dot."""
     names = dict[str, None]()
     attributes = dict[str, None]()
     for each in codes_of(code):
@@ -326,5 +326,5 @@ def _globals_in(content: bytes) -> Iterator[int]:
     high = 0
     for operation, low in zip(content[::2], content[1::2], strict=True):
         if operation == _LOAD_GLOBAL:
-            yield (high | low) >> 1  # the lowest bit tells whether it is about to be called
+            yield (high | low) >> 1  # the lowest bit marks a call
         high = (high | low) << 8 if operation == _EXTENDED_ARG else 0

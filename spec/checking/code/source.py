@@ -1,8 +1,8 @@
 """The source of a specification: the modules that its author answers for.
 
-They are the modules of its classes, and what these import that is neither installed nor part of the language
-and the checkers. A run directory remembers them by their digests. Those that other processes would not find by
-their names, a person's own file above all, are sent along with the specification.
+They are the modules of its classes, and the modules these import that are neither installed nor part of the language
+and the checkers. A run directory records their digests. Modules that other processes would not find by name, such as
+a person's own file, are sent along with the specification.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HOME = Path(spec.__file__).resolve().parents[1]
 """The directory from which our own packages are imported."""
 
 PACKAGES = ("election", "statemachines", "spec")
-"""Our packages, which every process has, or is sent."""
+"""Our packages; every process has them, or is sent them."""
 
 _INSTALLED = tuple(
     Path(path).resolve() for name, path in sysconfig.get_paths().items() if name.endswith(("lib", "stdlib"))
@@ -40,7 +40,7 @@ _LIBRARY_PACKAGES = ("spec.language", "spec.checking", "spec.cli")
 def modules_of(specification: Specification) -> list[ModuleType]:
     """The modules that a specification is written in, sorted by name.
 
-    Only what stands at the head of a module counts as imported; what a function imports is not seen.
+    Only imports at the top of a module count; imports inside functions are not seen.
     """
     waiting = [sys.modules[cls.__module__] for cls in classes_of(specification)]
     own = {module.__name__.partition(".")[0] for module in waiting} | set(PACKAGES)
@@ -65,13 +65,13 @@ def is_user_code(module: str, own: Collection[str]) -> bool:
 
 
 def classes_of(part: Part[Any]) -> list[type]:
-    """The classes that a specification is written in, its parts among them, but those of Python."""
+    """The classes of a specification and of its parts, without Python's own."""
     own = [cls for cls in type(part).__mro__ if cls not in (object, Generic)]
     return list(dict.fromkeys(chain(own, *map(classes_of, part.parts.values()))))
 
 
 def digests(specification: Specification) -> dict[str, str]:
-    """The SHA-256 of each module that a specification is written in, by its name; of a person's file, by that.
+    """The SHA-256 of each module of a specification, by the module's name; a person's file goes under its file name.
 
     Raises:
         UsageError: the source of one of its classes cannot be read.
@@ -90,24 +90,23 @@ def digests(specification: Specification) -> dict[str, str]:
 
 
 def name_of(module: ModuleType) -> str:
-    """How a module is called: by its name; a person's own by its file."""
+    """The name to report for a module: its own, or for a person's script the file's."""
     file = _file(module)
     return module.__name__ if file is None or _found_by_name(module) else file.name
 
 
 def pickled(specification: Specification, asked: object = None) -> bytes:
-    """A specification, and what is asked of it, as bytes for another process: what that process would not find by
-    name goes along.
+    """A specification, and the request to it, as bytes for another process; modules it would not find go along.
 
-    A class that goes along comes out with its names sorted, and the order in which they were declared has a meaning:
-    actions are numbered by it, and states are laid out by it. So that goes along too.
+    A class that goes along arrives with its names sorted. But the order of declaration has a meaning: it numbers
+    actions and lays out states. So that order goes along too.
     """
     import pyspark.cloudpickle
 
     cloudpickle: Any = pyspark.cloudpickle  # it has no types
     along = [module for module in modules_of(specification) if not _found_by_name(module) or _is_here_only(module)]
     apart = {"__main__", *(module.__name__ for module in along)}
-    # Looked at here, where names in annotations are known, they are types from then on.
+    # Evaluated here, where names in annotations are known; after that they are types.
     _ = specification.variables, specification.initials, specification.actions, specification.properties
     declared = [(cls, list(vars(cls))) for cls in classes_of(specification) if cls.__module__ in apart]
     for module in along:
@@ -121,7 +120,7 @@ def pickled(specification: Specification, asked: object = None) -> bytes:
 
 
 def unpickled(content: bytes) -> tuple[Specification, Any]:
-    """The specification that was pickled, and what is asked of it."""
+    """The pickled specification, and the request to it."""
     specification: Specification
     specification, asked, declared = pickle.loads(content)
     for cls, names in declared:
@@ -144,7 +143,7 @@ def _imported(module: ModuleType) -> Iterator[ModuleType]:
 
 
 def _names_imported(module: ModuleType) -> Iterator[str]:
-    """The modules that the import statements at the head of a module name, and what may be one within a package."""
+    """The modules named by the top-level import statements of a module, and names that may be submodules."""
     file, package = _file(module), getattr(module, "__package__", None)
     try:
         waiting: list[ast.AST] = [] if file is None else [ast.parse(file.read_bytes())]
@@ -169,7 +168,7 @@ def _file(module: ModuleType) -> Path | None:
 
 
 def _is_installed(module: ModuleType) -> bool:
-    """Whether a module came with Python or by an installer; one without a file did."""
+    """Whether a module came with Python or from an installer; one without a file did."""
     file = getattr(module, "__file__", None)
     return not file or _is_in_site_packages(file)
 
@@ -181,7 +180,7 @@ def _is_in_site_packages(file: str) -> bool:
 
 
 def _is_here_only(module: ModuleType) -> bool:
-    """Whether a module lies beside our packages: this process finds it, one that was sent our packages does not."""
+    """Whether a module lies beside our packages: only this process finds it, not one that was sent our packages."""
     return module.__name__ != "__main__" and not _is_installed(module) and not is_own_package(module.__name__)
 
 
@@ -191,7 +190,7 @@ def is_own_package(module: str) -> bool:
 
 
 def _found_by_name(module: ModuleType) -> bool:
-    """Whether a process with our packages, and with what is installed, finds a module by its name."""
+    """Whether a process with our packages and the installed ones finds a module by its name."""
     if module.__name__ == "__main__":
         return True  # no process finds it by name, but pickle sends it along anyway
     file = _file(module)

@@ -1,13 +1,13 @@
-"""The abstraction of a state graph: what leads to what, where only some of each state is seen.
+"""The abstraction of a state graph: its edges, when only part of each state is visible.
 
-States in which the same is seen become one abstract state. There is an edge from one to another if a step that can be
-reached leads from a state of the first to a state of the second. So every edge is a step that there is; a path along
-several of them need not be. [existential abstraction; Clarke, Grumberg, Long 1994]
+States that look the same become one abstract state. There is an edge from one to another if a reachable step leads
+from a state of the first to a state of the second. So every edge is a real step; a path along several edges need not
+exist. [existential abstraction; Clarke, Grumberg, Long 1994]
 
-`edges` has the actions themselves note them, whenever an engine evaluates one. An engine that remembers what comes of
-what an action has read evaluates it once for all states that agree in that; what is seen is among what is read, so it
-misses none. So does `quotient`, by a property of steps: it sees values as states have them, where an action sees
-what it has assigned, such as a field that the specification leaves out.
+In `edges`, the actions themselves record their edges whenever an engine evaluates one. An engine that remembers an
+action's outcome for what the action read evaluates it once for all states that agree there. The abstraction's reads
+are among them, so no edge is missed. The same holds for `quotient`, which uses a property of steps: it sees values
+as states hold them. An action also sees its own assignments, such as a field that the specification leaves out.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from spec.language.state import State
 from spec.language.words import Step, narrated_to
 
 Abstraction: TypeAlias = Callable[[State, Step], Hashable]
-"""What is seen of a state, before a step and after it; None of a step that is passed over."""
+"""The visible part of a state, before a step and after it; None for a step to skip."""
 
 
 class Edge(NamedTuple):
-    """A step, as far as it is seen."""
+    """A step, as far as it is visible."""
 
     source: Any
-    """What was seen before."""
+    """The view before the step."""
     action: str
     parameters: tuple[tuple[str, Any], ...]
     """By name."""
     sentences: tuple[str, ...]
-    """What the action said."""
+    """The action's narration."""
     target: Any
-    """What was seen afterwards."""
+    """The view after the step."""
 
 
 def edges(
@@ -54,19 +54,19 @@ def edges(
     engine: Engine | None = None,
     on_progress: OnProgress = silent,
 ) -> frozenset[Edge]:
-    """Explore a specification, and note every edge.
+    """Explore a specification, and record every edge.
 
     Args:
         specification: the system, under its constants, or its class, as in `check`.
-        abstraction: what is seen of a state. It is held to what an action is held to.
-        max_states: stop after the level with which so many are reached.
-        engine: one that evaluates an action at a time, in this process; by default the local engine with one worker.
-        on_progress: told now and then how far it is.
+        abstraction: the visible part of a state. The rules for actions apply to it.
+        max_states: stop after the level that reaches this many.
+        engine: evaluates one action at a time, in this process; by default the local engine with one worker.
+        on_progress: called with statistics now and then.
 
     Raises:
-        EvaluationFailed: an action raised, or did what it must not.
-        SpecificationError: the specification is not well made, or a step leads outside its domains.
-        EnvironmentFailed: the memory was reached.
+        EvaluationFailed: an action raised, or broke the rules for actions.
+        SpecificationError: the specification is malformed, or a step leads outside its domains.
+        EnvironmentFailed: the memory was used up.
     """
     model, found = Model(specification), set[Edge]()
     model = model.with_actions(
@@ -91,19 +91,19 @@ def quotient(
     engine: Engine,
     on_progress: OnProgress = silent,
 ) -> frozenset[tuple[Any, str, Any]]:
-    """Explore a specification, and note for every step what is seen before it, its action, and what is seen after it.
+    """Explore a specification, and record for every step the view before it, its action, and the view after it.
 
     Args:
         specification: the system, under its constants, or its class, as in `check`.
-        abstraction: what is seen of a state. It is held to what a property is held to.
-        max_states: stop after the level with which so many are reached.
-        engine: one that evaluates a property at a time, in this process.
-        on_progress: told now and then how far it is.
+        abstraction: the visible part of a state. The rules for properties apply to it.
+        max_states: stop after the level that reaches this many.
+        engine: evaluates one property at a time, in this process.
+        on_progress: called with statistics now and then.
 
     Raises:
-        EvaluationFailed: an action or the abstraction raised, or did what it must not.
-        SpecificationError: the specification is not well made, or a step leads outside its domains.
-        EnvironmentFailed: the memory was reached.
+        EvaluationFailed: an action or the abstraction raised, or broke the rules for such functions.
+        SpecificationError: the specification is malformed, or a step leads outside its domains.
+        EnvironmentFailed: the memory was used up.
     """
     found = set[tuple[Any, str, Any]]()
 
@@ -111,19 +111,19 @@ def quotient(
         found.add((abstraction(before), step.action, abstraction(after)))
         return False
 
-    noted = _StepRecorder("what is seen of each step", note=note)
+    noted = _StepRecorder("the view of each step", note=note)
     _explore(Model(specification, noted), [TYPE_OK, noted.written], max_states, engine, on_progress)
     return frozenset(found)
 
 
 @dataclass(frozen=True)
 class _StepRecorder(Goal):
-    """A goal that is never reached: it is told of each step."""
+    """A goal that is never reached, but sees each step."""
 
     note: Callable[[State, Step, State], bool] = lambda before, step, after: False
 
     def property_of(self, specification: Specification) -> Property:
-        """One that takes note."""
+        """A property that records each step."""
         return Property(self.written, "sometimes", "", True, (Instance({}, self.note),))
 
 
@@ -135,13 +135,13 @@ def _explore(
         case "interrupted":
             raise KeyboardInterrupt
         case "memory":
-            raise EnvironmentFailed(f"{model.specification.name}: the memory was reached", "nothing was kept")
+            raise EnvironmentFailed(f"{model.specification.name}: the memory was used up", "nothing was kept")
         case "found":
             raise SpecificationError(f"{model.specification.name}: a step leads outside its domains; check it")
 
 
 def _noting(found: set[Edge], step: Step, instance: Instance, abstraction: Abstraction) -> Instance:
-    """The instance of an action that takes this step, if it notes each edge that it is."""
+    """The instance of an action that takes this step, which then also records its edges."""
 
     def run(s: State, **parameters: Any) -> Any:
         source = abstraction(s, step)

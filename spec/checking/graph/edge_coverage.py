@@ -1,11 +1,11 @@
 """Edge coverage: for each class of edges of a state graph, shortest paths that end with an edge of it; or every edge.
 
-What a test of an implementation takes from a specification: edges are put into classes by what matters of them, and a
-path to one edge of each class does every kind of thing once, in every position from which it can be done.
+This derives tests of an implementation from a specification: edges are classified by their relevant features, and a
+path to one edge of each class covers every kind of step, from every position that allows it.
 [transition coverage; Utting, Pretschner, Legeard 2012]
 
-Where the graph is small enough, tours take every edge there is. A path for each would have as many steps as there are
-edges times the depth; a tour goes on along edges that none has taken, as far as there are any.
+Where the graph is small enough, tours take every edge. A path for each would have as many steps as there are edges
+times the depth; a tour continues along edges not yet taken, as long as there are any.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from spec.language.state import Values
 from spec.language.words import Step
 
 Classify: TypeAlias = Callable[[Any, Step, Any], Hashable]
-"""The class of an edge, from the state before, the step, and the state after; None of one that is passed over."""
+"""The class of an edge, from the state before, the step, and the state after; None for an edge to skip."""
 
 
 class EdgePath(NamedTuple):
@@ -30,7 +30,7 @@ class EdgePath(NamedTuple):
     states: Sequence[Values]
     """From an initial state to the last one."""
     choices: Sequence[tuple[int, int]]
-    """What leads from each of them to the next."""
+    """The step from each state to the next."""
 
 
 class _Edge(NamedTuple):
@@ -42,14 +42,14 @@ class _Edge(NamedTuple):
 
 
 class EdgeCoverage:
-    """Goes through a model breadth-first, and gives a path when it meets an edge of a class for the first time.
+    """Explores a model breadth-first, and yields a path at the first edge of each class.
 
     Args:
         model: the specification.
         classify: the class of an edge.
-        max_states: no states are added beyond so many; the edges of those that there are count all the same.
-        per_class: as many paths are given to each class, each to another edge.
-        ends: whether what lies behind an edge of this class is left out.
+        max_states: no states are added beyond this many; the edges of those already there still count.
+        per_class: the number of paths for each class, each to another edge.
+        ends: whether the states after an edge of this class are left out.
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class EdgeCoverage:
         self.model, self.classify, self.ends = model, classify, ends
         self.max_states, self.per_class = max_states, per_class
         self.edges: dict[Hashable, int] = {}
-        """Each class, with how many edges of it were met."""
+        """The number of edges met in each class."""
         self.expanded = 0
-        """How many states were expanded."""
+        """The number of states expanded."""
         self.depth = 0
         """The deepest level that was begun."""
         self._before, self._after = model.window(), model.window()
@@ -74,13 +74,13 @@ class EdgeCoverage:
         self._began = monotonic()
 
     def statistics(self) -> Statistics:
-        """How far it is."""
+        """The statistics so far."""
         generated = sum(self.edges.values())
         return Statistics(self.depth, generated, self.states, self.states - self.expanded, monotonic() - self._began)
 
     @property
     def states(self) -> int:
-        """How many states were reached."""
+        """The number of states reached."""
         return len(self._came_from)
 
     def __iter__(self) -> Iterator[EdgePath]:
@@ -99,7 +99,7 @@ class EdgeCoverage:
                 yield self._path_along(state, edge)
 
     def _edges_from(self, state: Values, following: list[Values]) -> Iterator[_Edge]:
-        """The edges of a state, each counted; what they lead to for the first time goes behind what follows."""
+        """The edges of a state, each counted; targets reached for the first time are appended to `following`."""
         before, after = self._before, self._after
         before.load(state)
         self.expanded += 1
@@ -121,7 +121,7 @@ class EdgeCoverage:
         return EdgePath(edge.of, [*states, edge.target], [*choices, edge.choice])
 
     def _way_to(self, state: Values) -> tuple[list[Values], list[tuple[int, int]]]:
-        """A shortest path to a state: the states on it, and what leads from each to the next."""
+        """A shortest path to a state: the states on it, and the step from each to the next."""
         states, choices = [state], list[tuple[int, int]]()
         while (came_from := self._came_from[states[-1]]) is not None:
             states.append(came_from[0])
@@ -130,15 +130,15 @@ class EdgeCoverage:
 
 
 class EdgeTours(EdgeCoverage):
-    """Goes through a model breadth-first, and then gives paths that together take every edge.
+    """Explores a model breadth-first, and then yields paths that together take every edge.
 
-    Edges that end a path are told as `EdgeCoverage` tells them: so many of each class. Each has a path of its own.
+    Edges that end a path are yielded as in `EdgeCoverage`: so many of each class, each with its own path.
     """
 
     def __iter__(self) -> Iterator[EdgePath]:
         self._untaken: dict[Values, list[_Edge]] = {}
         yield from super().__iter__()
-        for state, edges in self._untaken.items():  # breadth-first: the way to each of them has been taken before
+        for state, edges in self._untaken.items():  # breadth-first: the path to each of them has been taken before
             while edges:
                 yield self._tour_from(state)
 

@@ -1,9 +1,9 @@
 """The state space of a small system, held in memory: its reachable states, its steps, and questions about the graph.
 
 The graph is one of `networkx`, so all algorithms of that library apply to `StateSpace.to_networkx`. Three questions
-need words of the specification, and have a method each: through what does every run to a goal pass, where can a run
-stay for ever, and which are the shortest runs to a goal. A goal is a property by its name, an action, a predicate in
-Python as the command takes it (`"s.count > 2"`), or a function of the state.
+depend on the specification, and have a method each: which states lie on every run to a goal, where a run can stay for
+ever, and which runs to a goal are the shortest. A goal is a property by its name, an action, a predicate in Python as
+the command takes it (`"s.count > 2"`), or a function of the state.
 
 >>> from spec.language import Specification, State, action, require, variable
 >>> class Lamp(State):
@@ -33,7 +33,7 @@ Component(states=(0, 1), actions=('press',), exits=('burn_out',))
 >>> space.to_networkx().edges[1, 2, "burn_out()"]
 {'action': 'burn_out', 'parameters': {}, 'broken': (), 'witnessed': ()}
 
-States are numbered as `kafkaspec graph` numbers them: in the order in which breadth-first search meets them.
+States have the numbers of `kafkaspec graph`: the order in which breadth-first search meets them.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ if TYPE_CHECKING:
 __all__ = ["Component", "StateSpace", "state_space"]
 
 MOST_STATES: Final = 20_000
-"""States that a space has at most by default: some ten seconds of plain Python."""
+"""The default bound on the states of a space: some ten seconds of plain Python."""
 
 ROOT, GOAL = "the root", "the goal"
-"""Nodes that stand before all initial states and after all states of a goal."""
+"""Nodes before all initial states and after all goal states."""
 
 Wanted = str | Callable[[Any], bool]
 """A goal: a name, a predicate in Python, or a function of the state."""
@@ -79,11 +79,11 @@ class Component(NamedTuple):
     actions: tuple[str, ...]
     """The actions that are taken inside, in order of declaration."""
     exits: tuple[str, ...]
-    """The actions that lead out. Without any, a run stays here for ever, unless a bound forbids the way out."""
+    """The actions that lead out. If there are none, a run stays here for ever, unless a bound forbids the way out."""
 
 
 class _Steps(NamedTuple):
-    """What follows a state."""
+    """The steps from a state."""
 
     taken: tuple[Transition, ...]
     closed: bool
@@ -91,7 +91,7 @@ class _Steps(NamedTuple):
 
 
 class _Ends(NamedTuple):
-    """Where runs to a goal end."""
+    """The ends of runs to a goal."""
 
     model: Model
     number: int
@@ -99,7 +99,7 @@ class _Ends(NamedTuple):
     states: frozenset[int]
     """The states in which it is reached."""
     steps: Mapping[int, frozenset[Choice]]
-    """By state, the steps from there with which it is reached."""
+    """By state, the steps from there that reach it."""
 
 
 def state_space(specification: SpecificationOrClass, *, max_states: int = MOST_STATES) -> StateSpace:
@@ -107,12 +107,12 @@ def state_space(specification: SpecificationOrClass, *, max_states: int = MOST_S
 
     Args:
         specification: the system, under its constants, or its class, as in `check`.
-        max_states: how many states it may have.
+        max_states: the most states it may have.
 
     Raises:
         UsageError: it has more states.
-        EvaluationFailed: an action or property raised, or did what it must not.
-        SpecificationError: the specification is not well made, or a step leads outside its domains.
+        EvaluationFailed: an action or property raised, or broke the rules for such functions.
+        SpecificationError: the specification is malformed, or a step leads outside its domains.
     """
     most = arguments.as_integer("max_states", max_states)
     model = Model(specification)
@@ -151,9 +151,9 @@ class StateSpace:
 
     model: Model
     depths: Mapping[Values, int]
-    """Of each state, how many states a shortest run to it has. The order is that of the numbers of states."""
+    """The number of states on a shortest run to each state. The order is that of the states' numbers."""
     initial: int
-    """How many states are initial: those with the lowest numbers."""
+    """The number of initial states, which have the lowest numbers."""
     steps: Mapping[Values, _Steps]
 
     def __len__(self) -> int:
@@ -163,7 +163,7 @@ class StateSpace:
         return f"<StateSpace of {self.model.specification.name}, {len(self):,} states>"
 
     def to_networkx(self, by: Iterable[str] | str = ()) -> networkx.MultiDiGraph:
-        """The graph of its states, or of classes of states in which the same holds.
+        """The graph of its states, or of classes of states with equal values of some expressions.
 
         A node has `initial`; `depth`, the number of states of a shortest run to it; `broken` and `witnessed`, names
         of properties; and the value of each expression, such as `s.count`. An edge is a step. Its key is the text of
@@ -175,7 +175,7 @@ class StateSpace:
                 values are one node. Without any, each state is a node, and has all variables.
 
         Raises:
-            UsageError: an expression is none.
+            UsageError: an expression is not valid.
             EvaluationFailed: a property raised.
         """
         import networkx
@@ -205,28 +205,28 @@ class StateSpace:
         return graph
 
     def dominators(self, goal: Wanted, by: Iterable[str] | str = ()) -> tuple[Mapping[str, Any], ...]:
-        """What every run from an initial state to a goal passes through, in the order in which it does.
+        """The states or classes through which every run to a goal passes, in the order of the run.
 
         These are the immediate dominators, from one to the next, of the states in which runs to the goal end. Where
-        actors interleave, single states rarely dominate. Classes of states do: those for which expressions have the
-        same values.
+        actors interleave, single states rarely dominate. Classes of states do: those with equal values of some
+        expressions.
 
         Args:
             goal: see the module.
-            by: expressions over the state `s`, as in `to_networkx`. A class that is named here lies on every run. One
+            by: expressions over the state `s`, as in `to_networkx`. Every class in the result lies on every run. One
                 may be missing, since a graph of classes has paths that no run takes.
 
         Returns:
-            The expressions with their values; all variables where `by` is empty. Nothing, if no run reaches the goal.
+            The expressions with their values; all variables where `by` is empty. Empty if no run reaches the goal.
 
         Raises:
-            UsageError: the goal or an expression is none.
+            UsageError: the goal or an expression is not valid.
             EvaluationFailed: the goal raised.
         """
         import networkx
 
         ends, classes = self._ends(goal), self._classes(arguments.as_names("by", by))
-        # A class is split into the states that end a run and the others: fewer paths that no run takes.
+        # A class is split into states that end a run and the others: this leaves fewer paths that no run takes.
         nodes = [(each.node, number in ends.states) for number, each in enumerate(classes)]
         seen: dict[Hashable, Mapping[str, Any]] = {node: each.seen for node, each in zip(nodes, classes, strict=True)}
         graph = networkx.DiGraph()
@@ -245,7 +245,7 @@ class StateSpace:
     def recurrent_components(self) -> tuple[Component, ...]:
         """Where a run can stay for ever: the strongly connected components that have a step, by their lowest state.
 
-        A state that a step leads back to itself is such a component.
+        A state with a step back to itself is such a component.
         """
         import networkx
 
@@ -267,21 +267,21 @@ class StateSpace:
         return tuple(sorted(found))
 
     def shortest_runs(self, goal: Wanted, count: int = 1) -> tuple[Trace, ...]:
-        """The shortest runs to a goal, the shortest first; each ends where the goal is reached first.
+        """The shortest runs to a goal, the shortest first; each ends where it first reaches the goal.
 
         No state occurs twice before a run reaches the goal. No two runs have the same states, unless the goal is a
-        step and they end with another one. The same steps in another order are another run, where they pass through
+        step and they end with different ones. The same steps in another order are another run if they pass through
         other states.
 
         Args:
             goal: see the module.
-            count: how many runs, at most.
+            count: the most runs to return.
 
         Returns:
-            As many as there are. None, if no run reaches the goal.
+            As many as there are. Empty if no run reaches the goal.
 
         Raises:
-            UsageError: the goal is none, or the count.
+            UsageError: the goal or the count is not valid.
             EvaluationFailed: the goal raised.
         """
         import networkx
@@ -290,7 +290,7 @@ class StateSpace:
         graph = networkx.DiGraph()
         graph.add_edges_from((ROOT, number) for number in range(self.initial))
         graph.add_edges_from((number, GOAL) for number in ends.states)
-        for number, choices in ends.steps.items():  # between a state and the goal stands the step that reaches it
+        for number, choices in ends.steps.items():  # a node between a state and the goal is the step
             for choice in choices:
                 graph.add_edge(number, (number, choice), choice=choice)
                 graph.add_edge((number, choice), GOAL)
@@ -315,14 +315,14 @@ class StateSpace:
         """Each step with the numbers of the states before and after it, in the order of these."""
         for source, state in enumerate(self.depths):
             for taken in self.steps[state].taken:
-                assert taken.after is not None  # `state_space` has refused it
+                assert taken.after is not None  # `state_space` rejects such steps
                 yield source, taken, self._numbers[taken.after]
 
     def _actions(self, numbers: Iterable[int]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.model.actions[number].name for number in sorted(numbers)))
 
     def _judged(self, found: Iterable[int]) -> dict[str, tuple[str, ...]]:
-        """The names of the properties that are broken and of those that are witnessed, by their numbers."""
+        """The names of the properties with these numbers, broken and witnessed."""
         broken = [self.model.properties[number].name for number in found if is_violation(self.model, number)]
         witnessed = [self.model.properties[number].name for number in found if not is_violation(self.model, number)]
         return {"broken": tuple(broken), "witnessed": tuple(witnessed)}
@@ -332,11 +332,11 @@ class StateSpace:
         return not self.steps[state].taken and not self.steps[state].closed
 
     def _ends(self, goal: Wanted) -> _Ends:
-        """Where runs to a goal end.
+        """The ends of runs to a goal.
 
         Raises:
-            UsageError: it is none.
-            EvaluationFailed: it raised.
+            UsageError: the goal is not valid.
+            EvaluationFailed: the goal raised.
         """
         model, number = self._model_with(goal)
         if model.properties[number].name == DEADLOCK:
@@ -353,7 +353,7 @@ class StateSpace:
         return _Ends(model, number, frozenset(), steps)
 
     def _model_with(self, goal: Wanted) -> tuple[Model, int]:
-        """A model in which a property stands for the goal, and the number of that property."""
+        """A model with a property for the goal, and the number of that property."""
         specification = self.model.specification
         if isinstance(goal, str):
             for number, each in enumerate(self.model.properties):
@@ -369,10 +369,10 @@ class StateSpace:
         return model, model.sought
 
     def _classes(self, by: Sequence[str]) -> list[_Class]:
-        """Of each state, the node to which it belongs, and what is seen there.
+        """The node of each state, and the values seen there.
 
         Raises:
-            UsageError: an expression is none.
+            UsageError: an expression is not valid.
         """
         if not by:
             each_state = (as_variables(self.model, state) for state in self.depths)
@@ -395,7 +395,7 @@ class StateSpace:
 
 
 class _Class(NamedTuple):
-    """States in which the same is seen: the node that stands for them, and what is seen."""
+    """States that look the same: their node, and the values seen."""
 
     node: int
     seen: Mapping[str, Any]
@@ -403,7 +403,7 @@ class _Class(NamedTuple):
 
 @dataclass(frozen=True)
 class _OfState:
-    """A predicate of a state alone, as a goal asks it."""
+    """A predicate of a state alone, in the form that a goal needs."""
 
     function: Callable[[Any], bool]
 
@@ -419,7 +419,7 @@ def _function(specification: Any, written: str) -> Callable[[Any, State], Any]:
 
 
 def _value(written: str, evaluate: Callable[[], Any]) -> Any:
-    """What an expression is in a state, as a value that stays when the window moves on.
+    """The value of an expression in a state, copied so that it stays when the window moves on.
 
     Raises:
         UsageError: it raised, or it is a part of the state, which does not stay.
@@ -434,5 +434,5 @@ def _value(written: str, evaluate: Callable[[], Any]) -> Any:
 
 
 def _both(known: Mapping[str, Any], judged: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """The properties that are decided in some state or step of a class, of what is known and one more."""
+    """The properties decided in some state or step of a class: those known, and those of one more."""
     return {name: tuple(dict.fromkeys((*known[name], *names))) for name, names in judged.items()}

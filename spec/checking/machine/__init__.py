@@ -1,1 +1,1 @@
-"""What the machine gives: memory, signals, the versions of what is installed."""
+"""The machine: its memory, signals, and the versions of installed packages."""

@@ -1,8 +1,8 @@
 """Interrupts: signals are deferred while threads are started and awaited, and delivered where they do no harm.
 
-Python runs the handler of a signal in the main thread, between any two of its instructions, and that of Ctrl-C raises
-there. Locks of `threading` and `concurrent.futures` are taken by functions written in Python: one that is interrupted
-when it has just taken a lock never gives it back, and the thread that wants it next waits for ever.
+Python runs a signal's handler in the main thread, between any two of its instructions, and the handler of Ctrl-C
+raises there. Locks of `threading` and `concurrent.futures` are taken by functions written in Python: one that is
+interrupted just after taking a lock never releases it, and the next thread that wants it waits for ever.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ SIGNALS: Final = tuple(signal.valid_signals())
 
 
 def _not_waiting() -> None:
-    """There is no call to end."""
+    """No call is waiting, so none is woken."""
 
 
 class DeferredSignals:
     """While this is open, in a `with` statement, signals wait for their handlers. Only the main thread has signals.
 
     Args:
-        wake: called when a signal begins to wait, between any two instructions of the main thread: it ends a call in
-            which that thread is waiting. It must not take a lock.
+        wake: called when a signal begins to wait, between any two instructions of the main thread: it ends the call
+            in which that thread is waiting. It must not take a lock.
     """
 
     def __init__(self, wake: Callable[[], None] = _not_waiting):
@@ -41,7 +41,7 @@ class DeferredSignals:
             self._handlers = {each: found for each in SIGNALS if callable(found := signal.getsignal(each))}
             try:
                 self._hold()
-            except BaseException:  # raised by the handler of a signal that is not deferred yet
+            except BaseException:  # raised by the handler of a signal not yet deferred
                 self._let_go()
                 raise
         return self
@@ -49,19 +49,19 @@ class DeferredSignals:
     def __exit__(self, *_: object) -> None:
         try:
             self._let_go()
-        finally:  # the handler of the first one may have raised
+        finally:  # a handler may have raised during the first call
             self._let_go()
         self.deliver()
 
     def deliver(self) -> None:
-        """Run the handlers of the signals that wait; what they raise is raised here."""
+        """Run the handlers of the waiting signals; their exceptions are raised here."""
         while self._waiting:
             number, frame = self._waiting.pop(0)
             self._handlers[number](number, frame)
 
     @contextmanager
     def through(self) -> Iterator[None]:
-        """While this is open, signals are handled at once again: for what may take for ever."""
+        """While this is open, signals are handled at once again: for a call that may take for ever."""
         try:
             self._let_go()
             self.deliver()

@@ -1,7 +1,7 @@
 """Memory: how much of the machine this process and its descendants have taken, and how much they may take.
 
-It is counted as the sum of PSS, the proportional set size, in which a page that several processes share is divided
-among them: what would come free if all of them ended. A budget is a promise about that sum.
+It is counted as the sum of PSS, the proportional set size, in which a page shared by several processes is divided
+among them: the memory that would be free if all of them ended. A budget is a promise about that sum.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from spec.language.errors import UsageError
 
 MB: Final = 1 << 20
 LIBRARIES: Final = 640 * MB
-"""Address space, most of which is never used: of numpy, LLVM and Arrow, and of the first states."""
+"""Address space, mostly unused: for numpy, LLVM and Arrow, and the first states."""
 COMPILING: Final = 320 * MB
-"""Bytes that a process takes which compiles the kernels of the local engine; it runs once on a machine."""
+"""Bytes taken by a process that compiles the local engine's kernels; it runs once on a machine."""
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -33,10 +33,10 @@ class OutOfMemory(Exception):
 
 
 class Budget:
-    """The memory that this process may take, with those that it starts if they keep to their quotas.
+    """The memory that this process may take, including processes that it starts, if they keep to their quotas.
 
     Args:
-        size: in bytes; by default what is taken already, and half of what is left of the machine.
+        size: in bytes; by default the memory taken already, and half of the machine's remaining memory.
 
     Raises:
         UsageError: the machine does not have as much.
@@ -46,50 +46,50 @@ class Budget:
         there_is = total()
         if size is not None and size > there_is:
             raise UsageError(
-                f"--memory {written(size)}: more than there is, which is {written(there_is)}; leave some to others"
+                f"--memory {written(size)}: the machine has only {written(there_is)}; leave some for others"
             )
         self.asked = size is not None
-        """Whether this size was given, and is not the default."""
+        """Whether this size was given; if not, it is the default."""
         self.size = size if size is not None else own() + _half(there_is - own())
 
     @property
     def left(self) -> int:
-        """Bytes that may still be taken; below 0 if too many are."""
+        """Bytes that may still be taken; negative if too many are taken."""
         return self.size - own()
 
-    def require(self, needed: int, whom: str) -> None:
-        """Require that so many bytes may still be taken.
+    def require(self, needed: int, engine: str) -> None:
+        """Require that so many more bytes may be taken.
 
         Raises:
-            UsageError: they may not; it says which budget would do.
+            UsageError: they may not; the message names a sufficient budget.
         """
         if self.left < needed:
-            raise self.too_little(rounded_up(self.size - self.left + needed), whom)
+            raise self.too_little(rounded_up(self.size - self.left + needed), engine)
 
-    def too_little(self, least: int, whom: str) -> UsageError:
-        """The error that the budget is below the least with which an engine runs."""
+    def too_little(self, least: int, engine: str) -> UsageError:
+        """The error for a budget below the engine's minimum."""
         name = "--memory" if self.asked else "memory:"
         return UsageError(
-            f"{name} {written(self.size)}: the least in which {whom} can explore this is {written(least)}"
+            f"{name} {written(self.size)}: {engine} cannot explore this with less than {written(least)}"
         )
 
 
 def rounded_up(size: int) -> int:
-    """Rounded up to a number that a person might write, and a little more: no process takes the same twice."""
+    """Rounded up to a number that a person might write, with a margin: a process never takes quite the same twice."""
     step = 32 * MB
     return -(-size * 17 // (16 * step)) * step
 
 
 def _half(left: int) -> int:
-    """The default share of so many bytes; it is smaller of address space, which is reserved in advance."""
+    """The default share of so many bytes; smaller for address space, which is reserved in advance."""
     addressable = address_space()
     return max(0, left // 2 if addressable is None else min(left // 2, addressable // 3))
 
 
 def room_to_grow(table: dict[Any, Any], keys: int) -> int:
-    """Bytes that a dictionary takes besides its own while it takes in so many keys more.
+    """Extra bytes that a dictionary takes while it grows by this many keys.
 
-    None, or another table of twice the size: CPython fills a table up to two thirds of a power of two, and then
+    Either none, or another table of twice the size: CPython fills a table up to two thirds of a power of two, then
     copies it. With twenty million keys that is more than a gigabyte at once. [Objects/dictobject.c]
     """
     slots = 8
@@ -98,17 +98,17 @@ def room_to_grow(table: dict[Any, Any], keys: int) -> int:
     return 2 * sys.getsizeof(table) if slots * 2 // 3 < len(table) + keys else 0
 
 
-# Memory that is taken.
+# Memory in use.
 
 
 def own() -> int:
-    """Bytes of this process that are in memory: its PSS and, counted in full, what it shares. Takes microseconds."""
+    """Bytes of this process in memory: its PSS, but with shared pages counted in full. Takes microseconds."""
     rss: int = _process(os.getpid()).memory_info().rss
     return rss
 
 
 def private() -> int:
-    """Bytes of this process that come from no file: a forked process shares less and less of these."""
+    """Bytes of this process that are not backed by a file: a forked process shares fewer and fewer of these."""
     taken = _process(os.getpid()).memory_info()
     found: int = taken.rss - getattr(taken, "shared", 0)
     return found
@@ -116,14 +116,14 @@ def private() -> int:
 
 @cache
 def _process(number: int) -> psutil.Process:
-    """The process with this number; a forked one has another."""
+    """The process with this number, which differs in a forked process."""
     return psutil.Process(number)
 
 
 def of_tree(root: int | None = None) -> int:
     """Bytes that a process, by default this one, and its descendants have taken: the sum of PSS.
 
-    Adding up the pages of a process takes the machine some 15 ms for each gigabyte.
+    Adding up the pages of a process takes the machine some 15 ms per gigabyte.
     """
     try:
         first = psutil.Process(root)
@@ -133,7 +133,7 @@ def of_tree(root: int | None = None) -> int:
 
 
 class MemoryGauge:
-    """Measures what the tree of this process has taken, as often as that is cheap."""
+    """Measures the memory taken by this process and its descendants, as often as that is cheap."""
 
     SHARE: Final = 50
     """The reciprocal of the share of time that may be spent on measuring."""
@@ -152,7 +152,7 @@ class MemoryGauge:
 
 
 def of_process(process: psutil.Process) -> int:
-    """The PSS of a process, or what it alone has where there is no PSS; 0 if there is no such process any more."""
+    """The PSS of a process, or its private memory where there is no PSS; 0 if the process no longer exists."""
     try:
         taken = process.memory_full_info()
     except (psutil.NoSuchProcess, psutil.AccessDenied):
@@ -161,7 +161,7 @@ def of_process(process: psutil.Process) -> int:
     return found
 
 
-# Memory that there is.
+# Available memory.
 
 
 def total() -> int:
@@ -171,7 +171,7 @@ def total() -> int:
 
 
 def confined(membership: Path, mounted: Path) -> Iterator[int]:
-    """The limits of the control groups that a process is in, of either version, those above included."""
+    """The limits of the control groups that a process is in, of either version, including enclosing groups."""
     try:
         lines = membership.read_text().splitlines()
     except OSError:
@@ -184,7 +184,7 @@ def confined(membership: Path, mounted: Path) -> Iterator[int]:
             home, name = mounted / "memory", "memory.limit_in_bytes"
         else:
             continue
-        # Inside a container the path may be that of the host, and the limit stands at the top.
+        # Inside a container the path may be the host's, and the limit is then at the top.
         inner = home / group.lstrip("/")
         for place in (inner, *inner.parents):
             limit = _number(place / name)
@@ -217,7 +217,7 @@ def address_space() -> int | None:
 
 
 def require_address_space() -> None:
-    """Require the address space that compiled code needs: its libraries fail without a message if it is missing.
+    """Require the address space that compiled code needs: without it, its libraries fail without a message.
 
     Raises:
         UsageError: there is too little address space.
@@ -230,11 +230,11 @@ def require_address_space() -> None:
         )
 
 
-# Sizes as a person writes them.
+# Sizes in a person's notation.
 
 
 def size_of(text: str) -> int | None:
-    """Bytes, as a person writes them; None if they are not understood.
+    """Bytes, in a person's notation; None if the text is not a size.
 
     >>> size_of("512M"), size_of("8g"), size_of("4096"), size_of("much")
     (536870912, 8589934592, 4096, None)
@@ -244,7 +244,7 @@ def size_of(text: str) -> int | None:
 
 
 def written(size: int) -> str:
-    """A number of bytes as a person might write it, rounded down where that is long.
+    """A number of bytes in a person's notation, rounded down where that would be long.
 
     >>> written(536870912), written(1 << 40), written(1500 << 20), written(25_276_235_776), written(1)
     ('512M', '1T', '1500M', '24105M', '1')

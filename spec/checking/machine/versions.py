@@ -1,4 +1,4 @@
-"""Versions of what came to a verdict: kafkaspec, Python, and the libraries on which an engine's answer rests."""
+"""The versions behind a verdict: kafkaspec, Python, and the libraries that an engine uses."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
     "spark": (*COMPILED, "pyspark", "pyarrow"),
     "simulation": COMPILED,
 }
-"""By engine. The reference engine, and one of a person's own, has none that we know of."""
+"""By engine. The reference engine uses none; for a person's own engine they are unknown."""
 
 
 def versions(engine: str) -> dict[str, str]:
-    """By name, as they are installed here; what is not installed is left out."""
-    from importlib.metadata import PackageNotFoundError, version  # takes longer than to check a small system
+    """By name, as installed here; packages that are not installed are left out."""
+    from importlib.metadata import PackageNotFoundError, version  # slower to import than a small check
 
     found = {"python": platform.python_version()}
     for name in ("kafkaspec", *LIBRARIES.get(engine, ())):
         try:
             found[name] = version(name)
-        except PackageNotFoundError:  # as where the sources are on Python's path, and nothing more
+        except PackageNotFoundError:  # the sources are only on Python's path
             continue
     return found

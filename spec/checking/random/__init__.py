@@ -1,1 +1,1 @@
-"""Random runs: chance, the walks that it chooses, how they are shrunk, and how many states they saw."""
+"""Random runs: chance, the walks that it decides, how they are shrunk, and how many states they saw."""

@@ -1,7 +1,7 @@
 """Chance: pseudorandom numbers that depend on a seed, the number of a run, and how many were drawn before.
 
-They depend on nothing else: not on the machine, the process, or what other runs do. They are those of SplitMix64, so
-that compiled code draws the same ones.
+They do not depend on the machine, the process, or other runs. The generator is SplitMix64, so compiled code draws the
+same numbers.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from spec.checking.states.splitmix import MASK, STRIDE, mixed
 
 WEIGHTS: Final = 0xD1B54A32D192ED03
-"""Weights are drawn from a row of numbers of their own."""
+"""Weights are drawn from a separate sequence of numbers."""
 SEEDS: Final = 1 << 64
-"""How many seeds there are."""
+"""The number of seeds."""
 
 
 class Policy(NamedTuple):
@@ -23,15 +23,15 @@ class Policy(NamedTuple):
     """
 
     levels: int
-    """A weight is one of so many."""
+    """The number of different weights."""
     bits: int
-    """Each of them is this many bits longer than the one before."""
+    """Each weight is this many bits longer than the previous one."""
     by_instance: bool = False
     """An action counts once for each enabled instance."""
 
 
 SWARM: Final = Policy(levels=4, bits=4)
-"""In most runs some actions are rare, and in each run others: see docs/decisions/0008."""
+"""In most runs some actions are rare, different ones in each run: see docs/decisions/0008."""
 EVEN: Final = Policy(levels=1, bits=0)
 """Every enabled action is as likely as any other."""
 BY_INSTANCE: Final = Policy(levels=1, bits=0, by_instance=True)

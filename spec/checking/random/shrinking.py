@@ -1,9 +1,9 @@
-"""Shrinking: a shorter path that breaks the property that a path breaks.
+"""Shrinking: find a shorter path that breaks the same property as a given path.
 
-A random walk takes many steps that have nothing to do with what it breaks. Steps are left out as long as the same
-property breaks (delta debugging). Then the engine looks for a shorter path among those that take no other steps than
-this one, in whatever order, and at last among all paths; each within a bound. Nothing here is left to chance: a path
-always shrinks to the same one.
+Most steps of a random walk have nothing to do with the violation. Steps are left out as long as the same property
+breaks (delta debugging). Then the engine looks for a shorter path, first one made only of this path's steps, in any
+order, and finally any path at all; both within a bound. Nothing here is random: a path always shrinks to the same
+one.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from spec.language.errors import Disabled, UsageError
 from spec.language.state import Values
 
 ATTEMPTS: Final = 2_000_000
-"""Steps that are done at most to find out what can be left out: some seconds."""
+"""The most steps tried to find out which can be left out: some seconds."""
 
 
 def _silent(doing: str) -> None:
-    """What the engine does is not told."""
+    """Report nothing."""
 
 
 class Shrinking:
-    """Shrinks paths at whose end one property is broken.
+    """Shrinks paths that end where one property is broken.
 
     Args:
         engine: looks for shorter paths.
-        max_states: the bound within which it looks.
-        tell: told what the engine does before it explores, see `Statistics.doing`.
+        max_states: its bound on states.
+        tell: called with the engine's work before it explores, see `Statistics.doing`.
     """
 
     def __init__(
@@ -55,10 +55,10 @@ class Shrinking:
             pass
         return best
 
-    # Steps that a path does not need.
+    # Steps that a path can do without.
 
     def _without_loops(self, path: Path) -> Path:
-        """From each state go on as the path does where it leaves it for the last time; begin as late as possible."""
+        """Cut every loop: leave each state as the path last leaves it, and begin as late as possible."""
         first, choices = path
         states = [first]
         for choice in choices[:-1]:
@@ -75,7 +75,7 @@ class Shrinking:
         return states[begin], kept
 
     def _without_needless(self, path: Path) -> Path:
-        """Leave out half of the steps, a quarter, an eighth and so on, wherever the rest still breaks it."""
+        """Leave out half of the steps, a quarter, an eighth and so on, as long as the property still breaks."""
         first, choices = path
         size = max(1, len(choices) // 2)
         while self.left > 0:
@@ -95,7 +95,7 @@ class Shrinking:
         return first, choices
 
     def _as_far_as_it_breaks(self, first: Values, choices: Sequence[Choice]) -> list[Choice] | None:
-        """The steps that can be done, up to where the property breaks; None if it does not."""
+        """The steps that can be done, up to the violation; None if there is none."""
         state, done = first, list[Choice]()
         if self._is_broken_in(state):
             return done
@@ -108,7 +108,7 @@ class Shrinking:
             done.append(choice)
             if broken:
                 return done
-            assert after is not None, "only what is sought leaves the domains"
+            assert after is not None, "only a violation of type_ok leaves the domains"
             state = after
             if self._is_broken_in(state):
                 return done
@@ -159,8 +159,8 @@ class Shrinking:
     # Other paths that break the property.
 
     def _reordered(self, path: Path) -> Path:
-        """The shortest path that takes no other steps than this one; this one, if there are too many states."""
-        if self.broken.name == DEADLOCK:  # a state is dead if nothing at all can be done in it
+        """The shortest path made only of this path's steps; this path, if there are too many states."""
+        if self.broken.name == DEADLOCK:  # a deadlock depends on all actions, not only on these
             return path
         allowed = sorted(set(path[1]))
         first, done = self._shortest(self.model.replay_choices(allowed), path)
@@ -174,7 +174,7 @@ class Shrinking:
         return self._shortest(self.model, path)
 
     def _shortest(self, model: Model, path: Path) -> Path:
-        """The shortest path in a model, if one that is shorter is found within the bound; else this one."""
+        """The shortest path in a model, if the bound suffices to find a shorter one; otherwise this path."""
         numbers = self.model.numbers([TYPE_OK, self.broken.name])
         options = Options(numbers, max_states=self.max_states, max_depth=len(path[1]) + 1)
         if not path[1]:

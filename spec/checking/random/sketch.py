@@ -1,7 +1,7 @@
 """A sketch (HyperLogLog): how many different states were visited, without keeping any.
 
-A state is hashed. Of the hashes that fall into one register only the greatest number of zeros at an end is kept:
-the more states, the more zeros. The estimate is Otmar Ertl's, which is as good for few states as for
+A state is hashed. Each register keeps only the longest run of trailing zeros among the hashes that fall into it: the
+more states, the more zeros. The estimate is Otmar Ertl's, which is as good for few states as for
 many [New cardinality estimation algorithms for HyperLogLog sketches, 2017, algorithm 6].
 """
 
@@ -22,7 +22,7 @@ ERROR: Final = 2 * 1.04 / math.sqrt(REGISTERS)
 
 
 class Sketch:
-    """The registers of the states that were visited."""
+    """The registers of the visited states."""
 
     def __init__(self, registers: bytes = bytes(REGISTERS)):
         self.registers = registers
@@ -38,7 +38,7 @@ class Sketch:
 
     @property
     def estimate(self) -> int:
-        """About how many different states there were."""
+        """The approximate number of different states."""
         many = [0] * (ZEROS + 2)
         for register in self.registers:
             many[register] += 1

@@ -1,8 +1,8 @@
-"""Random walks: runs of a specification in which chance chooses every step.
+"""Random walks: runs of a specification in which chance decides every step.
 
-Which steps a run takes depends on the specification, the seed and the number of the run, and on nothing else. So any
-run can be repeated by itself, by either walker: the one here, in plain Python, and the one of `local.walks`, which
-does the same at compiled speed.
+The steps of a run depend only on the specification, the seed and the number of the run. So any run can be repeated by
+itself, by either walker: the one here, in plain Python, and the one of `local.compiled_walks`, which does the same at
+compiled speed.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from spec.checking.states.packed_state import PackedState
 
 @dataclass(frozen=True)
 class Walks:
-    """What a walker is asked for."""
+    """The request to a walker."""
 
     model: Model
     properties: tuple[int, ...]
-    """Numbers of the properties to look at. `type_ok` is always among them."""
+    """The numbers of the properties to check. `type_ok` is always among them."""
     steps: int
     """Steps after which a run ends."""
     seed: int
@@ -33,17 +33,17 @@ class Walks:
 
 
 FAILED: Final = -1
-"""In place of a property's number: an evaluation raised."""
+"""Stands for a property's number: an evaluation raised."""
 
 
 class WalkDiscovery(NamedTuple):
-    """What a run ended with: a violation, a deadlock, or a failure."""
+    """The end of a run: a violation, a deadlock, or a failure."""
 
     run: int
     steps: int
-    """Steps that the run took up to it."""
+    """Steps that the run had taken by then."""
     property: int
-    """The number of the property that is broken; or FAILED."""
+    """The number of the broken property; or FAILED."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Tally:
     runs: int = 0
     steps: int = 0
     early: int = 0
-    """Runs that ended in a state without a step, or in one that is closed by a bound."""
+    """Runs that ended in a state without a step, or in one closed by a bound."""
     longest: int = 0
     """States of the longest run."""
     enabled: list[int] = field(default_factory=list)
@@ -63,11 +63,11 @@ class Tally:
     witnessed: dict[int, int] = field(default_factory=dict)
     """By number of the property: runs in which it was witnessed."""
     earliest: dict[int, int] = field(default_factory=dict)
-    """By number of the property: states up to where it was witnessed, in the run that came there soonest."""
+    """By number of the property: states up to the first witness, in the run that reached it soonest."""
     sketch: Sketch = field(default_factory=Sketch)
-    """A sketch of the states that were visited."""
+    """A sketch of the visited states."""
     discovery: WalkDiscovery | None = None
-    """That of the last run, if it ended with one."""
+    """The discovery that ended the last run, if any."""
 
     def add(self, other: Tally) -> None:
         """Add the tally of other runs."""
@@ -89,25 +89,25 @@ def _sum(one: list[int], other: list[int]) -> list[int]:
 
 
 OnWalkProgress = Callable[[int, int], None]
-"""Told now and then how many runs and steps were done of those that a walker is asked for."""
+"""Called now and then with how many runs and steps are done."""
 
 
 class Walker(Protocol):
-    """What does random walks."""
+    """Takes random walks."""
 
     asked: Walks
     seconds_in_python: float
-    """Spent in the specification's own code; 0 where nothing else is done."""
+    """Seconds spent in the specification's own code; 0 for a walker that spends all its time there."""
 
     def walk(self, first: int, last: int, on_progress: OnWalkProgress) -> Tally:
-        """Do the runs from the first up to the last, in order, up to one that ends with a discovery."""
+        """Do the runs from the first up to the last, in order, stopping after one that ends with a discovery."""
 
     def path(self, run: int, steps: int | None = None) -> Path:
-        """The way that a run takes, for so many steps, or to its end."""
+        """The path of a run, for so many steps, or to its end."""
 
 
 class PlainWalker:
-    """Walks on the model itself, in plain Python; also where decision tables cannot hold a model."""
+    """Walks on the model itself, in plain Python; used also where decision tables cannot hold a model."""
 
     def __init__(self, asked: Walks):
         self.asked, self.model = asked, asked.model
@@ -118,10 +118,10 @@ class PlainWalker:
         self.seconds_in_python = 0.0
 
     def walk(self, first: int, last: int, on_progress: OnWalkProgress) -> Tally:
-        """Do the runs from the first up to the last, in order, up to one that ends with a discovery.
+        """Do the runs from the first up to the last, in order, stopping after one that ends with a discovery.
 
         Raises:
-            EvaluationFailed: an action or property raised, or did what it must not.
+            EvaluationFailed: an action or property raised, or broke the rules for such functions.
         """
         actions = len(self.model.actions)
         tally = Tally(enabled=[0] * actions, taken=[0] * actions)
@@ -154,7 +154,7 @@ class PlainWalker:
         return tally
 
     def path(self, run: int, steps: int | None = None) -> Path:
-        """The way that a run takes, for so many steps, or to its end."""
+        """The path of a run, for so many steps, or to its end."""
         again = _Run(self, run)
         while again.goes_on():
             pass
@@ -162,7 +162,7 @@ class PlainWalker:
 
 
 class _Run:
-    """A run, as far as it has come."""
+    """A run, up to its current state."""
 
     def __init__(self, walker: PlainWalker, number: int):
         self.walker, self.model = walker, walker.model
@@ -172,7 +172,7 @@ class _Run:
         self.first = self.state = walker.initial[self.chance.below(len(walker.initial))]
         self.choices: list[tuple[int, int]] = []
         self.enabled: list[int] = []
-        """The actions that could be chosen, for all states together."""
+        """The actions that could be chosen, in all states together."""
         self.seen: dict[int, int] = {}
         self.broken: int | None = None
         self.early = self.outside = False
@@ -180,7 +180,7 @@ class _Run:
 
     @property
     def length(self) -> int:
-        """States so far, one outside its domain included."""
+        """States so far, including one outside its domain."""
         return len(self.choices) + 1
 
     def words(self) -> Iterable[int]:
@@ -188,7 +188,7 @@ class _Run:
         return PackedState.of_values(self.model.layout, self.state).words
 
     def goes_on(self) -> bool:
-        """Do the next step, and judge the state to which it leads; False if the run is over."""
+        """Do the next step, and evaluate properties in the new state; False if the run is over."""
         if not self.arrived:
             self.arrived = True
             self.judge(self.model.found_in(self.state, self.walker.in_states))
@@ -214,7 +214,7 @@ class _Run:
         return True
 
     def chosen(self, expansion: Expansion) -> Transition:
-        """One of the steps: an action, and then one of its instances."""
+        """One of the steps: first an action is chosen, then one of its instances."""
         by_action = [list(steps) for _, steps in groupby(expansion.steps, lambda taken: taken.action)]
         weights = [self.weights[steps[0].action] for steps in by_action]
         if self.walker.asked.policy.by_instance:
@@ -228,7 +228,7 @@ class _Run:
         raise AssertionError("weights add up to their sum")
 
     def judge(self, found: Iterable[int]) -> None:
-        """Note the properties that were decided; of several that are broken the one declared first."""
+        """Record the properties that were decided; of several broken ones, the one declared first."""
         for number in sorted(found):
             if not is_violation(self.model, number):
                 self.seen.setdefault(number, self.length)

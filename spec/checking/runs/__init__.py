@@ -1,1 +1,1 @@
-"""Runs that are kept: the run directory, its checkpoints, and what was found so far."""
+"""Runs that are kept: the run directory, its checkpoints, and the discoveries so far."""

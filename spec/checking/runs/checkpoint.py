@@ -1,4 +1,4 @@
-"""Checkpoints: what an exploration puts into a run directory and takes out of it, whichever engine explores."""
+"""Checkpoints: how any engine saves an exploration in a run directory, and loads it again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spec.language.extras import require
 
 
 class Checkpoint(NamedTuple):
-    """What is known of an exploration up to a level that is complete; the level's states lie elsewhere."""
+    """The known part of an exploration, up to a complete level; the level's states are stored elsewhere."""
 
     statistics: Statistics
     coverage: tuple[Coverage, ...]
@@ -29,7 +29,7 @@ class Checkpoint(NamedTuple):
 
 
 BEFORE_FIRST = Checkpoint(Statistics(0, 0, 0, 0, 0.0), (), {})
-"""What is known before the first level."""
+"""The checkpoint before the first level."""
 
 
 def checkpoint_of(model: Model, commit: Commit) -> Checkpoint:
@@ -45,7 +45,7 @@ def checkpoint_of(model: Model, commit: Commit) -> Checkpoint:
 
 
 def commit_of(model: Model, level: int, files: Sequence[LevelFile], checkpoint: Checkpoint) -> Commit:
-    """The commit of a level, the last one of a checkpoint."""
+    """The commit of a level, the last of a checkpoint."""
     statistics = checkpoint.statistics
     return Commit(
         level,
@@ -64,7 +64,7 @@ def commit_of(model: Model, level: int, files: Sequence[LevelFile], checkpoint: 
 
 
 def require_run(run_dir: Path | None, resume: bool) -> None:
-    """Require a run directory if a run is to be resumed.
+    """Require a run directory for resuming a run.
 
     Raises:
         UsageError: there is none.
@@ -83,19 +83,20 @@ def open_run(
     buckets: int = BUCKETS,
     again: bool = False,
 ) -> tuple[RunDirectory, list[Commit]]:
-    """The run directory in which to explore, locked until the exploration is done, and the commits it has already.
+    """The run directory in which to explore, locked until the exploration is done, and its existing commits.
 
     Args:
-        path: where it is, or is to be.
-        model: what is explored.
-        options: what is asked of the engine.
+        path: the directory, which may not exist yet.
+        model: the model to explore.
+        options: the options of the exploration.
         until_done: ends with the exploration.
-        resume: whether there is a run to go on with.
-        buckets: among how many a new run spreads its states.
-        again: whether this exploration has begun before, and found that it has to begin again.
+        resume: whether to continue an existing run.
+        buckets: the number of buckets over which a new run spreads its states.
+        again: whether this exploration already began once, and must begin anew.
 
     Raises:
-        UsageError: it is not empty, or what it holds cannot be resumed; or the library of its files is missing.
+        UsageError: the directory is not empty, or its content cannot be resumed; or the library that reads and
+            writes its files is missing.
     """
     require("pyarrow")
     identity = identity_of(model, options)
@@ -114,7 +115,7 @@ def open_run(
 
 
 NOT_KEPT: Final = "nothing is kept; --run-dir DIR keeps a run, and TMPDIR says where temporary files go"
-"""Where there is no run directory."""
+"""For an exploration without a run directory."""
 
 
 @contextmanager
@@ -122,11 +123,11 @@ def environment_failures(run_dir: Path | None, *others: type[Exception]) -> Iter
     """While this is open, a file that can no longer be written or read ends the exploration with `EnvironmentFailed`.
 
     Args:
-        run_dir: where the run is kept; None if what is written is temporary.
-        others: what else can give way under an engine.
+        run_dir: the directory of the run; None if only temporary files are written.
+        others: other exceptions that mean a failed environment.
 
     Raises:
-        EnvironmentFailed: a file or another part gave way. It says what is kept, and how to go on.
+        EnvironmentFailed: a file or another part failed. It says how much is kept, and how to continue.
     """
     gives_way: tuple[type[Exception], ...] = (OSError, *others)
     try:
@@ -135,13 +136,13 @@ def environment_failures(run_dir: Path | None, *others: type[Exception]) -> Iter
         wrong = str(failure)
         if isinstance(failure, OSError):
             where = "a temporary file" if run_dir is None else f"the run directory {run_dir}"
-            wrong = f"{where} cannot be used any more: {failure.strerror or failure}"
+            wrong = f"{where} can no longer be used: {failure.strerror or failure}"
         raise EnvironmentFailed(wrong, NOT_KEPT if run_dir is None else kept_note(run_dir)) from failure
 
 
 def kept_note(run_dir: Path) -> str:
-    """How many levels of a run are kept, and the option with which a person goes on, in words."""
+    """How many levels of a run are kept, and the option that continues it, in words."""
     levels = len([place for place in (run_dir / "_commits").glob("*.json") if place.stem.isdigit()])
     if not levels:
         return "nothing is kept"
-    return f"{levels} {'level is' if levels == 1 else 'levels are'} kept, and --resume {run_dir} goes on from there"
+    return f"{levels} {'level is' if levels == 1 else 'levels are'} kept, and --resume {run_dir} continues from there"

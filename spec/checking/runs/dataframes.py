@@ -1,12 +1,12 @@
 """Tables of a kept run: its states with a column for each variable, its levels, and the actions in each level.
 
-A row of states has `level`, the number of states on the shortest path to it, and a column for each place, called as a
-trace calls it: a plain variable, a key of a mapping, a field of a record in these, such as `replica[0].leader_epoch`.
-What is absent or none is null. A variable that is called `level` itself is `s.level` here.
+A row of states has `level`, the number of states on the shortest path to it, and a column for each place, named as in
+a trace: a plain variable, a key of a mapping, a field of a record in these, such as `replica[0].leader_epoch`. An
+absent value or None is null. A variable that is itself called `level` is `s.level` here.
 
-A column is of 64-bit integers, booleans or texts, or of lists of one of these for sets and sequences. Which it is
-follows from what the place may hold, so it is the same in every run and in every part of one. What is no such value
-(a sequence of records, an integer beyond 64 bits) is the text that a trace shows.
+A column holds 64-bit integers, booleans or texts, or lists of one of these for sets and sequences. Its type follows
+from the place's domain, so it is the same in every run and in every part of one. Any other value (a sequence of
+records, an integer beyond 64 bits) becomes its text from a trace.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ __all__ = ["actions_of_run", "levels_of_run", "spark_states_of_run", "states_of_
 
 
 def states_of_run(run_dir: Directory, specification: SpecificationOrClass) -> pandas.DataFrame:
-    """The states of a run, for pandas. They are read into memory; for more than fit, see `spark_states_of_run`.
+    """The states of a run, for pandas. They are read into memory; if they do not fit, see `spark_states_of_run`.
 
     Args:
-        run_dir: where the run was kept (`--run-dir`); it may still go on.
-        specification: what was explored there, with its constants.
+        run_dir: the directory of the run (`--run-dir`); the run need not have ended.
+        specification: the specification that was explored there, with its constants.
 
     Raises:
         UsageError: it holds no run, or one of something else, or damaged files; or pandas or pyarrow is missing.
@@ -82,15 +82,15 @@ def states_of_run(run_dir: Directory, specification: SpecificationOrClass) -> pa
 
 
 def spark_states_of_run(session: SparkSession, run_dir: Directory, specification: SpecificationOrClass) -> DataFrame:
-    """The states of a run, for Spark SQL: its workers read the files, and nothing is read before it is asked for.
+    """The states of a run, for Spark SQL: its workers read the files, lazily.
 
     Args:
-        session: whose workers see the directory, and have this project.
+        session: its workers must see the directory and have this project installed.
         run_dir: as in `states_of_run`.
-        specification: likewise.
+        specification: as in `states_of_run`.
 
     Raises:
-        UsageError: likewise.
+        UsageError: as in `states_of_run`.
     """
     require("pyspark", "pyarrow", "pandas")
     from pyspark.sql.pandas.types import from_arrow_schema
@@ -128,7 +128,7 @@ def levels_of_run(run_dir: Directory) -> pandas.DataFrame:
 
 
 def actions_of_run(run_dir: Directory) -> pandas.DataFrame:
-    """What was done in each level that was expanded: `level`, `action`, `enabled`, `taken`, `new_states`, `changing`.
+    """The actions in each expanded level: `level`, `action`, `enabled`, `taken`, `new_states`, `changing`.
 
     Raises:
         UsageError: as in `levels_of_run`.
@@ -162,7 +162,7 @@ def _place(run_dir: Directory) -> Path:
 
 
 def _opened(run_dir: Directory, specification: SpecificationOrClass) -> tuple[Model, RunDirectory]:
-    """A run of this specification, whichever properties were looked at."""
+    """A run of this specification, whichever properties it checked."""
     model = Model(specification)
     identity = dict(identity_of(model, Options(properties=())))
     for part in ("properties", "states"):
@@ -175,7 +175,7 @@ def _opened(run_dir: Directory, specification: SpecificationOrClass) -> tuple[Mo
 
 @dataclass(frozen=True)
 class _Column:
-    """A column: its name, its type, and its value of what a cell holds."""
+    """A column: its name, its type, and a function from a cell's value to the column's."""
 
     name: str
     type: pa.DataType
@@ -185,7 +185,7 @@ class _Column:
 class _Columns:
     """The columns of a model's states.
 
-    A cell has few different values, however many states there are: each is unpacked once for a batch.
+    A cell has few different values, however many states there are: each value is unpacked once per batch.
     """
 
     def __init__(self, model: Model):
@@ -203,7 +203,7 @@ class _Columns:
         self.schema = pa.schema([("level", pa.int64()), *fields])
 
     def batch(self, level: int, states: Words) -> pa.RecordBatch:
-        """States of a level."""
+        """A batch of states of one level."""
         import pyarrow as pa
 
         arrays = [pa.array(np.full(len(states), level, np.int64))]
@@ -213,7 +213,7 @@ class _Columns:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _different(self, states: Words, cell: Cell, mask: Words) -> tuple[list[Any], pa.Array]:
-        """The different values of a cell, and which of them each state has."""
+        """The different values of a cell, and for each state the index of its value."""
         import pyarrow as pa
 
         its = np.flatnonzero(mask).tolist()
@@ -229,11 +229,11 @@ class _Columns:
 
 
 Held: TypeAlias = "Domain[Any] | list[Any]"
-"""What a place may hold: the values of a domain, or these."""
+"""The possible values of a place: those of a domain, or a list of values."""
 
 
 def _columns(name: str, held: Held, spelling: Spelling) -> Iterator[_Column]:
-    """The columns of a place; none where the value is left out."""
+    """The columns of a place; none for a value that is left out."""
     held = [*held.values] if isinstance(held, EnumerationDomain) else held
     if isinstance(held, OrNothingDomain):
         yield from _columns(name, held.domain, spelling)
@@ -248,7 +248,7 @@ def _columns(name: str, held: Held, spelling: Spelling) -> Iterator[_Column]:
 
 
 def _fields(held: Held) -> Mapping[str, Held] | None:
-    """The fields of what is a record of one class, or nothing."""
+    """The fields, if every value is None or a record of one class."""
     if isinstance(held, RecordDomain):
         return held.fields
     if isinstance(held, list):
@@ -263,7 +263,7 @@ def _of_field(field: str, of: Callable[[Any], Any], value: Any) -> Any:
 
 
 def _kinds(held: Held) -> set[str]:
-    """What its values are, see `tabular.kind`; nothing of None, which every column may have."""
+    """The kinds of its values, see `tabular.kind`; None has none, since every column may be null."""
     if isinstance(held, IntegerDomain):
         return {kind(held.low), kind(held.high)}
     if isinstance(held, EnumerationDomain):

@@ -1,8 +1,7 @@
-"""Discoveries in packed states: where properties were decided, and how the paths that lead there are reconstructed.
+"""Discoveries in packed states: where properties were decided, and how the paths to those states are reconstructed.
 
-No state remembers its predecessor. Paths are reconstructed backwards instead: level by level from the deepest, an
-engine is asked which of the states of a level is the lowest predecessor, one more pass over the level for all paths
-together.
+No state remembers its predecessor. Paths are reconstructed backwards instead: level by level from the deepest, the
+engine finds the lowest predecessor in the level before. One more pass over a level serves all paths together.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from spec.language.state import Values
 
 
 class PathEnd(NamedTuple):
-    """Where a property is broken or witnessed, in packed states. Of two ends the lower counts.
+    """The place where a property is broken or witnessed, in packed states. Of two ends the lower counts.
 
-    For a property of states only `state` is given. A step that leaves a domain has no end state, and so is
-    below all others.
+    For a property of states only `state` is given. A step that leaves a domain has no end state, and so sorts before
+    all others.
     """
 
     state: bytes
@@ -31,24 +30,24 @@ class PathEnd(NamedTuple):
 
     @property
     def is_step(self) -> bool:
-        """Whether it is a step that decides."""
+        """Whether a step decides the property."""
         return self.action >= 0
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in a commit."""
+        """The JSON form in a commit."""
         if not self.is_step:
             return {"state": self.state.hex()}
         return {**self._asdict(), "state": self.state.hex(), "before": self.before.hex()}
 
     @classmethod
     def from_json(cls, committed: Mapping[str, Any]) -> PathEnd:
-        """What `to_json` gave."""
+        """The inverse of `to_json`."""
         state, before = (bytes.fromhex(committed.get(name, "")) for name in ("state", "before"))
         return cls(state, before, committed.get("action", -1), committed.get("instance", -1))
 
 
 class PackedDiscovery(NamedTuple):
-    """A `Discovery` as a run keeps it: the end of its path, which is not reconstructed yet."""
+    """A `Discovery` in the form that a run keeps: the end of a path that is not yet reconstructed."""
 
     length: int
     """States on the path."""
@@ -56,7 +55,7 @@ class PackedDiscovery(NamedTuple):
 
     @property
     def last(self) -> tuple[int, bytes]:
-        """The level and state from which the path goes back."""
+        """The level and state from which the path is traced back."""
         return (self.length - 1, self.end.before) if self.end.is_step else (self.length, self.end.state)
 
 
@@ -76,11 +75,11 @@ def keep_lowest(lowest: dict[bytes, Predecessor], found: dict[bytes, Predecessor
 
 
 FindPredecessors = Callable[[int, frozenset[bytes]], Mapping[bytes, Predecessor]]
-"""Given a level and states of the next one: the lowest predecessor that each of them has in the level."""
+"""Given a level and states of the next one: the lowest predecessor of each in the level."""
 
 
 def discovered_in(model: Model, committed: Mapping[str, Mapping[str, Any]]) -> dict[int, PackedDiscovery]:
-    """The discoveries, by number of the property, from what a commit says by name."""
+    """The discoveries by number of the property, from a commit's entries by name."""
     return {
         number: PackedDiscovery(committed[each.name]["length"], PathEnd.from_json(committed[each.name]))
         for number, each in enumerate(model.properties)
@@ -89,7 +88,7 @@ def discovered_in(model: Model, committed: Mapping[str, Mapping[str, Any]]) -> d
 
 
 def as_committed(model: Model, discoveries: Mapping[int, PackedDiscovery]) -> dict[str, dict[str, Any]]:
-    """What a commit says of these discoveries."""
+    """The entries of a commit for these discoveries."""
     return {
         model.properties[number].name: {"length": length, **end.to_json()}
         for number, (length, end) in discoveries.items()
@@ -102,7 +101,7 @@ def with_paths(
     find_predecessors: FindPredecessors,
     symmetry: Symmetry | None = None,
 ) -> dict[int, Discovery]:
-    """Each discovery with the lowest path to it; of orbits, a path of the model through them."""
+    """Each discovery with the lowest path to it; under symmetry, a path of the model through the orbits."""
     found = {}
     for number, (packed, choices) in packed_paths(discoveries, find_predecessors).items():
         length, end = discoveries[number]
@@ -121,7 +120,7 @@ def with_paths(
 def path_to(
     model: Model, level: int, state: bytes, find_predecessors: FindPredecessors, symmetry: Symmetry | None = None
 ) -> Path:
-    """The lowest path to a state of a level; of orbits, a path of the model through them."""
+    """The lowest path to a state of a level; under symmetry, a path of the model through the orbits."""
     sought = {0: PackedDiscovery(level, PathEnd(state))}
     ((packed, choices),) = packed_paths(sought, find_predecessors).values()
     states = [_unpacked(model, each) for each in packed]
@@ -137,7 +136,7 @@ def packed_paths(
 ) -> dict[int, tuple[list[bytes], list[tuple[int, int]]]]:
     """For each discovery the states of its path, and the action and instance of each step.
 
-    A step that decides is the last of the steps; its end is not among the states.
+    If a step decides the property, it is the last of the steps; its end is not among the states.
     """
     states: dict[int, list[bytes]] = {}
     steps: dict[int, list[tuple[int, int]]] = {}

@@ -1,7 +1,7 @@
-"""Discoveries of a level, or of a part of it: those of the whole level are those of its parts, merged.
+"""Discoveries of a level, or of a part of it; merging those of the parts gives those of the level.
 
-Of two discoveries of a property the lower counts; of two failures the one that the reference engine, which goes state
-by state, would have met first. So it does not matter which worker looked at which part, nor when.
+Of two discoveries of a property the lower counts; of two failures, the one that the reference engine, which goes
+state by state, would have met first. So the result depends neither on which worker did which part, nor on the timing.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from spec.checking.symmetry.reduction import Symmetry
 from spec.checking.traces.paths import failing_along
 
 STEP: Final = -1
-"""The number of a failure that is not of a property of states."""
+"""The number of a failure that does not belong to a property of states."""
 
 
 class LocatedFailure(NamedTuple):
-    """An evaluation that failed in a packed state, of a property of states or, with the number `STEP`, of a step."""
+    """An evaluation that failed in a packed state: of a property of states or, with the number `STEP`, of a step."""
 
     state: bytes
     number: int
@@ -28,20 +28,20 @@ class LocatedFailure(NamedTuple):
 
     @property
     def property(self) -> int | None:
-        """The property of states; None if it is of a step."""
+        """The number of the property of states; None for a step."""
         return None if self.number == STEP else self.number
 
 
 @dataclass
 class LevelDiscoveries:
-    """Where properties were decided, and which evaluations failed."""
+    """The properties that were decided, and the evaluations that failed."""
 
     ends: dict[int, PathEnd] = field(default_factory=dict)
     """By number of the property, the lowest end of a path that decides it."""
     failures: list[LocatedFailure] = field(default_factory=list)
 
     def discover(self, number: int, end: PathEnd) -> None:
-        """A property is decided here."""
+        """Record that a property is decided at this end."""
         if number not in self.ends or end < self.ends[number]:
             self.ends[number] = end
 
@@ -54,8 +54,8 @@ class LevelDiscoveries:
     def first_failure(self) -> LocatedFailure | None:
         """The failure that the reference engine would have met first, if any.
 
-        It expands the whole level before it judges the next one, and no longer judges by a property for which it has
-        a discovery.
+        It expands the whole level before it evaluates properties in the next one, and no longer evaluates a property
+        that has a discovery.
         """
         first = _first(each for each in self.failures if each.number == STEP)
         return first or _first(each for each in self.failures if not self._discovered_before(each))
@@ -76,8 +76,8 @@ def failed(
     looking_for: Sequence[int],
     symmetry: Symmetry | None = None,
 ) -> EvaluationFailed:
-    """A failure in a state of a level, with the shortest path there; these properties of steps were looked at."""
-    if not failure.state:  # it is a failure of the whole level
+    """A failure in a state of a level, with the shortest path to it. `looking_for` are the properties of steps."""
+    if not failure.state:  # the failure concerns the whole level
         return failure.error
     path = path_to(model, level, failure.state, find_predecessors, symmetry)
     return failing_along(model, path, failure.error, failure.property, looking_for)

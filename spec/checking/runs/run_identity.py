@@ -1,6 +1,6 @@
-"""What a run explores, and all that its verdict depends on: code, constants, and the values that the code looks up.
+"""The identity of a run: everything its verdict depends on, such as code, constants, and values that code looks up.
 
-A run directory keeps it, and a run is resumed only if all of it is as it was. It is the same in every process.
+A run directory keeps it, and a run is resumed only if nothing in it changed. It is the same in every process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from spec.language.words import Declaration
 
 
 def identity_of(model: Model, options: Options) -> Identity:
-    """What a run explores, part by part. What it cannot know is told as a warning, on one line."""
+    """The identity of a run, part by part. Values that cannot be fingerprinted are listed in a one-line warning."""
     specification = model.specification
     looked_at = set(options.properties)
     unknown: list[str] = []
@@ -45,13 +45,13 @@ def identity_of(model: Model, options: Options) -> Identity:
         "states": {"of each orbit": "one, compared" if options.symmetry else "all"},
     }
     if unknown:
-        told = "; ".join(dict.fromkeys(unknown))
-        warn(f"a resumed run would not notice if this changed: {told}", EnvironmentWarning, stacklevel=1)
+        listed = "; ".join(dict.fromkeys(unknown))
+        warn(f"a resumed run would not notice if this changed: {listed}", EnvironmentWarning, stacklevel=1)
     return identity
 
 
 def _written(values: Iterable[tuple[str, Any]], unknown: list[str]) -> dict[str, str]:
-    """The fingerprints of values by what these are called. Some may be called alike."""
+    """The fingerprints of values by name. Several values may share a name."""
     found: dict[str, dict[str, None]] = {}
     fingerprints = Fingerprints()
     for name, value in values:
@@ -63,9 +63,9 @@ def _written(values: Iterable[tuple[str, Any]], unknown: list[str]) -> dict[str,
 
 
 def _ranges(model: Model) -> Iterator[tuple[str, Any]]:
-    """What variables may hold, and what the parameters of actions and properties range over.
+    """The ranges of variables, and of the parameters of actions and properties.
 
-    Of a specification that is all ours this stands in the source.
+    For a specification that is all ours, the source covers them.
     """
     if all(is_own_package(cls.__module__) for cls in classes_of(model.specification)):
         return
@@ -81,9 +81,9 @@ def _ranges(model: Model) -> Iterator[tuple[str, Any]]:
 
 
 def _looked_up(model: Model) -> Iterator[tuple[str, Any]]:
-    """The values that code of the author looks up, but for what is code, or stands in the constants.
+    """The values that the author's code looks up, without code and without constants.
 
-    What our own packages look up stands in their source.
+    For our own packages, the source covers them.
     """
     reachable, specification = model.hidden_state.reachable, model.specification
     marked: list[Action | Property] = [*specification.actions, *specification.properties]
@@ -91,7 +91,7 @@ def _looked_up(model: Model) -> Iterator[tuple[str, Any]]:
     own = [cls for cls in classes_of(specification) if cls.__module__ in reachable.modules]
     methods = [each for cls in own for each in vars(cls).values()]
     for named in reachable.reached(*(each.run for each in instances), *methods).named:
-        by: Any = named.by  # a function, which mypy takes for a method
+        by: Any = named.by  # a function; mypy takes it for a method
         within = by.__globals__.get("__name__", "")
         if within not in reachable.modules or is_own_package(within) or _is_code(named):
             continue
@@ -102,13 +102,13 @@ def _looked_up(model: Model) -> Iterator[tuple[str, Any]]:
 
 
 def _is_code(named: Named) -> bool:
-    """Whether what is named is code, what code computes, or a constant or another word of the language."""
+    """Whether it is code, a computed attribute, or a constant or another declaration of the language."""
     value, attribute = named.value, named.name.rpartition(".")[2]
     if isinstance(named.of, type):
         there = getattr_static(named.of, attribute, None)
         if isinstance(there, cached_property | Declaration):
             return True
-    if isinstance(value, MethodType):  # of an object, which has values
+    if isinstance(value, MethodType):  # bound to an object, which holds values
         return isinstance(value.__self__, type | ModuleType)
     return (
         isroutine(value)

@@ -1,21 +1,21 @@
-"""The run directory: the levels of an exploration on disk, each of them complete or not there.
+"""The run directory: the levels of an exploration on disk, each of them complete or absent.
 
-    _run.json                                what is explored, in how many buckets
+    _run.json                                the run's identity, and its number of buckets
     level=0007/bucket=0003/states.parquet    the states of level 7 that hash to bucket 3, in code order
     _commits/0007.json                       level 7 is complete: its files, all figures up to it, and a digest
 
-A level is committed in four steps. Each bucket's states are written to an attempt, a file with a name of its own
-that begins with `_`. When all are there, the attempts that count get their final names and others are removed.
-Then the commit is written beside its place and moved there, which is what makes the level exist. A process that dies
-in between leaves files that no commit names: no engine reads them, and `resume` removes them.
+A level is committed in four steps. Each bucket's states are written to an attempt, a file with a unique name that
+begins with `_`. When all are written, the attempts that count get their final names, and the others are removed. Then
+the commit is written beside its place and moved there; the move makes the level exist. A process that dies earlier
+leaves files that no commit names: no engine reads them, and `resume` removes them.
 
-The digest of a commit is over what it says and the digest before it, that of the first over the digest of
-`_run.json`; so what was damaged since is noticed, wherever it lies. A digest finds damage, not a forger, who writes
-it anew. Links and other special files are refused: what a received directory has is read and written in it alone.
+The digest of a commit covers its content and the previous digest; the first covers the digest of `_run.json`. So
+later damage is noticed, wherever it is. A digest finds damage, not a forger, who can recompute it. Links and special
+files are rejected: reading or writing a directory from someone else must not lead out of it.
 
-States are packed (see `packed`), and their bucket is that of `packed.bucket_of`.
-Names that begin with `_` are passed over by what reads Parquet, so a run that is complete is also a table with
-the columns `state`, `level` and `bucket`: `spark.read.parquet(DIR)`, `pyarrow.dataset.dataset(DIR, ...)`.
+States are packed (see `packed`), and `packed.bucket_of` gives their bucket. Readers of Parquet skip names that begin
+with `_`, so a complete run is also a table with the columns `state`, `level` and `bucket`:
+`spark.read.parquet(DIR)`, `pyarrow.dataset.dataset(DIR, ...)`.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ from spec.checking.states.packed import Words, buckets_of, bytes_of, from_column
 from spec.language.errors import UsageError, safe_repr
 
 FORMAT: Final = 6
-"""Version of the directory's format. A run of another one is refused."""
+"""Version of the directory's format. A run of another version is rejected."""
 BUCKETS: Final = 16
 """Buckets of a run; as many tasks can settle a level at once."""
 
 GROUP: Final = 16_384
-"""States of a row group, the least that is read of a file at once."""
+"""States of a row group, the least that can be read from a file."""
 
 ParallelMap = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
-"""Calls a function with each of some numbers, as `map` does, or with several of them at once."""
+"""Calls a function with each of some numbers, one after the other like `map`, or several at once."""
 
 Identity = Mapping[str, Mapping[str, Any]]
-"""What a run explores, part by part (system, constants, source, ...), each part by name; plain JSON."""
+"""The identity of a run, part by part (system, constants, source, ...), each part by name; plain JSON."""
 
 
 def reached(point: str) -> None:
-    """Mark a point at which a run may die and be resumed; tests let it die here.
+    """Mark a point at which a run may die and be resumed; tests make it die here.
 
     The points of a level are `before files`, `after files`, `before commit`, `after commit`.
     """
@@ -65,7 +65,7 @@ def reached(point: str) -> None:
 
 @dataclass(frozen=True)
 class LevelFile:
-    """The states of one bucket in one level, as they were written."""
+    """The file with the states of one bucket in one level."""
 
     bucket: int
     rows: int
@@ -73,12 +73,12 @@ class LevelFile:
     """In bytes."""
     sha256: str
     attempt: str = ""
-    """The name under which it was written; it means nothing once the level is committed."""
+    """The name under which it was written; meaningless once the level is committed."""
 
 
 @dataclass(frozen=True)
 class Commit:
-    """A level that is complete, and the run up to it."""
+    """A complete level, and the run up to it."""
 
     level: int
     files: tuple[LevelFile, ...]
@@ -88,37 +88,37 @@ class Commit:
     coverage: Mapping[str, Mapping[str, int]]
     """By action: enabled, taken, new_states, changing."""
     findings: Mapping[str, Mapping[str, Any]]
-    """By property: `length`; `state`, in hexadecimal, the end; and of a property of steps the last step, `before`
-    in hexadecimal, `action` and `instance` by number. A step that leaves a domain has an empty `state`."""
+    """By property: `length`; `state`, the end, in hexadecimal; and for a property of steps the last step: `before` in
+    hexadecimal, `action` and `instance` by number. A step that leaves a domain has an empty `state`."""
     job_levels: int = 0
-    """Levels before this one that a Spark job expanded."""
+    """Earlier levels that a Spark job expanded."""
     job_workers: int = 0
-    """Worker processes that took part in one of these jobs, at most."""
+    """The most worker processes that took part in one of these jobs."""
     opaque_rules: tuple[str, ...] = ()
-    """See `Model.opaque_rules`: what was known when the level was expanded."""
+    """`Model.opaque_rules` when the level was expanded."""
     compared_states: int = 0
     by_permutations: Sequence[str] = ()
-    """Under symmetry, what was compared: see `spec.checking.symmetry.renamings`."""
+    """The comparisons under symmetry: see `spec.checking.symmetry.renamings`."""
 
     @property
     def rows(self) -> int:
-        """How many states the level has."""
+        """The number of states in the level."""
         return sum(file.rows for file in self.files)
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in its file."""
+        """Its content in the file."""
         files = [{name: value for name, value in asdict(file).items() if name != "attempt"} for file in self.files]
         return {**asdict(self), "files": files}
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Commit:
-        """What `to_json` gave."""
+        """The inverse of `to_json`."""
         files = tuple(LevelFile(**file) for file in found["files"])
         return cls(**{**found, "files": files, "opaque_rules": tuple(found["opaque_rules"])})
 
 
 def _arrow() -> Any:
-    """The library of the files. It is loaded when there is a run to keep, as loading it takes a while."""
+    """The library of the files. It is imported only if a run is kept, since that takes a while."""
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -127,24 +127,24 @@ def _arrow() -> Any:
 
 @dataclass(frozen=True)
 class RunDirectory:
-    """One run on disk. It can be sent to other processes, which see the same files."""
+    """One run on disk. It can be sent to other processes that see the same files."""
 
     path: Path
     run: str
-    """A name that no other run has."""
+    """A unique name of the run."""
     width: int
     """Bytes of a packed state, eight for each of its words."""
     buckets: int
     durable: bool
-    """Whether a level that is committed survives the machine, and not only the process."""
+    """Whether a committed level survives a crash of the machine, and not only of the process."""
     digest: str
-    """Of what `_run.json` says."""
+    """The digest of `_run.json`."""
 
     @classmethod
     def create(
         cls, path: Path, identity: Identity, width: int, *, buckets: int = BUCKETS, durable: bool = True
     ) -> RunDirectory:
-        """Begin a run in a directory that is empty or not there.
+        """Begin a run in a directory that is empty or does not exist.
 
         Raises:
             UsageError: it is not empty, or cannot be written.
@@ -164,16 +164,16 @@ class RunDirectory:
 
     @classmethod
     def resume(cls, path: Path, identity: Identity, *, durable: bool = True) -> tuple[RunDirectory, list[Commit]]:
-        """Resume a run: its commits, once all files proved complete and what was never committed is removed.
+        """Resume a run: its commits, after all files are verified and uncommitted files removed.
 
         Raises:
-            UsageError: there is no run, it is of something else, or a file is not what was committed. Then the
-                directory is as it was.
+            UsageError: there is no run, it has another identity, or a file differs from its commit. Then the
+                directory is unchanged.
         """
         found = cls.open(path, identity, durable=durable)
         commits = found.verified_commits()
         try:
-            (path / "_commits").mkdir(exist_ok=True)  # it died while it began again
+            (path / "_commits").mkdir(exist_ok=True)  # missing if the process died in `begin_again`
             found._sweep(commits)
         except OSError as failure:
             raise UsageError(f"{path} cannot be written: {failure.strerror}") from None
@@ -181,15 +181,15 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path, identity: Identity | None = None, *, durable: bool = True) -> RunDirectory:
-        """A run that is there, to be read.
+        """An existing run, for reading.
 
         Args:
             path: its directory.
-            identity: what it must be of, part by part; parts that are not given are not looked at.
+            identity: the required identity, part by part; parts that are not given are not compared.
             durable: see the field.
 
         Raises:
-            UsageError: there is no run, or it is of something else.
+            UsageError: there is no run, or it has another identity.
         """
         identity = _plain(identity or {})
         _require_own_files(path)
@@ -200,16 +200,16 @@ class RunDirectory:
             )
         digest = head.pop("digest", None)
         if digest != digest_of(head):
-            raise UsageError(f"{path / '_run.json'} was changed since the run began: it does not fit its digest")
+            raise UsageError(f"{path / '_run.json'} was changed since the run began: it does not match its digest")
         if different := difference({part: head.get(part, {}) for part in identity}, identity):
             raise UsageError(f"{path} holds another run: {different}")
         return cls(path, head["run"], head["width"], head["buckets"], durable, digest)
 
     def verified_commits(self) -> list[Commit]:
-        """The levels that are committed, once all files proved complete.
+        """The committed levels, after all files are verified.
 
         Raises:
-            UsageError: a file is not what was committed.
+            UsageError: a file differs from its commit.
         """
         commits, distinct = self.commits(), 0
         for commit in commits:
@@ -222,7 +222,7 @@ class RunDirectory:
     # States.
 
     def file(self, level: int, bucket: int) -> Path:
-        """Where the states of a bucket in a level are, once they are committed."""
+        """The file with the states of a bucket in a level, once they are committed."""
         return self._bucket(level, bucket) / "states.parquet"
 
     def write(self, level: int, states: Iterable[bytes]) -> list[LevelFile]:
@@ -236,9 +236,9 @@ class RunDirectory:
     def write_parts(
         self, level: int, parts: Sequence[Words], each: ParallelMap = map, at_once: int = BUCKETS
     ) -> list[LevelFile]:
-        """Write states of a level, given in parts, see `write`; `each` may write so many buckets at once.
+        """Write states of a level, given in parts, see `write`; `each` may write up to `at_once` buckets at once.
 
-        `writing` gives the memory that this takes beside the states.
+        `writing` gives the memory that this takes besides the states.
         """
         buckets_in = [buckets_of(part, self.buckets).astype(np.uint16) for part in parts]
 
@@ -264,22 +264,22 @@ class RunDirectory:
         content = sink.getvalue()
         attempt = f"_{uuid.uuid4().hex}.parquet"
         folder = self._bucket(level, bucket)
-        folder.parent.mkdir(exist_ok=True)  # not what lies above: a run that was removed must not seem to be there
+        folder.parent.mkdir(exist_ok=True)  # no parents: a removed run must not seem to exist
         folder.mkdir(exist_ok=True)
         try:
             (folder / attempt).write_bytes(content)
         except OSError:
-            with suppress(OSError):  # a full disk should not be full of what will never be read
+            with suppress(OSError):  # leave no useless file on a full disk
                 (folder / attempt).unlink(missing_ok=True)
             raise
         return LevelFile(bucket, len(states), content.size, hashlib.sha256(content).hexdigest(), attempt)
 
     def read(self, level: int, bucket: int) -> list[bytes]:
-        """The states of a bucket in a level that is committed, in code order; its file must be there."""
+        """The states of a bucket in a committed level, in code order; its file must exist."""
         return bytes_of(self.read_array(level, bucket))
 
     def read_array(self, level: int, bucket: int, start: int = 0, stop: int | None = None) -> Words:
-        """The states of a bucket in a level, see `read`; or from one of them up to another."""
+        """The states of a bucket in a level, see `read`; or a slice of them."""
         with _arrow().parquet.ParquetFile(self.file(level, bucket)) as file:
             rows = file.metadata.num_rows if stop is None else stop
             groups = range(start // GROUP, -(-rows // GROUP))
@@ -288,14 +288,14 @@ class RunDirectory:
         return from_column(table.column("state").combine_chunks())[start - first : rows - first]
 
     def pieces(self, level: int, bucket: int | None = None, most: int = 16 * GROUP) -> Iterator[Words]:
-        """The states of a level that is committed, so many at a time at most, bucket by bucket; or of one bucket."""
+        """The states of a committed level, at most so many at a time, bucket by bucket; or those of one bucket."""
         for file in self.committed(level):
             if bucket in (None, file.bucket):
                 for start in range(0, file.rows, most):
                     yield self.read_array(level, file.bucket, start, min(start + most, file.rows))
 
     def committed(self, level: int) -> tuple[LevelFile, ...]:
-        """The files of a level that is committed.
+        """The files of a committed level.
 
         Raises:
             FileNotFoundError: the run was removed.
@@ -326,35 +326,35 @@ class RunDirectory:
             self._sync(*final, *(place.parent for place in final), level, self.path)
 
     def begin_again(self) -> None:
-        """Forget all levels: what they were explored with is void."""
+        """Remove all levels: they were explored with evaluations that are void."""
         commits, void = self.path / "_commits", self.path / "_void"
         shutil.rmtree(void, ignore_errors=True)
-        commits.replace(void)  # all at once: of levels that are void none may stay
+        commits.replace(void)  # atomically: no void level may remain
         commits.mkdir()
         shutil.rmtree(void, ignore_errors=True)
         self._sweep([])
 
     def commits(self) -> list[Commit]:
-        """The levels that are committed, in order.
+        """The committed levels, in order.
 
         Raises:
-            UsageError: one is not what was committed.
+            UsageError: one differs from its digest.
         """
         levels = [int(place.stem) for place in (self.path / "_commits").glob("*.json") if place.stem.isdecimal()]
         found, before = list[Commit](), self.digest
         for level in range(1, max(levels, default=0) + 1):
             content, digest = self._read(level)
             if digest != digest_of(content, before):
-                raise UsageError(f"{self._place(level)} is damaged: it does not fit its digest")
+                raise UsageError(f"{self._place(level)} is damaged: it does not match its digest")
             try:
                 found.append(Commit.from_json(content))
             except (TypeError, KeyError):
-                raise UsageError(f"{self._place(level)} is no commit that could be resumed") from None
+                raise UsageError(f"{self._place(level)} is not a commit that can be resumed") from None
             before = digest
         return found
 
     def _read(self, level: int) -> tuple[dict[str, Any], str]:
-        """What the commit of a level says, and its digest; empty if it has none."""
+        """The content of a level's commit, and its digest; the digest is empty if there is none."""
         content = _read_json(self._place(level), f"{self._place(level)} is missing")
         return content, content.pop("digest", "")
 
@@ -367,7 +367,7 @@ class RunDirectory:
                     raise UsageError(f"{path} is damaged: it has {size} bytes, and {file.size} were committed")
                 with path.open("rb") as content:
                     if hashlib.file_digest(content, "sha256").hexdigest() != file.sha256:
-                        raise UsageError(f"{path} is damaged: it is not what was committed")
+                        raise UsageError(f"{path} is damaged: it differs from the committed file")
                 rows = _arrow().parquet.read_metadata(path).num_rows
             except (OSError, _arrow().ArrowInvalid) as failure:
                 raise UsageError(f"{path} cannot be read: {failure}") from None
@@ -375,13 +375,13 @@ class RunDirectory:
                 raise UsageError(f"{path} has {rows} states, and {file.rows} were committed")
 
     def _sweep(self, commits: list[Commit]) -> None:
-        """Remove what was never committed."""
+        """Remove files that were never committed."""
         whole = {self._level(commit.level) for commit in commits}
         for level in self.path.glob("level=*"):
             if level in whole:
                 _remove_attempts(level)
             else:
-                shutil.rmtree(level, ignore_errors=True)  # a task that outlived its run may still write into it
+                shutil.rmtree(level, ignore_errors=True)  # a task that outlived its run may still write here
         for unfinished in (self.path / "_commits").glob("*.unfinished"):
             unfinished.unlink()
 
@@ -404,7 +404,7 @@ class RunDirectory:
         self._sync(path.parent)
 
     def _sync(self, *paths: Path) -> None:
-        """Flush these files and directories to disk, all together, so that they survive the machine."""
+        """Flush these files and directories to disk together, so that they survive a crash of the machine."""
         if self.durable:
             with DeferredSignals(), ThreadPoolExecutor(len(paths)) as pool:
                 list(pool.map(_sync, paths))
@@ -420,10 +420,10 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def locked(path: Path, *, make: bool) -> Iterator[None]:
-    """Lock a directory, so that no other process explores in it; with `make`, create it if it is not there.
+    """Lock a directory, so that no other process explores in it; with `make`, create it if necessary.
 
     Raises:
-        UsageError: another process has locked it, or it is no directory.
+        UsageError: another process has locked it, or it is not a directory.
     """
     try:
         if make:
@@ -437,54 +437,54 @@ def locked(path: Path, *, make: bool) -> Iterator[None]:
         except BlockingIOError:
             raise UsageError(f"{path}: another process explores in it") from None
         except OSError:
-            pass  # some network file systems know no locks
+            pass  # some network file systems have no locks
         yield
     finally:
         os.close(descriptor)
 
 
 def writing(states: int, words: int, buckets: int = BUCKETS) -> tuple[int, int]:
-    """Bytes that it takes to write a level of so many states, about: for all of it, and for each bucket at once."""
+    """Approximate bytes needed to write a level of so many states: for all of it, and for each bucket at once."""
     return 2 * states, -(-states // buckets) * (32 * words + 24)
 
 
 def digest_of(content: Mapping[str, Any], before: str = "") -> str:
-    """A digest of what a file of JSON says, and of the digest before it."""
+    """A digest of a JSON file's content, and of the previous digest."""
     return hashlib.sha256(json.dumps([before, content], sort_keys=True).encode()).hexdigest()
 
 
 def difference(earlier: Identity, now: Identity) -> str:
-    """The first difference between what a run explored and what is to be explored, in words; empty without one."""
+    """The first difference between the identity of a run and the present one, in words; empty if there is none."""
     for part, given in now.items():
         before = earlier[part]
         for name in [*before, *(name for name in given if name not in before)]:
             was, is_ = before.get(name, "not there"), given.get(name, "not there")
             if was != is_:
                 if part in _CHANGES:
-                    told = f", from {was} to {is_}" if part == "values" and "sha256:" not in was + is_ else ""
-                    return f"{_CHANGES[part].format(name)} has changed since{told}"
-                return f"{part} {name} was {was}, and is {is_} now"
+                    values = f", from {was} to {is_}" if part == "values" and "sha256:" not in was + is_ else ""
+                    return f"{_CHANGES[part].format(name)} has changed since{values}"
+                return f"{part} {name} was {was}, and is now {is_}"
     return ""
 
 
-_CHANGES: Final = {"source": "the source of {}", "values": "the value of {}", "ranges": "what {} ranges over"}
-"""Parts of an identity that are digests, or may be, and what a message calls them."""
+_CHANGES: Final = {"source": "the source of {}", "values": "the value of {}", "ranges": "the range of {}"}
+"""Parts of an identity that are digests, or may be, and their names in messages."""
 
 
 def _plain(identity: Identity) -> Identity:
-    """As it comes back from a file: tuples are lists there."""
+    """The identity as read back from a file, where tuples are lists."""
     plain: Identity = json.loads(json.dumps(identity))
     return plain
 
 
 def _require_own_files(path: Path) -> None:
-    """Refuse links and other special files in a run directory: they lead out of it, or nowhere."""
+    """Reject links and other special files in a run directory: they lead out of it, or nowhere."""
     for folder, names, files in os.walk(path):
         for place in (Path(folder, name) for name in (*names, *files)):
             mode = place.lstat().st_mode
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                 kind = "a link" if stat.S_ISLNK(mode) else "no file"
-                raise UsageError(f"{place} is {kind}: a run directory has files and directories of its own alone")
+                raise UsageError(f"{place} is {kind}: a run directory has only its own files and directories")
 
 
 def _read_json(path: Path, otherwise: str) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Packed states: one as bytes, many as rows of words, and what fits into decision tables."""
+"""Packed states: one as bytes, many as rows of words, and the limits of decision tables."""

@@ -1,7 +1,7 @@
-"""Limits of decision tables: what makes a model too large to be packed and learned.
+"""Limits of decision tables: when a model is too large to be packed and learned.
 
-They follow from how a node of a table is written (`local.tables`, `local.following`), and are asked for before
-anything is compiled. The reference engine has none of them.
+They follow from the layout of a table's node (`local.tables`, `local.traversing`), and are checked before anything is
+compiled. The reference engine has none of them.
 """
 
 from __future__ import annotations
@@ -15,41 +15,41 @@ from spec.language.cells import WORD
 from spec.language.errors import UsageError
 
 WORDS: Final = 127
-"""Of a state at most. A node names a register in 8 bits: a word of the state, of the one before, or the step."""
+"""The most words of a state. A node names a register in 8 bits: a word of either state, or the step."""
 SLOT: Final = 16
-"""Bits of a slot, at most. A node has an edge for each value."""
+"""The most bits of a slot. A node has an edge for each value."""
 INSTANCES: Final = (1 << 16) - 1
-"""An action has fewer instances. A step is told in two numbers of 16 bits, the action's and the instance's."""
+"""An action has fewer instances. A step is two numbers of 16 bits, the action's and the instance's."""
 ACTIONS: Final = INSTANCES
 """A model has fewer actions."""
 NAMED: Final = 3
-"""Variables that are named when a state is too wide."""
+"""The number of variables named in the error for a state that is too wide."""
 
 
 def refuse_too_large(model: Model) -> None:
     """Require that decision tables can hold a model.
 
     Raises:
-        UsageError: they cannot; it says what is too large.
+        UsageError: they cannot; the message says why.
     """
     if wrong := too_large(model):
-        raise UsageError(f"{wrong}. Or ask for --engine reference, which has no such limit")
+        raise UsageError(f"{wrong}. Or use --engine reference, which has no such limit")
 
 
 def too_large(model: Model) -> str:
-    """What of a model the tables cannot hold, and what makes it smaller; empty if they can hold it."""
+    """Why the tables cannot hold a model, and how to make it smaller; empty if they can hold it."""
     name, layout = model.specification.name, model.layout
     if layout.words > WORDS:
         return (
             f"a state of {name} takes {layout.width:,} bits in {layout.words} words, and the local engine holds "
             f"{WORDS} words of {WORD}: {_widest(model)}. Give these fewer values; a set takes a bit for each value "
-            "that could be in it, and a sequence_of of the few that are in it at once may take less"
+            "that could be in it; a sequence_of may take less if few are in it at once"
         )
     for place in layout.slots:
         if place.width > SLOT:
             return (
-                f"{place.name} of {name} has {counted(place.slot.size)} values, and the local engine tells up to "
-                f"{1 << SLOT:,} apart in one place. Give it fewer, or split it into the parts of a record"
+                f"{place.name} of {name} has {counted(place.slot.size)} values, and the local engine distinguishes "
+                f"up to {1 << SLOT:,} in one place. Give it fewer, or split it into the parts of a record"
             )
     for action in model.actions:
         if len(action.instances) >= INSTANCES:
@@ -71,5 +71,5 @@ def _widest(model: Model) -> str:
         bits[name] = sum(model.layout.cells[cell].width for cell in cells)
     widest = bits.most_common(NAMED)
     rest = bits.total() - sum(width for _, width in widest)
-    told = [f"{name} takes {width:,} bits" for name, width in widest]
-    return ", ".join([*told, f"all others {rest:,}"] if rest else told)
+    lines = [f"{name} takes {width:,} bits" for name, width in widest]
+    return ", ".join([*lines, f"all others {rest:,}"] if rest else lines)

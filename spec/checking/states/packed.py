@@ -1,6 +1,6 @@
 """Packed states, many at once: an array with a row of words for each.
 
-One state is bytes (`packed_state`); many of them are rows of words, and no code handles them one by one.
+A single state is bytes (`packed_state`); many states are rows of words, and no code handles them one by one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Words = npt.NDArray[np.uint64]
 
 
 def words_of(states: Iterable[bytes], width: int) -> Words:
-    """States of so many bytes each, as words.
+    """States as words, from so many bytes each.
 
     Raises:
         ValueError: one has another number of bytes.
@@ -59,7 +59,7 @@ def buckets_of(states: Words, buckets: int) -> npt.NDArray[np.int64]:
 
 
 def sample(states: Words, most: int) -> list[bytes]:
-    """So many of these states at most, whatever their order: the same of all of them as of the samples of parts."""
+    """At most so many of these states. A sample of samples of the parts is the same as a sample of the whole."""
     if len(states) > most:
         states = states[np.argpartition(_hashed(states), most)[:most]]
     return bytes_of(states)
@@ -72,12 +72,12 @@ def sample_of(parts: Iterable[Words], most: int) -> list[bytes]:
 
 
 def stored(states: Words) -> npt.NDArray[Any]:
-    """Words as they lie in a file."""
+    """Words in the byte order of a file."""
     return np.ascontiguousarray(states, ">u8")
 
 
 def from_column(column: pa.Array) -> Words:
-    """A column of a file as words."""
+    """A column of a file, as words."""
     width = column.type.byte_width
     if not len(column):
         return np.empty((0, width // 8), np.uint64)
@@ -86,7 +86,7 @@ def from_column(column: pa.Array) -> Words:
 
 
 def _hashed(states: Words) -> Words:
-    """Mixed word after word: cheap on whole columns, and neighbours part company."""
+    """A hash of each state, mixed word after word: cheap on whole columns, and neighbours get unrelated hashes."""
     hashed = np.zeros(len(states), np.uint64)
     for column in states.T:
         hashed ^= column

@@ -1,8 +1,8 @@
-"""A packed state: one number, in whichever form it is wanted.
+"""A packed state: one number, in any of its forms.
 
-A layout packs the values of a state, slot by slot, into 64-bit words. Put together the words are a number, or bytes,
-the most significant first; all of these are ordered alike, which is code order. Loops that need one form only take it
-from the layout itself. Many states at once are arrays, see `packed`.
+A layout packs the values of a state, slot by slot, into 64-bit words. Joined, the words are a number, or bytes, the
+most significant first. All these forms sort alike, in code order. Loops that need only one form get it from the
+layout itself. Many states at once are arrays, see `packed`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from spec.language.cells import WORD
 from spec.language.state import Layout, Values
 
 BYTES = WORD // 8
-"""In a word."""
+"""Bytes in a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ class PackedState:
         """The state with a value in each cell.
 
         Raises:
-            OutOfCell: a value that its cell's domain does not hold.
+            OutOfCell: a value is not in its cell's domain.
         """
         return cls(layout, layout.pack(values))
 
     @classmethod
     def of_words(cls, layout: Layout, words: Iterable[int]) -> PackedState:
-        """The state in these words, of Python's or of numpy's numbers."""
+        """The state in these words, which may be numbers of Python or of numpy."""
         return cls(layout, number_of(words))
 
     @classmethod
@@ -54,23 +54,23 @@ class PackedState:
 
     @property
     def values(self) -> Values:
-        """By cell."""
+        """The values, by cell."""
         return self.layout.unpack(self.number)
 
     @property
     def words(self) -> tuple[int, ...]:
-        """As many as the layout has."""
+        """The words, as many as the layout has."""
         last, mask = self.layout.words - 1, (1 << WORD) - 1
         return tuple(self.number >> WORD * (last - at) & mask for at in range(last + 1))
 
     @property
     def bytes(self) -> bytes:
-        """As many as all words have."""
+        """The bytes of all words."""
         return self.number.to_bytes(BYTES * self.layout.words, "big")
 
 
 def number_of(words: Iterable[int]) -> int:
-    """Words put together."""
+    """Words joined into a number."""
     number = 0
     for word in words:
         number = number << WORD | int(word)

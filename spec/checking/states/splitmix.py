@@ -1,6 +1,6 @@
 """SplitMix64: words of 64 bits in which each bit depends on each bit of another [Steele, Lea and Flood 2014].
 
-Plain integers, arrays and compiled code mix to the same words, in every process and run.
+Plain integers, arrays and compiled code produce the same words, in every process and run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SECOND: Final = 0x94D049BB133111EB
 
 
 def mixed(word: int) -> int:
-    """64 bits, each of which depends on each of the word's."""
+    """64 bits, each depending on every bit of the word."""
     word = ((word ^ (word >> 30)) * FIRST) & MASK
     word = ((word ^ (word >> 27)) * SECOND) & MASK
     return word ^ (word >> 31)

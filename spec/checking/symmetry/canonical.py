@@ -1,21 +1,20 @@
-"""A canonical form of packed states, for a group that is too large to be listed: one state of each orbit, exactly.
+"""A canonical form of packed states, for a group that is too large to be listed: exactly one state of each orbit.
 
-Values are put into an order that depends on nothing but what the state says about them, and then they are renamed in
-that order. It is the way of the programs that tell graphs apart (nauty; McKay, Practical graph isomorphism, 1981):
+Values are ordered only by what the state says about them, and are then renamed in that order. Programs for graph
+isomorphism do the same (nauty; McKay, Practical graph isomorphism, 1981):
 
-- *Colour refinement.* Values are told apart by the facts that they occur in, then by the colours of the values that
-  they occur with, until that tells no more apart. A cell is what has one colour.
-- *Twins.* Values of a cell whose exchange leaves the state as it is may stand in any order. Where values do not refer
-  to each other, those of one cell are always twins, and the order is nothing but sorting.
-- *Individualisation.* Where a cell has others, each of them in turn is put before the rest and refinement goes on, so
-  that a tree of orders arises. Of its leaves, those whose refinements left the lowest traces are kept, and of these
-  the one with the least packed state is the canonical form.
-- *Automorphisms.* Two leaves with the same packed state show a permutation that leaves the state as it is, and of
-  what that takes to each other one is enough to try.
+- *Colour refinement.* Values are distinguished by the facts in which they occur, then by the colours of the values
+  with which they occur, until this distinguishes no further values. A cell is the set of values of one colour.
+- *Twins.* Values of a cell whose exchange leaves the state unchanged may be in any order. Where values do not refer
+  to each other, those of one cell are always twins, and ordering them is just sorting.
+- *Individualisation.* If a cell has other values too, each of them in turn is put before the rest, and refinement
+  continues. This gives a tree of orders. Of its leaves, those whose refinements left the lowest traces are kept, and
+  of these the one with the least packed state is the canonical form.
+- *Automorphisms.* Two leaves with the same packed state reveal a permutation that leaves the state unchanged. Of
+  values that it maps to each other, only one needs to be tried.
 
-Refinement mixes words, and two words may come to the same by accident. That costs time and nothing else: whether
-values are twins, and which leaf is the least, is found from facts. `spec.checking.local.representing` does the very
-same compiled.
+Refinement mixes words, and two words may collide. That costs only time: facts decide whether values are twins, and
+which leaf is the least. `spec.checking.local.representing` is the same algorithm, compiled.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from spec.language.state import Layout
 
 
 class Canonical:
-    """A representative of each orbit, which need not be the least of it."""
+    """A representative of each orbit, not necessarily the least state of it."""
 
     def __init__(self, layout: Layout, facts: Relations):
         self.facts = facts
@@ -42,7 +41,7 @@ class Canonical:
             for each in facts.slots
         ]
         self._moving = sum(mask << shift for shift, mask, *_ in self._slots)
-        # Views whose items are plain integers: they are read one by one.
+        # Memoryviews, whose items are plain integers: they are read one by one.
         self.kind_of, self.table = facts.kind_of.data, facts.table.data
         self.slot_of, self.code_of = facts.slot_of.data, facts.code_of.data
         self.arity, self.offset = facts.arity.tolist(), facts.offset.tolist()
@@ -74,7 +73,7 @@ class Canonical:
 
 
 class _Node:
-    """An order of the values, in cells: a value's colour is the place at which its cell begins."""
+    """An order of the values, in cells: a value's colour is the place where its cell begins."""
 
     def __init__(self, order: list[int], colour: list[int]):
         self.order, self.colour = order, colour
@@ -85,7 +84,7 @@ class _Node:
         return [range(*each) for each in zip(begins, [*begins[1:], len(self.order)], strict=True)]
 
     def split(self, words: Sequence[int], trace: int) -> int:
-        """Split a cell by the words of its values, the lower first; the outcome joins the trace."""
+        """Split a cell by the words of its values, the lowest first; mix the outcome into the trace."""
         for cell in self.cells():
             its = sorted((self.order[place] for place in cell), key=words.__getitem__)
             last = None
@@ -98,7 +97,7 @@ class _Node:
         return trace
 
     def individualised(self, cell: range, value: int) -> _Node:
-        """The same with one value of a cell before the others."""
+        """The same order, with one value of a cell before the others."""
         order, colour = [*self.order], [*self.colour]
         others = [order[place] for place in cell if order[place] != value]
         for place, each in zip(cell, (value, *others), strict=True):
@@ -126,16 +125,16 @@ class _Search:
         """The packed facts of the best leaf so far."""
         self.best_order, self.best_path = list[int](), list[int]()
         self.traces = list[int]()
-        """On the way to the best leaf, or to the first one of what must be better."""
+        """The traces on the path to the best leaf, or to the first leaf of a better branch."""
         self.path, self.alike = list[int](), list[list[int]]()
-        """The values that were individualised; and by level, which lead to the same, as far as it is known."""
+        """The individualised values; and by level, which values are known to lead to the same."""
         root = _Node([*range(len(words))], [*form.sort_begins])
         root.split(words, 0)
         self._refine(root)
         self._visit(root)
 
     def _refine(self, node: _Node) -> int:
-        """Tell apart what occurs with what is told apart, until that is all; its trace."""
+        """Refine colours until nothing changes; the trace of the refinement."""
         form, trace = self.form, 0
         number = len(set(node.colour))
         while self.relations and number < len(node.order):
@@ -155,7 +154,7 @@ class _Search:
         return trace
 
     def _visit(self, node: _Node, trace: int | None = None) -> int:
-        """Look at the leaves below a node; the level at which to go on."""
+        """Visit the leaves below a node; the level at which to continue."""
         level = len(self.path)
         cell = self._target(node)
         if trace is not None and not self._promising(trace << 1 & MASK | (cell is not None)):
@@ -180,7 +179,7 @@ class _Search:
         return back
 
     def _promising(self, trace: int) -> bool:
-        """Whether the best leaf can be below the newest node of the path, which has this trace."""
+        """Whether the best leaf may be below the newest node of the path, which has this trace."""
         at = len(self.path) - 1
         if at == len(self.traces):
             self.traces.append(trace)
@@ -218,7 +217,7 @@ class _Search:
         return alike
 
     def _are_twins(self, one: int, other: int) -> bool:
-        """Whether the state stays what it is if these two are exchanged."""
+        """Whether exchanging these two leaves the state unchanged."""
         for fact in self.facts:
             its = self.arguments[fact]
             if (one in its or other in its) and self.form.about(
@@ -228,7 +227,7 @@ class _Search:
         return True
 
     def _renamed(self, order: Sequence[int]) -> int:
-        """The packed facts if values are renamed in this order."""
+        """The packed facts after values are renamed in this order."""
         name, form, packed = [0] * len(order), self.form, 0
         for place, value in enumerate(order):
             name[value] = place

@@ -1,7 +1,7 @@
-"""The group under which a model is symmetric: every permutation of each sort of values, with those of the others.
+"""The group under which a model is symmetric: every combination of permutations of its sorts of values.
 
-Its order is a product of factorials, so it is counted before it is listed. Two permutations of each sort generate
-it: one exchanges the first two values, one turns all of them round.
+Its order is a product of factorials, so it can be counted without being listed. Two permutations of each sort
+generate it: one exchanges the first two values, the other rotates all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def sorts_in(model: Model) -> Sorts:
     """Every sort of interchangeable values of a model.
 
     Raises:
-        UsageError: it has none, or one that is not the same everywhere.
+        UsageError: it has none, or one that differs between places.
     """
     parameters = chain.from_iterable(action.domains.values() for action in model.actions)
     variables = (domain for _, domain in model.specification.variables.values())
@@ -37,7 +37,7 @@ def sorts_in(model: Model) -> Sorts:
 
 
 def order(sorts: Sorts) -> int:
-    """How many permutations there are."""
+    """The number of permutations."""
     return prod(factorial(len(values)) for values in sorts.values())
 
 
@@ -48,7 +48,7 @@ def every_permutation(sorts: Sorts) -> Iterator[Permutation]:
 
 
 def generators(sorts: Sorts) -> Iterator[Permutation]:
-    """The generators of the group; they name only the values that they change."""
+    """The generators of the group; each lists only the values of one sort."""
     for sort, values in sorts.items():
         if len(values) > 1:
             yield {sort: _onto(values, (values[1], values[0], *values[2:]))}

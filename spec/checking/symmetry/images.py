@@ -1,4 +1,4 @@
-"""Images: what a permutation of interchangeable values puts into each slot of a packed state."""
+"""Images: the effect of a permutation of interchangeable values on each slot of a packed state."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from spec.language.state import Layout
 
 
 class Image(NamedTuple):
-    """What a permutation puts into one slot."""
+    """The effect of a permutation on one slot."""
 
     source: int
     """The slot whose code is taken."""
     codes: tuple[int, ...]
-    """By code, the code that takes its place."""
+    """By code, the new code."""
     guard: int
-    """The slot that tells whether the source is in use, -1 if it always is; one not in use keeps its 0."""
+    """The slot that shows whether the source is in use, -1 if it always is; a source not in use keeps its 0."""
     above: int
     """It is in use if the guard's code is greater."""
 
     def of(self, codes: Sequence[int]) -> int:
-        """The code that this puts into its slot, for a state with these codes."""
+        """The code for its slot, in a state with these codes."""
         code = codes[self.source]
         return self.codes[code] if self.guard < 0 or codes[self.guard] > self.above else code
 
 
 class NotSymmetric(Exception):
-    """The domain of a variable holds a value and not its image."""
+    """The domain of a variable has a value without its image."""
 
     def __init__(self, variable: str, cause: str):
         super().__init__(variable, cause)
@@ -57,16 +57,16 @@ class Codes:
 
 
 class Permuted:
-    """Packed states as a permutation leaves them; what it makes of the bits of a cell is found out once.
+    """The effect of a permutation on packed states; its effect on the bits of a cell is computed once.
 
     Args:
-        images: by slot, what it puts there. A slot and its guard are of one cell.
+        images: by slot. A slot and its guard are in one cell.
     """
 
     def __init__(self, layout: Layout, images: Sequence[Image]):
         self._codes = Codes(layout)
         self.sources = [0] * len(layout.cells)
-        """By cell, the bits of the cells from which it takes what this puts there."""
+        """By cell, the bits of the cells from which its content comes."""
         self._from: list[list[tuple[int, Image]]] = [[] for _ in layout.cells]
         for slot, image in enumerate(images):
             source = layout.slots[image.source].cell
@@ -75,7 +75,7 @@ class Permuted:
         self._known: list[tuple[int, dict[int, int]]] = [(cell.mask, {}) for cell in layout.cells]
 
     def of(self, packed: int) -> int:
-        """Where it takes a packed state."""
+        """The image of a packed state."""
         taken = 0
         for cell, (mask, known) in enumerate(self._known):
             bits = packed & mask
@@ -94,7 +94,7 @@ class Permuted:
 
 
 def images(model: Model, permutation: Permutation) -> tuple[Image, ...]:
-    """What a permutation puts into each slot of a model's states.
+    """The effect of a permutation on each slot of a model's states.
 
     Raises:
         NotSymmetric: it takes a value out of the domain of a variable.
@@ -117,7 +117,7 @@ def images(model: Model, permutation: Permutation) -> tuple[Image, ...]:
 def _targets(
     at: int | Mapping[Any, int], domain: Domain[Any] | MappingDomain, permutation: Permutation
 ) -> Iterator[tuple[int, int]]:
-    """Each cell of a variable with the cell to which a permutation takes it."""
+    """Each cell of a variable, with its image under a permutation."""
     if isinstance(at, int) or not isinstance(domain, MappingDomain):
         assert isinstance(at, int)
         yield at, at
@@ -125,5 +125,5 @@ def _targets(
     for key, cell in at.items():
         target = domain.keys.moved(key, permutation)
         if target not in at:
-            raise UsageError(f"--symmetry: the keys of a mapping have {key} and not {target}")
+            raise UsageError(f"--symmetry: the keys of a mapping include {key} but not {target}")
         yield cell, at[target]

@@ -1,9 +1,9 @@
 """The least packed state of an orbit, for a group that is small enough to be listed.
 
-The permutations are not tried out one by one: they stand in a tree, in which those that put the same into the first
-slots share a branch, and slot by slot only the branches with the least code are followed. What names no broker, such
-as a broker's own log, is so compared once for each broker and not once for each permutation; and almost always one
-branch is soon left.
+The permutations are not tried one by one. They form a tree: permutations with the same effect on the first slots
+share a branch, and slot by slot only the branches with the least code are followed. So a slot that names no broker,
+such as a broker's own log, is compared once per broker, not once per permutation; and almost always only one branch
+soon remains.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from spec.language.state import Layout
 
 
 class PermutationNode:
-    """Permutations that put the same into all slots before this one. What is behind it is there once it is asked for:
-    a tree is as deep as a state has slots, and of most branches nothing is ever asked.
+    """Permutations with the same effect on all slots before this one. Branches are made on demand: a tree is as deep
+    as a state has slots, and most branches are never needed.
     """
 
     def __init__(self, images: Sequence[Sequence[Image]], permutations: tuple[int, ...], slot: int = 0):
@@ -26,7 +26,7 @@ class PermutationNode:
 
     @cached_property
     def branches(self) -> tuple[tuple[Image, PermutationNode], ...]:
-        """What these permutations put into this slot, each with those that do. None behind the last slot."""
+        """The different effects on this slot, each with its permutations. None after the last slot."""
         if self._slot == len(self._images[0]):
             return ()
         found: dict[Image, list[int]] = {}
@@ -42,18 +42,18 @@ class MinimumImage:
 
     def __init__(self, layout: Layout, images: Iterable[tuple[Image, ...]]):
         self.images = tuple(images)
-        """By permutation and slot: what it puts there. The first permutation changes nothing."""
+        """The images by permutation and slot. The first permutation changes nothing."""
         self.tree = PermutationNode(self.images, tuple(range(len(self.images))))
-        """The permutations by what they put into the first slot, the second, and so on."""
+        """The permutations by their effect on the first slot, the second, and so on."""
         self._codes = Codes(layout)
 
     def representative(self, packed: int) -> int:
-        """The least of the orbit of a packed state."""
+        """The least state in the orbit of a packed state."""
         codes = self._codes.unpack(packed)
         return self._codes.pack(image.of(codes) for image in self.images[self._best(codes)])
 
     def _best(self, codes: Sequence[int]) -> int:
-        """A permutation that takes a state to the least of its orbit."""
+        """A permutation that maps a state to the least of its orbit."""
         left = [self.tree]
         while len(left) > 1 or len(left[0].permutations) > 1:
             if len(left) == 1 and len(left[0].branches) == 1:  # nothing to compare
@@ -61,13 +61,13 @@ class MinimumImage:
                 continue
             lowest, following = None, list[PermutationNode]()
             for node in left:
-                for image, behind in node.branches:
+                for image, child in node.branches:
                     code = image.of(codes)
                     if lowest is None or code < lowest:
-                        lowest, following = code, [behind]
+                        lowest, following = code, [child]
                     elif code == lowest:
-                        following.append(behind)
-            if not following:  # behind the last slot: they all lead to the same state
+                        following.append(child)
+            if not following:  # after the last slot: they all lead to the same state
                 break
             left = following
         return left[0].permutations[0]

@@ -1,13 +1,13 @@
-"""Symmetry reduction: states that differ only in how values are named are one orbit, and one of each is enough.
+"""Symmetry reduction: states that differ only in the names of values form one orbit; one state of each suffices.
 
-A sort of interchangeable values is what Murphi calls a scalarset and TLC a symmetry set.
+A sort of interchangeable values is called a scalarset by Murphi and a symmetry set by TLC.
 
-The group is every permutation of the interchangeable values, of each sort by itself. Of a small group the
-representative of an orbit is its least packed state (`spec.checking.symmetry.minimum`); of a large one, which cannot
-be listed, it is a canonical form (`spec.checking.symmetry.canonical`).
+The group consists of all permutations of the interchangeable values, each sort separately. For a small group the
+representative of an orbit is its least packed state (`spec.checking.symmetry.minimum`). A large group cannot be
+listed; its representative is a canonical form (`spec.checking.symmetry.canonical`).
 
-That the orbits may be merged is not assumed but compared (`spec.checking.symmetry.renamings`): each path that is
-learned, or state by state what follows it and what holds in it.
+That orbits may be merged is not assumed but verified by comparison (`spec.checking.symmetry.renamings`): for each
+learned path, or state by state for its successors and properties.
 """
 
 from __future__ import annotations
@@ -46,26 +46,26 @@ if TYPE_CHECKING:
     from spec.checking.symmetry.canonical import Canonical
 
 COMPARED: Final = 100_000
-"""States that are compared one by one, at most, where no paths are learned."""
+"""The most states that are compared one by one, for engines that learn no paths."""
 LISTED: Final = 24
 """A group with more permutations is not listed. With 24 of them a canonical form takes up to 2.6 times as long as the
-least image; with 120 a quarter of it and less, for states of two words or more."""
+least image; with 120, a quarter of its time or less, for states of two words or more."""
 WHOLE_GROUP: Final = 6
-"""With so many permutations all are tried on an evaluation; of a larger group only what generates it."""
+"""Up to this order all permutations are tried on an evaluation; of a larger group only the generators."""
 
 PATIENCE: Final = 1.0
-"""Seconds of preparations about which nothing is told."""
+"""Seconds of preparation before any progress is reported."""
 
 
 class Symmetry:
-    """How the states of a model fall into orbits, as far as these properties are concerned.
+    """The orbits of a model's states, for these properties.
 
     Args:
-        on_progress: told what is done, if preparations take long.
+        on_progress: called with the current work, if preparations take long.
 
     Raises:
-        UsageError: it has no interchangeable values, or too many, or its domains or its initial states tell them
-            apart.
+        UsageError: the model has no interchangeable values, or too many, or its domains or initial states distinguish
+            them.
     """
 
     def __init__(self, model: Model, properties: Sequence[int], on_progress: OnProgress | None = None):
@@ -73,8 +73,8 @@ class Symmetry:
         self.in_states, self.in_steps = split_properties(model, properties)
         self.sorts = sorts_in(model)
         self.order = order(self.sorts)
-        """How many permutations there are."""
-        self._told = self._telling(on_progress)
+        """The number of permutations."""
+        self._report = self._telling(on_progress)
         self._examined = set[int]()
         """The packed states that were compared one by one."""
         try:
@@ -87,7 +87,7 @@ class Symmetry:
         self._examine_initial_states()
 
     def _telling(self, on_progress: OnProgress | None) -> Callable[[], None]:
-        """Tell what is done, if it takes a while."""
+        """A function that reports the current work, once it has taken a while."""
         began = time.monotonic()
         sorts = ", ".join(f"{len(values)} of sort {sort}" for sort, values in self.sorts.items())
         statistics = Statistics(0, 0, 0, 0, 0.0, doing=f"preparing orbits of interchangeable values, {sorts}")
@@ -99,20 +99,20 @@ class Symmetry:
         return tell
 
     def _prepare(self) -> list[Probe]:
-        """Find what stands for an orbit, and which permutations are tried on evaluations.
+        """Prepare the representatives of orbits, and the permutations to try on evaluations.
 
         Raises:
             NotSymmetric: a permutation takes a value out of its domain.
         """
         self.orbits: MinimumImage | Canonical
-        """Which state of an orbit stands for it."""
+        """Selects the representative of each orbit."""
         tried, their_images = [*generators(self.sorts)], list[tuple[Image, ...]]()
         if self.order > LISTED:
             from spec.checking.symmetry.canonical import Canonical
             from spec.checking.symmetry.relations import Relations
 
             their_images = [self._images(each) for each in tried]
-            facts = Relations(self.model, [*map(len, self.sorts.values())], their_images, self._told)
+            facts = Relations(self.model, [*map(len, self.sorts.values())], their_images, self._report)
             self.orbits = Canonical(self.model.layout, facts)
         else:
             every = [*every_permutation(self.sorts)]
@@ -134,32 +134,32 @@ class Symmetry:
         ]
 
     def _images(self, permutation: Permutation) -> tuple[Image, ...]:
-        self._told()
+        self._report()
         return images(self.model, permutation)
 
     # Orbits.
 
     def representative(self, state: Values) -> Values:
-        """The state that stands for the orbit of this one."""
+        """The representative of this state's orbit."""
         packed = self.model.layout.pack(state)
         found = self.orbits.representative(packed)
         return state if found == packed else self.model.layout.unpack(found)
 
     def represent(self, packed: int) -> int:
-        """The packed state that stands for the orbit of a packed state."""
+        """The packed representative of a packed state's orbit."""
         return self.orbits.representative(packed)
 
     # Traces.
 
     def concrete(self, orbits: Sequence[Values], number: int, end: int = 0) -> Path:
-        """A path of the model itself through the orbits with these representatives, the first of an initial state.
+        """A path of the model itself through the orbits with these representatives, from an initial state.
 
-        At each step the action declared first is taken that leads on, in the first of its instances. With the number
-        of a property of steps a last step decides it, and leads into the orbit of `end`, packed, or out of the
-        domains; with that of a property of states the last state decides it.
+        Each step takes the first action, in order of declaration, that leads to the next orbit, and its first
+        instance. If `number` is a property of steps, one more step decides it and leads into the orbit of `end`,
+        packed, or out of the domains. If it is a property of states, the last state decides it.
 
         Raises:
-            UsageError: there is no such path, so values are told apart.
+            UsageError: there is no such path, so something distinguishes the values.
         """
         state, choices = self._through(orbits)
         properties = self.model.properties
@@ -171,12 +171,12 @@ class Symmetry:
             taken = self._first(each for each in steps if number in each.found and self._leads(each, end))
             choices.append((taken.action, taken.instance))
         elif number in self.in_states and not self.model.found_in(state, [number]):
-            who = f"property {properties[number].name}"
-            raise self.renamings.refused(who, "what it says of one state it does not say of another of its orbit")
+            judged = f"property {properties[number].name}"
+            raise self.renamings.refused(judged, "it differs between states of one orbit")
         return orbits[0], choices
 
     def path_through(self, orbits: Sequence[Values]) -> Path:
-        """The path of `concrete`, whatever is to be seen at its end."""
+        """The path of `concrete`, without a property at its end."""
         return orbits[0], self._through(orbits)[1]
 
     def _through(self, orbits: Sequence[Values]) -> tuple[Values, list[tuple[int, int]]]:
@@ -195,15 +195,15 @@ class Symmetry:
     def _first(self, steps: Iterator[Transition]) -> Transition:
         for taken in steps:
             return taken
-        raise self.renamings.refused("an action", "a step that one state has is missing in another of its orbit")
+        raise self.renamings.refused("an action", "a step of one state is missing in another of its orbit")
 
     # State by state.
 
     def examine(self, level: Sequence[Values]) -> None:
-        """Compare the states of a level, as long as not too many were compared before.
+        """Compare the states of a level, until enough states have been compared.
 
         Raises:
-            UsageError: what follows one, or what holds in it, tells the values apart.
+            UsageError: the steps or properties of a state distinguish the values.
         """
         few = level[: max(0, COMPARED - self.renamings.compared.states)]
         for state in few:
@@ -211,15 +211,15 @@ class Symmetry:
         self.renamings.compared = self.renamings.compared.besides(ComparisonCounts(len(few)))
 
     def spot_check(self, states: Iterable[bytes]) -> None:
-        """Compare a few states of a level under permutations, beside learned paths; see `packed.sample`."""
+        """Compare a few states of a level under permutations, besides learned paths; see `packed.sample`."""
         for packed in sorted(states):
             self.examine_state(PackedState.of_bytes(self.model.layout, packed).values, anonymously=False)
 
     def examine_state(self, state: Values, *, anonymously: bool = True) -> None:
-        """Compare what follows one state and what holds in it, unless that was done.
+        """Compare the steps and properties of one state, unless that was done before.
 
         Raises:
-            UsageError: it tells the values apart.
+            UsageError: they distinguish the values.
         """
         packed = self.model.layout.pack(state)
         if packed in self._examined:
@@ -264,7 +264,7 @@ class Symmetry:
 
 
 def _instances(domains: Sequence[Domain[Any]], permutation: Permutation) -> Iterator[int]:
-    """For each instance of an action whose parameters range over these domains, the one with them permuted."""
+    """For each instance of an action with parameters of these domains, the instance with permuted parameters."""
     for values in product(*domains):
         number = 0
         for domain, value in zip(domains, values, strict=True):

@@ -1,12 +1,12 @@
-"""Facts: what a packed state says about interchangeable values, and where permutations take it.
+"""Facts: the statements of a packed state about interchangeable values, and their images under permutations.
 
-A *fact* is a code in a slot: that the vote of broker 2 is broker 5. Permutations move facts to facts, and those to
-which a fact can be moved are of one *kind* (an orbit of facts): a vote for another, a vote for oneself. The
-*arguments* of a fact are the values that a permutation must leave in place to leave the fact in place, here 2 and 5,
-in an order that permutations keep. So a kind is a relation: it has a table that names the fact for any arguments, and
-a permutation of n values is applied to a fact by one look into it, whichever of the n! it is.
+A *fact* is a code in a slot: for example, that broker 2 votes for broker 5. Permutations map facts to facts. Facts
+that can be mapped to each other are of one *kind* (an orbit of facts): a vote for another, a vote for oneself. The
+*arguments* of a fact are the values that a permutation must fix in order to fix the fact, here 2 and 5, in an order
+that permutations preserve. So a kind is a relation, with a table from arguments to facts. Any of the n! permutations
+of n values is applied to a fact by one lookup there.
 
-Kinds, arguments and tables are found from two generators of each sort, by following facts; what a domain looks like
+Kinds, arguments and tables are found from two generators of each sort, by following facts; the structure of domains
 does not matter.
 """
 
@@ -28,17 +28,17 @@ from spec.language.errors import UsageError
 Numbers = npt.NDArray[np.int32]
 
 PLACES: Final = 1 << 22
-"""Places in all tables, at most. A relation among three of sixteen values takes 4,096 for each thing it can say."""
+"""The most places in all tables. A relation among three of sixteen values takes 4,096 for each possible statement."""
 
 
 class MovingSlot(NamedTuple):
-    """A slot whose codes mean something else, or somewhere else, under some permutation."""
+    """A slot whose codes change their meaning or their place under some permutation."""
 
     slot: int
     first: int
-    """The number of the fact that its code 0 is; further codes follow."""
+    """The number of the fact for its code 0; further codes follow."""
     guard: int
-    """The slot that tells whether it is in use, -1 if what it holds tells that."""
+    """The slot that shows whether it is in use; -1 if its own code does."""
     above: int
     """It is in use if the guard's code is greater."""
 
@@ -47,9 +47,9 @@ class Relations:
     """The facts of the states of a model.
 
     Args:
-        sizes: how many values each sort has; they are numbered through, sort after sort.
+        sizes: the number of values of each sort; values are numbered consecutively, sort after sort.
         generated_by: the images under each permutation of `group.generators`.
-        told: called now and then, as this may take long.
+        report: called now and then, since this may take long.
 
     Raises:
         UsageError: the tables would have more than PLACES places.
@@ -60,12 +60,12 @@ class Relations:
         model: Model,
         sizes: Sequence[int],
         generated_by: Sequence[Sequence[Image]],
-        told: Callable[[], None] = lambda: None,
+        report: Callable[[], None] = lambda: None,
     ):
-        self._name, self._sizes, self._told, self._places = model.specification.name, sizes, told, 0
+        self._name, self._sizes, self._report, self._places = model.specification.name, sizes, report, 0
         begins = accumulate(sizes, initial=0)
         self.sort_begins = [begin for begin, size in zip(begins, sizes, strict=False) for _ in range(size)]
-        """By value, the first one of its sort."""
+        """By value, the first value of its sort."""
         moves = [{image.source: (slot, image) for slot, image in enumerate(each)} for each in generated_by]
         layout = model.layout
         moving = [slot for slot in range(len(layout.slots)) if any(_changes(slot, *each[slot]) for each in moves)]
@@ -79,7 +79,7 @@ class Relations:
         """By fact, its code."""
         self._neighbours = self._exchanging_neighbours([self._moved(each, moving) for each in moves])
         self.kind_of = np.full(self.number, -1, np.int32)
-        """By fact, its kind; -1 of a fact that says nothing, because all facts of its kind are the code 0."""
+        """By fact, its kind; -1 for a fact without content, because all facts of its kind are the code 0."""
         bases = self._kinds()
         self._relate(bases)
         guards = _guards(moves)
@@ -89,22 +89,22 @@ class Relations:
         ]
 
     def _take(self, places: int) -> None:
-        """Account for places of tables.
+        """Count places of tables.
 
         Raises:
-            UsageError: that is too many.
+            UsageError: there are too many.
         """
         self._places += places
         if self._places > PLACES:
             raise UsageError(
-                f"--symmetry: what a state of {self._name} says of interchangeable values takes tables of "
-                f"{self._places:,} places or more, and {PLACES:,} are allowed; ask for fewer values"
+                f"--symmetry: the relations of interchangeable values in {self._name} need tables of "
+                f"{self._places:,} places or more, and {PLACES:,} are allowed; use fewer values"
             )
 
-    # How facts move.
+    # The images of facts.
 
     def _moved(self, moves: Mapping[int, tuple[int, Image]], moving: Sequence[int]) -> Numbers:
-        """By fact, the fact to which a permutation takes it."""
+        """By fact, its image under a permutation."""
         found = np.empty(self.number, np.int32)
         for slot in moving:
             target, image = moves[slot]
@@ -113,7 +113,7 @@ class Relations:
         return found
 
     def _exchanging_neighbours(self, moved: Sequence[Numbers]) -> dict[int, Numbers]:
-        """By value that is not the last of its sort: where facts go if it and the next one are exchanged."""
+        """By value, unless it is the last of its sort: the images of facts when it and the next one are exchanged."""
         found, given, begin = dict[int, Numbers](), iter(moved), 0
         for size in self._sizes:
             if size > 1:
@@ -127,7 +127,7 @@ class Relations:
         return found
 
     def _exchanged(self, facts: Numbers, one: int, other: int) -> Numbers:
-        """Where facts go if these two values of a sort are exchanged, the lower first."""
+        """The images of facts when these two values of a sort, the lower first, are exchanged."""
         way = [*range(one, other), *range(other - 2, one - 1, -1)]
         for value in way:
             facts = self._neighbours[value][facts]
@@ -136,7 +136,7 @@ class Relations:
     # Kinds and relations.
 
     def _kinds(self) -> Numbers:
-        """Give each fact its kind; the first fact of each."""
+        """Assign each fact its kind; returns the first fact of each kind."""
         lowest = np.arange(self.number, dtype=np.int32)
         changed = True
         while changed:
@@ -153,24 +153,24 @@ class Relations:
         return bases
 
     def _relate(self, bases: Numbers) -> None:
-        """Find the arguments of all facts, and the table of each kind; given is a fact of each."""
+        """Find the arguments of all facts, and the table of each kind, from one fact of each."""
         values, kinds = len(self.sort_begins), len(bases)
         supports = self._supports(bases)
         most = max((len(support) for support in supports), default=0)
         self.arity = np.array([len(support) for support in supports], np.int32)
-        """By kind, how many arguments."""
+        """By kind, the number of arguments."""
         self.arguments = np.full((self.number, most), -1, np.int32)
-        """By fact."""
+        """By fact, its arguments."""
         self.offset = np.zeros(kinds, np.int64)
         self.stride = np.zeros((kinds, most), np.int64)
-        """By kind: where the fact stands in the table whose arguments are the first of their sorts, and how far it is
-        from there to the fact with the next argument."""
+        """By kind: the place in the table for the first values of the arguments' sorts, and the distance from there
+        to the fact with the next value of an argument."""
         self.salt = np.array([mixed((kind + 1) * STRIDE & MASK) for kind in range(kinds)], np.uint64)
         self.role_salt = np.zeros((kinds, most), np.uint64)
-        """By kind and argument: words that tell them apart. Arguments of which a fact does not know the order, as
-        those of a set, have one word."""
+        """By kind and argument: words that distinguish them. Arguments without an order, such as the members of a
+        set, share one word."""
         self.tells = np.ones(kinds, bool)
-        """Whether arguments of this kind can be told from other values."""
+        """Whether arguments of this kind can be distinguished from other values."""
         roles = [[*range(int(arity))] for arity in self.arity]
         together: dict[tuple[int, ...], list[int]] = {}
         for kind, support in enumerate(supports):
@@ -199,13 +199,12 @@ class Relations:
     def _supports(self, bases: Numbers) -> list[tuple[int, ...]]:
         """The arguments of each of these facts.
 
-        Values whose exchange leaves a fact in place are alike to it; all but the greatest class of those have to be
-        known.
+        Values whose exchange fixes a fact form classes; the arguments are the values outside the largest class.
         """
         values = len(self.sort_begins)
         alike = np.tile(np.arange(values, dtype=np.int32), (len(bases), 1))
         for other in range(values):
-            self._told()
+            self._report()
             for one in range(self.sort_begins[other], other):
                 same = self._exchanged(bases, one, other) == bases
                 alike[same, other] = np.minimum(alike[same, other], one)
@@ -225,7 +224,7 @@ class Relations:
     def _fill(
         self, table: Numbers, support: tuple[int, ...], strides: Sequence[int], bases: Numbers, roles: list[list[int]]
     ) -> None:
-        """Follow facts with these arguments, of one kind each, wherever permutations take them."""
+        """Follow facts with these arguments, one of each kind, to all their images."""
 
         def row(arguments: tuple[int, ...]) -> int:
             return sum((arg - self.sort_begins[arg]) * stride for arg, stride in zip(arguments, strides, strict=True))
@@ -238,7 +237,7 @@ class Relations:
             self._name_arguments(facts, arguments, roles)
             filled += 1
             if not filled % 1024:
-                self._told()
+                self._report()
             for value in self._beside(arguments):
                 following = tuple(
                     value + 1 if arg == value else value if arg == value + 1 else arg for arg in arguments
@@ -249,7 +248,7 @@ class Relations:
                     reached.append(following)
 
     def _beside(self, arguments: tuple[int, ...]) -> Iterator[int]:
-        """The values that are exchanged with the next one to change the arguments."""
+        """The values whose exchange with the next one changes the arguments."""
         for value in sorted({*arguments, *(arg - 1 for arg in arguments)}):
             if value in self._neighbours:
                 yield value
@@ -274,7 +273,7 @@ def _changes(slot: int, target: int, image: Image) -> bool:
 
 
 def _guards(moves: Sequence[Mapping[int, tuple[int, Image]]]) -> dict[int, tuple[int, int]]:
-    """By slot, the one that tells whether it is in use, and above which code; wherever permutations take them."""
+    """By slot, the slot that shows whether it is in use, and the code it must exceed; also for their images."""
     found = {
         slot: (image.guard, image.above) for each in moves for slot, (_, image) in each.items() if image.guard >= 0
     }

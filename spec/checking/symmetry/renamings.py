@@ -1,17 +1,17 @@
-"""Renamings: an evaluation is compared with what it does where interchangeable values have other names.
+"""Renamings: an evaluation is compared with itself under other names of interchangeable values.
 
 An evaluation is an instance of an action or property, in a state. Engines that learn compare each path once, in the
-state in which it was recorded: a path is a whole computation, and all states that agree in what it read share what
-comes of it. Others compare state by state.
+state in which it was recorded: a path is a whole computation, and all states that agree in what it read share its
+outcome. Other engines compare state by state.
 
-It is done again in two ways, and must do the same:
+The evaluation is repeated in two ways, and must have the same outcome:
 
-- With *anonymous* values (`spec.language.anonymous`), which can only be asked for equality. What does the same with
-  them does it whatever the values are called. It is done once for each value as which they may hash, so that no name
-  can be looked up in a set or mapping, and in other images of the state meanwhile.
-- With the names themselves, in images of the state under *permutations*: all of a small group, else what generates
-  it. So is found what goes by the order in which sets and mappings are walked, or by text and numbers made of names.
-  Of a large group it is no proof, and the verdict says so.
+- With *anonymous* values (`spec.language.anonymous`), which support only equality. An evaluation with the same
+  outcome there has it whatever the names are. It is repeated once for each value as which they may hash, so that no
+  name can be looked up in a set or mapping, and in other images of the state meanwhile.
+- With the names themselves, in images of the state under *permutations*: all of a small group, otherwise its
+  generators. This finds code that depends on the order in which sets and mappings are iterated, or on text and
+  numbers made of names. For a large group it is no proof, and the verdict says so.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from spec.language.errors import (
 )
 from spec.language.permutations import Permutation, Sorts
 
-REMEDY: Final = "compare values of the state with each other and with no constant, or do without --symmetry"
-"""What an author may do."""
+REMEDY: Final = "compare values of the state only with each other, not with constants, or leave out --symmetry"
+"""Advice to the author."""
 SPOT_CHECKS: Final = 8
-"""States of each level that are compared under permutations, beside the paths that are learned. In an image of its
-state a path may read more, if it walks a set in another order: then one state does not stand for all of its."""
+"""States of each level that are compared under permutations, besides learned paths. In an image of its state a path
+may read more, if it iterates a set in another order: then one state does not represent all states of the path."""
 REMEMBERED: Final = 200_000
-"""Evaluations that were compared, at most, of which is remembered what they read."""
+"""The most evaluations whose reads are remembered after the comparison."""
 LIBRARY_PACKAGES: Final = (Path(language.__file__).parent, Path(__file__).parent)
-"""Folders of code that calls an author's, and is called by it; so is what lies directly in that of Python's own."""
+"""Folders of code that calls an author's code or is called by it. The top folder of Python's library counts too."""
 ACTION, OF_STATE, OF_STEP = "action", "state", "step"
 USUAL, FOUND, ENABLED, CLOSED, LEFT, FAILED, ASKS = "usual", "found", "enabled", "closed", "left", "failed", "asks"
 
@@ -60,11 +60,11 @@ class Probe(NamedTuple):
 
     permutation: Permutation
     states: Permuted
-    """Where it takes states."""
+    """Its effect on states."""
     actions: tuple[tuple[int, ...], ...]
     """By action and instance: the instance with the parameters permuted."""
     properties: tuple[tuple[int, ...], ...]
-    """The same of properties."""
+    """The same for properties."""
 
     def of(self, evaluation: Evaluation) -> Evaluation:
         """An evaluation with everything permuted."""
@@ -83,52 +83,52 @@ class Evaluation(NamedTuple):
     kind: str
     """ACTION, OF_STATE or OF_STEP."""
     number: int
-    """Of the action or property."""
+    """The number of the action or property."""
     instance: int
-    """Its number."""
+    """The number of the instance."""
     here: int
-    """The state; of a property of steps the one after the step."""
+    """The state; for a property of steps the one after the step."""
     before: int
-    """The state before the step; of others the same."""
+    """The state before the step; otherwise the same state."""
     step: tuple[int, int] | None = None
-    """Action and instance of the step; None if there is none that may be looked at."""
+    """Action and instance of the step; None if the property must not see one."""
 
 
 EvaluationOutcome = tuple[str, int]
-"""What came of an evaluation, and of an action that is enabled the packed state after it, else 0."""
+"""The outcome of an evaluation; and for an enabled action the packed state after it, otherwise 0."""
 
 
 class ComparisonCounts(NamedTuple):
-    """What was compared so far, as far as it has to be counted."""
+    """The comparisons so far, as far as they are counted."""
 
     states: int = 0
-    """States, one by one."""
+    """States compared one by one."""
     by_permutations: frozenset[str] = frozenset()
-    """Actions and properties that made text or numbers of names, and sorts whose values have names throughout: where
-    permutations alone can tell."""
+    """Actions and properties that made text or numbers from names, and sorts whose values have names throughout: only
+    permutations can test these."""
 
     def besides(self, other: ComparisonCounts) -> ComparisonCounts:
-        """Both what this says and what another does."""
+        """The sum of both."""
         return ComparisonCounts(self.states + other.states, self.by_permutations | other.by_permutations)
 
 
 class _AsksForStep(BaseException):
-    """A property wants to know which step it was, and there was none."""
+    """A property reads the step, and there was none."""
 
 
 class _NoStep:
-    """In place of the step where there is none."""
+    """Stands for the step where there is none."""
 
     def __getattr__(self, _: str) -> Any:
         raise _AsksForStep
 
 
 class _RenamedEvaluation:
-    """One way in which values are called: evaluates on a model of its own windows.
+    """One way of naming values: evaluates on a model with windows of its own.
 
     Args:
         hashed_as: the number of the value as which the model's anonymous values hash; None if they have their names.
-        probe: what permutes an evaluation before it is done; None if nothing does.
+        probe: permutes an evaluation before it is done; None for no permutation.
     """
 
     def __init__(self, model: Model, hashed_as: int | None, probe: Probe | None):
@@ -137,12 +137,12 @@ class _RenamedEvaluation:
         self._at = self._at_before = -1
         self._read: tuple[set[int], set[int]] = set(), set()
         self.failure: BaseException | None = None
-        """Of the latest evaluation."""
+        """The exception of the latest evaluation."""
         self.converted = False
-        """Whether the latest evaluation made text or numbers of anonymous values."""
+        """Whether the latest evaluation made text or numbers from anonymous values."""
 
     def outcome(self, evaluation: Evaluation) -> EvaluationOutcome:
-        """What comes of an evaluation, once it is permuted."""
+        """The outcome of an evaluation, after permuting it."""
         if self.probe is not None:
             evaluation = self.probe.of(evaluation)
         if self.hashed_as is None:
@@ -156,11 +156,11 @@ class _RenamedEvaluation:
         return found
 
     def watch(self) -> None:
-        """From now on, notice what is read."""
+        """Start recording reads."""
         self._read = self._here.watch(), self._before.watch()
 
     def read(self) -> tuple[int, int]:
-        """The bits of all cells that were read since then: of the state, and of the one before; before permuting."""
+        """The bits of all cells read since `watch`, in the state and in the one before; before the permutation."""
         cells, probe = self.model.layout.cells, self.probe
         here, before = (
             reduce(or_, (cells[at].mask if probe is None else probe.states.sources[at] for at in read), 0)
@@ -181,7 +181,7 @@ class _RenamedEvaluation:
             return ASKS, 0
         except KeyboardInterrupt:
             raise
-        except BaseException as failure:  # sys.exit, too, is a failure of what calls it
+        except BaseException as failure:  # including sys.exit: its caller is at fault
             self.failure = failure
             return FAILED, 0
         finally:
@@ -230,22 +230,22 @@ class Renamings:
 
     Args:
         probes: the permutations to try.
-        whole: whether these are the whole group, but for the one that changes nothing.
+        whole: whether these are the whole group without the identity.
     """
 
     def __init__(self, model: Model, sorts: Sorts, probes: Sequence[Probe], *, whole: bool):
         self.model, self.sorts, self.probes, self.whole = model, sorts, tuple(probes), whole
         self.compared = ComparisonCounts()
         self.anonymous = [self._anonymous(number) for number in range(max(map(len, sorts.values())))]
-        """The same model with anonymous values, by the value as which they hash; each is to be used under the
-        `anonymity` of its number."""
+        """The model with anonymous values, by the value as which they hash; each must be used under the `anonymity`
+        of its number."""
         self._note(
             sort
             for sort, its in sorts_in(self.anonymous[0]).items()
             if any(type(one) is not Anonymous for one in its)
         )
         self._known: dict[tuple[Any, ...], dict[tuple[int, int], dict[tuple[int, int], EvaluationOutcome]]] = {}
-        """What came of each instance, by which bits of the states all evaluations read, and what stood there."""
+        """The outcomes of each instance, by the bits of the states that all evaluations read, and their values."""
         self._remembered = 0
         images = [None, *self.probes]
         self._with_names = _RenamedEvaluation(model, None, None)
@@ -264,7 +264,7 @@ class Renamings:
                 raise self.refused("a domain", str(failed), place_of(failed)) from failed
 
     def compare_once(self, evaluation: Evaluation, anonymously: bool = True) -> EvaluationOutcome:
-        """See `compare`. It is not done again where all evaluations would read what they have read before."""
+        """See `compare`. It is skipped if all evaluations would read what they have read before."""
         its = anonymously, evaluation.kind, evaluation.number, evaluation.instance, evaluation.step
         here, before, known = evaluation.here, evaluation.before, self._known.setdefault(its, {})
         for masks, met in known.items():
@@ -283,13 +283,13 @@ class Renamings:
         return outcome
 
     def compare(self, evaluation: Evaluation, anonymously: bool = True) -> EvaluationOutcome:
-        """What comes of an evaluation, if it does the same whatever values are called.
+        """The outcome of an evaluation, if it is the same under other names.
 
-        It is compared with anonymous values, unless these have nothing new to say, and under permutations. One that
-        fails is not compared: the run ends with that.
+        It is compared with anonymous values, if `anonymously`, and under permutations. An evaluation that fails is
+        not compared: the run ends with the failure.
 
         Raises:
-            UsageError: it tells values apart.
+            UsageError: it distinguishes values.
         """
         outcome = self._with_names.outcome(evaluation)
         if outcome[0] == FAILED:
@@ -313,7 +313,7 @@ class Renamings:
         self.compared = self.compared.besides(ComparisonCounts(0, frozenset(names)))
 
     def summary(self, compared: ComparisonCounts, distinct: int | None = None) -> str:
-        """What was compared, in words: of so many states some one by one, or else every path that was learned."""
+        """The comparisons, in words: so many of the `distinct` states one by one, or else every learned path."""
         what = "every learned path" if distinct is None else "every state"
         beyond = distinct is not None and compared.states < distinct
         if beyond:
@@ -325,22 +325,22 @@ class Renamings:
             images += "" if self.whole else f" that generate{'s' if many == '1' else ''} all"
         if images and distinct is None:
             images += f", and {SPOT_CHECKS} states of each level under these"
-        told = f"{what} compared with anonymous values{images}"
+        text = f"{what} compared with anonymous values{images}"
         if compared.by_permutations:
-            told += f"; under permutations alone, as names are read: {', '.join(sorted(compared.by_permutations))}"
-        return told
+            text += f"; under permutations alone, as names are read: {', '.join(sorted(compared.by_permutations))}"
+        return text
 
     def _name_of(self, evaluation: Evaluation) -> str:
         named = self.model.actions if evaluation.kind == ACTION else self.model.properties
         return named[evaluation.number].name
 
-    # What is told.
+    # Messages.
 
     def _refused(self, evaluation: Evaluation, names: _RenamedEvaluation) -> UsageError:
-        """What to say of an evaluation that comes to something else under these names."""
-        who = f"{'action' if evaluation.kind == ACTION else 'property'} {self._name_of(evaluation)}"
+        """The error for an evaluation that has another outcome under these names."""
+        rule = f"{'action' if evaluation.kind == ACTION else 'property'} {self._name_of(evaluation)}"
         failure = names.failure
-        for number, model in enumerate(self.anonymous):  # the names that are looked up are told as they hash
+        for number, model in enumerate(self.anonymous):  # a name that is looked up is found by its hash
             here = _RenamedEvaluation(model, number, None)
             here.outcome(evaluation)
             if isinstance(here.failure, ValuesDistinguished):
@@ -350,12 +350,12 @@ class Renamings:
         if isinstance(failure, ValuesDistinguished):
             why = str(failure)
         elif names.probe is not None:
-            why = f"it does otherwise with {described(names.probe.permutation)}"
+            why = f"its result differs with {described(names.probe.permutation)}"
         elif failure is not None:
             why = str(failure) if isinstance(failure, SpecificationError | OutOfDomain) else error_text(failure)
         else:
             why = self.singles_out
-        return self.refused(who, why, place or self._place_of_method(evaluation))
+        return self.refused(rule, why, place or self._place_of_method(evaluation))
 
     def refused(self, who: str, why: str, place: str = "") -> UsageError:
         """See `refused`."""
@@ -363,7 +363,7 @@ class Renamings:
 
     @property
     def singles_out(self) -> str:
-        """That some value is singled out, nobody knows which."""
+        """The message that some value, it is unknown which, is singled out."""
         return f"it singles out {' or '.join(map(with_article, self.sorts))}"
 
     def _place_of_method(self, evaluation: Evaluation) -> str:
@@ -373,14 +373,14 @@ class Renamings:
 
 
 def refused(model: Model, sorts: Sorts, who: str, why: str, place: str = "") -> UsageError:
-    """That something of a model tells values apart, why, at which place of the source, and what to do about it."""
+    """The error that part of a model distinguishes values: the reason, the place in the source, and a remedy."""
     apart = " or ".join(f"{sort}s" for sort in sorts)
     where = f" ({place})" if place else ""
     return UsageError(f"--symmetry: {who} of {model.specification.name} tells {apart} apart: {why}{where}; {REMEDY}")
 
 
 def place_of(failure: BaseException) -> str:
-    """File and line of the author's code in which something was raised; empty if none was."""
+    """File and line of the author's code that raised an exception; empty if none did."""
     for frame in reversed(traceback.extract_tb(failure.__traceback__)):
         path = Path(frame.filename)
         if path.parent != Path(os.__file__).parent and not any(map(path.is_relative_to, LIBRARY_PACKAGES)):

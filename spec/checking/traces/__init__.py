@@ -1,1 +1,1 @@
-"""Traces: building them from paths, writing, reading, replaying, explaining and shortening them."""
+"""Traces: making them from paths, writing, reading, replaying, explaining and shortening them."""

@@ -1,18 +1,18 @@
-"""The brief form of a trace: the steps that a person has to follow, in the order in which they are followed best.
+"""The brief form of a trace: the steps that a reader must follow, in the order that is easiest to follow.
 
-Of the shortest paths to the last state of a trace, it has one in which the actor changes least: by its own steps in
-another order (`reordering`), or by others if the actor changes less often there (`shortest_paths`). They are done on
-the specification once more, so it is a run of it. Numbers are those of this run. A broker acts with all that is its
-own: its controller, its threads.
+Of the shortest paths to the last state of a trace, it shows one with the fewest changes of actor. It reorders the
+trace's own steps (`reordering`), or takes other steps where the actor changes less often (`shortest_paths`). They are
+done once more on the specification, so the result is a run of it, and numbers are those of this run. A broker and
+everything it owns, such as its controller and its threads, are one actor.
 
-One line stands in place of several steps of one actor
+One line replaces several steps of one actor
 
-- on which nothing depends: neither the cells at which the property looked in the end, nor what these depend on
+- if nothing depends on them: neither the cells that the property finally looked at, nor any that these depend on
   (`dependence`, which also says how exact that is);
-- or of which no view says anything new. Where a specification has no views: which meet no step of another actor, by
-  the cells that they read and change.
+- or if no view says anything new. In a specification without views: if they do not interact, through the cells that
+  they read and change, with steps of another actor.
 
-What a step changed stands there where no view says it. The last step is always there.
+Where no view describes a step, its changes are listed. The last step is always shown.
 """
 
 from __future__ import annotations
@@ -37,40 +37,40 @@ from spec.language.words import Step
 __all__ = ["Brief", "brief"]
 
 SHORT: Final = 80
-"""Letters of a change that is told though a view could tell it."""
+"""The longest change, in letters, that is listed for a step without views in a specification with views."""
 FEW: Final = 3
-"""Changes of a step that are told so."""
+"""The most changes that are listed for such a step."""
 
 
 @dataclass(frozen=True, repr=False)
 class Brief(Report):
-    """A trace with what of it is to be told."""
+    """A trace, and which of its steps are shown."""
 
     trace: Trace
-    """In the order in which it is told."""
+    """In the order shown."""
     shown_alone: tuple[bool, ...]
-    """Of each step whether it stands by itself."""
+    """For each step, whether it has its own line."""
     irrelevant: tuple[bool, ...]
-    """Of each step whether nothing depends on it."""
+    """For each step, whether nothing depends on it."""
     changes_of_actor: tuple[int, int]
-    """How often the actor changes here, and in the trace as it was found."""
+    """How often the actor changes here, and in the original trace."""
     has_views: bool
     same_steps: bool = True
-    """Whether it is told in steps of the trace as it was found, and not in others that lead to the same state."""
+    """Whether it consists of the steps of the original trace, and not of others that lead to the same state."""
 
     def __repr__(self) -> str:
         return f"<Brief form of {self.trace!r}>"
 
     def lines(self) -> Iterator[Line]:
-        """The property, the steps that stand by themselves and those that are folded, and how it breaks."""
+        """The property, the single and the folded steps, and how the property breaks."""
         yield from (*self.trace.head(), *self._order(), *self._steps(), *self._why())
 
     def _order(self) -> Iterator[Line]:
-        """That it is another order, if it is."""
+        """A remark, if the order differs from the original trace."""
         here, found = self.changes_of_actor
         if here != found:
-            way = "another order than" if self.same_steps else "other steps to the same state, and as few, than those"
-            yield Line("  ", f"Told in {way} in JSON and files: with {_changes(here)} of actor, not {found}.")
+            way = "in another order" if self.same_steps else "with other steps, as few and to the same state,"
+            yield Line("  ", f"Shown {way} than in JSON and files: {_changes(here)} of actor, not {found}.")
             yield Line()
 
     def _steps(self) -> Iterator[Line]:
@@ -88,12 +88,12 @@ class Brief(Report):
                 yield numbered(label, width, _folded(steps, needless))
 
     def _rows(self) -> Iterator[tuple[str, Sequence[TraceStep]]]:
-        """What stands on a line, with its number or numbers."""
+        """The steps on each line, with their number or range of numbers."""
         numbered = enumerate(zip(self.trace.steps, self.shown_alone, self.irrelevant, strict=True), start=2)
 
         def row(each: tuple[int, tuple[TraceStep, bool, bool]]) -> tuple[object, ...]:
-            number, (step, told, needless) = each
-            return (number,) if told else (owner(step.lanes.actor), needless)
+            number, (step, alone, needless) = each
+            return (number,) if alone else (owner(step.lanes.actor), needless)
 
         for _, members in groupby(numbered, key=row):
             several = list(members)
@@ -111,7 +111,7 @@ class Brief(Report):
         yield from value_lines(width, lines or ["nothing changes"])
 
     def _why(self) -> Iterator[Line]:
-        """With which parameters the property breaks; and at which values it looked, where no view speaks of them."""
+        """The parameters for which the property breaks; and the values it looked at, if no view describes them."""
         deadlock = self.trace.broken == DEADLOCK
         if not self.trace.broken or (self.has_views and not self.trace.failing and not deadlock):
             return
@@ -122,7 +122,7 @@ def brief(specification: SpecificationOrClass, trace: Trace) -> Brief:
     """The brief form of a trace of a specification.
 
     Raises:
-        UsageError: it is no trace of it.
+        UsageError: it is not a trace of the specification.
         EvaluationFailed: an action or a property raised.
     """
     replay = _reordered(_done(specification, trace, [each.step for each in trace.steps]), trace)
@@ -158,9 +158,9 @@ def _done(specification: SpecificationOrClass, trace: Trace, steps: Iterable[Ste
 
 
 def _reordered(replay: Replay, trace: Trace) -> Replay:
-    """The run with its steps in another order, or with others, if the actor changes less often then.
+    """The run with its steps in another order, or with other steps, if that has fewer changes of actor.
 
-    It stays as it was where what it shows would be decided before its end.
+    It is unchanged if the new run would decide its property before the end.
     """
     model, path = replay.model, (replay.reached[0], replay.choices)
     of_states = {each.name for each in model.properties if not each.over_steps} | {""}
@@ -182,7 +182,7 @@ def _reordered(replay: Replay, trace: Trace) -> Replay:
 
 
 def _shown_alone(actors: Sequence[str], wanted: Sequence[bool], apart: Sequence[bool]) -> Iterator[bool]:
-    """Whether each step stands by itself: if it is to, or would be folded alone."""
+    """For each step whether it has its own line: if it is meant to, or would be folded alone."""
     rows = zip(actors, wanted, (one and other for one, other in zip(wanted, apart, strict=True)), strict=True)
     for (_, is_wanted, stands_apart), members in groupby(rows):
         several = len(list(members))
@@ -190,7 +190,7 @@ def _shown_alone(actors: Sequence[str], wanted: Sequence[bool], apart: Sequence[
 
 
 def _folded(steps: Sequence[TraceStep], needless: bool) -> str:
-    """Several steps of one actor on a line: how many, and of which actions."""
+    """Several steps of one actor in one line: how many, and of which actions."""
     actor = owner(steps[0].lanes.actor)
     names = [(name, len(list(each))) for name, each in groupby(step.step.action for step in steps)]
     actions = ", ".join(name if times == 1 else f"{name} ({times} times)" for name, times in names)

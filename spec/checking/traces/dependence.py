@@ -1,8 +1,8 @@
-"""What steps of a path have to do with each other, by the cells that each of them read and changed.
+"""Dependences between the steps of a path, from the cells that each of them read and changed.
 
 A cell is a plain variable, or one key of a mapping. So this errs on one side only: two steps that use different
-fields of one record count as dependent, and so does one that read a cell and made nothing of it. But a step on which
-nothing depends by its cells has no influence on what is sought.
+fields of one record count as dependent, and so does a step that read a cell without using it. But a step on which
+nothing depends by its cells really has no influence on the goal.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ __all__ = ["Access", "accesses", "communicating", "needed"]
 
 
 class Access(NamedTuple):
-    """What a step did to the cells, by their names."""
+    """The cells that a step read and changed, by name."""
 
     read: frozenset[str]
-    """Guards included."""
+    """Including reads by guards."""
     changed: frozenset[str]
 
 
 def accesses(model: Model, path: Path) -> list[Access]:
-    """What each step of a path reads and changes. Bounds read nothing here, as in a replay."""
+    """The cells that each step of a path reads and changes. As in a replay, bounds are ignored and read nothing."""
     state, found = path[0], list[Access]()
     names = [cell.name for cell in model.layout.cells]
     with without_bounds():
@@ -47,12 +47,12 @@ def accesses(model: Model, path: Path) -> list[Access]:
 
 
 def needed(steps: Sequence[Access], sought: Collection[str]) -> list[bool]:
-    """Of each step whether the values of some cells at the end depend on it: directly, or through later steps.
+    """For each step whether the final values of some cells depend on it: directly, or through later steps.
 
-    The last step always is.
+    The last step always counts.
 
     Args:
-        steps: what they read and change.
+        steps: the cells that they read and change.
         sought: the names of the cells.
     """
     wanted, found = set(sought), list[bool]()
@@ -66,8 +66,8 @@ def needed(steps: Sequence[Access], sought: Collection[str]) -> list[bool]:
 
 
 def communicating(steps: Sequence[Access], actors: Sequence[str]) -> list[bool]:
-    """Of each step whether it meets one of another actor: in a cell that one of them changes, and the other reads or
-    changes next (or read last). All that an actor does otherwise, it could do with no other there.
+    """For each step whether it interacts with a step of another actor: through a cell that one of them changes, and
+    the other reads or changes next (or read last). All other steps an actor could take if it were alone.
     """
     found = [False] * len(steps)
     changed_by: dict[str, int] = {}

@@ -1,7 +1,7 @@
-"""Pictures: what they draw of a state, as JSON for whatever puts it on a page.
+"""Pictures of a state, as JSON for the page that shows them.
 
-A thing is its words, or `{"tag": words, "look": ..., "note": ...}`; a drawing has its shape for a name, such as
-`{"queue": [...]}`. As with views, one that raises, or answers something else than a drawing, is told in its place.
+A thing is its words, or `{"tag": words, "look": ..., "note": ...}`; a drawing is named by its shape, such as
+`{"queue": [...]}`. As with views, if a picture raises or returns something else, the message takes its place.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = ["Caption", "captions", "drawings_in"]
 
 
 class Caption(NamedTuple):
-    """What stands above a picture."""
+    """The heading of a picture."""
 
     name: str
     sentence: str
 
 
 def captions(model: Model) -> tuple[Caption, ...]:
-    """What stands above each picture, with each of its parameters, in order of declaration."""
+    """The caption of each picture, with each of its parameters, in order of declaration."""
     return tuple(
         Caption(_name(picture.name, instance), picture.doc)
         for picture in model.specification.pictures
@@ -37,9 +37,9 @@ def captions(model: Model) -> tuple[Caption, ...]:
 
 
 def drawings_in(model: Model, state: Values) -> tuple[Any, ...]:
-    """What each picture draws, as JSON, in the order of their captions; None where it draws nothing.
+    """The drawing of each picture, as JSON, in the order of their captions; None where it draws nothing.
 
-    The state need not be one that can be reached.
+    The state need not be reachable.
     """
     s = model.window().load(state)
     return tuple(
@@ -63,13 +63,13 @@ def _drawing(name: str, instance: Instance, s: State) -> Any:
     if not wrong:
         try:
             return to_json(answer)
-        except (Exception, Disabled) as failure:  # what stands in it is not as its shape has it
+        except (Exception, Disabled) as failure:  # its content does not fit its shape
             wrong = f"{type(failure).__name__}: {failure}"
     return {"fails": failure_text("picture", name, instance, wrong)}
 
 
 def to_json(thing: Any) -> Any:
-    """A drawing, or a thing in one.
+    """A drawing, or a thing in one, as JSON.
 
     >>> to_json(Cells(("a", 7), {"end": 2})), to_json(Tag(None, Look.gone))
     ({'cells': ['a', '7'], 'marks': [['end', 2]], 'room': 2}, {'tag': 'none', 'look': 'gone', 'note': ''})
@@ -100,7 +100,7 @@ def to_json(thing: Any) -> Any:
 
 
 def _rows(nodes: Mapping[str, Any]) -> Iterator[tuple[str, int, str, Any]]:
-    """Each node in the order of a walk: its path, how deep it is, its name below the one above, what is there."""
+    """Each node in depth-first order: its path, its depth, its name below its parent, its content."""
     above: list[str] = []
     for path in sorted(nodes, key=lambda path: path.rstrip("/").split("/")):
         while above and not path.startswith(f"{above[-1].rstrip('/')}/"):

@@ -1,4 +1,4 @@
-"""An explanation of a state of a recorded trace: what can be done there, and which guards refuse the rest."""
+"""An explanation of a state of a recorded trace: the possible steps, and the guards that refuse the others."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ __all__ = ["Explanation", "explain"]
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Report):
-    """What could happen in a state, and why nothing else."""
+    """What could happen in a state, and why nothing more."""
 
     system: str
     state: int
-    """Its number; the initial one is 1."""
+    """The number of the state; the initial one is 1."""
     outcomes: tuple[tuple[Step, TraceStep | Refusal], ...]
-    """The steps that were asked about: what each would change, or what refuses it. Steps with values that the state
-    does not have are among them only if there are no others."""
+    """The steps in question: what each would change, or what refuses it. Steps with values that do not exist in the
+    state are included only if there are no others."""
     spelling: Spelling = PLAIN
     """How values are written."""
     brief: bool = False
-    """Whether what the refused actions had read is left out of the text: where all actions were asked about."""
+    """Whether the text leaves out what refused actions had read: for a question about all actions."""
 
     def __repr__(self) -> str:
         return f"<Explanation of state {self.state} of {self.system}>"
 
     def lines(self) -> Iterator[Line]:
-        """What can be done, with what it changes; then what cannot, with what refuses it."""
+        """The possible steps, with their changes; then the impossible ones, with what refuses them."""
         yield Line(words=f"{self.system}: state {self.state}")
         for step, outcome in self.outcomes:
             if isinstance(outcome, TraceStep):
@@ -48,14 +48,14 @@ class Explanation(Report):
                 yield Line("  ", f"{step} can be done{said}")
                 yield from (Line("    ", line, "value") for line in outcome.lines or ["nothing changes"])
         for steps, refusal in self._refused():
-            why = f"{refusal.guard or 'a guard'} ({refusal.place or 'of unknown place'})"
+            why = f"{refusal.guard or 'a guard'} ({refusal.place or 'at an unknown place'})"
             yield Line("  ", f"{steps} cannot be done: {why}")
             if not self.brief:
                 for cell, value in refusal.looked_at.items():
                     yield Line("    ", f"{cell}: {show(value, self.spelling)}", "value")
 
     def _refused(self) -> Iterator[tuple[str, Refusal]]:
-        """The steps that cannot be done, with what refuses them; those of an action refused alike together."""
+        """The impossible steps, with what refuses them; steps of an action with the same reason are joined."""
         alike: dict[tuple[str, ...], tuple[list[Step], Refusal]] = {}
         for step, outcome in self.outcomes:
             if isinstance(outcome, Refusal):
@@ -70,7 +70,7 @@ class Explanation(Report):
             yield step_list(steps), refusal
 
     def to_json(self) -> dict[str, Any]:
-        """One object."""
+        """One JSON object."""
         return {
             "system": self.system,
             "state": self.state,
@@ -89,14 +89,14 @@ def explain(
 
     Args:
         recorded: the trace.
-        specification: which has it.
-        state: the number of the state; else the last.
-        action: what is asked about; else every action.
-        parameters: of that action, as a trace shows them; what is not given may be anything.
+        specification: the specification of the trace.
+        state: the number of the state; by default the last.
+        action: the action to explain; by default every action.
+        parameters: of that action, as a trace shows them; a parameter that is not given may have any value.
 
     Raises:
-        UsageError: the trace has no such state, or the specification no such action, or it does not have the trace
-            up to there.
+        UsageError: the trace has no such state, or the specification no such action, or the trace up to there is
+            not one of the specification.
         EvaluationFailed: an action or a property raised.
     """
     length = len(recorded.states)

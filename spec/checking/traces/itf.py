@@ -1,12 +1,12 @@
 """A trace as ITF, the JSON that other tools open (Informal Trace Format, Apalache's ADR-015), and back.
 
-Each state has every variable, and as Quint writes them `mbt::actionTaken` and `mbt::nondetPicks`: the action that led
-to it, with its parameters. `#meta` says of which system and constants the trace is, so a file can be replayed.
+Each state has every variable and, as in Quint, `mbt::actionTaken` and `mbt::nondetPicks`: the action that led to it,
+with its parameters. `#meta` names the trace's system and constants, so a file can be replayed.
 
-Integers are `{"#bigint": "3"}`, sets `{"#set": [...]}`, mappings `{"#map": [[key, value], ...]}` of the keys that are
-there, sequences lists; a record of class `Leader` is the variant `{"tag": "Leader", "value": {...}}`, a member of an
-enumeration its name, or `{"tag": "Valve", "value": "OPEN"}` where the type holds something else of that name, and
-None the unit, `{"#tup": []}`. What a specification leaves out of a record is not there.
+Integers are `{"#bigint": "3"}`, sets `{"#set": [...]}`, mappings `{"#map": [[key, value], ...]}` of the existing
+keys, sequences lists. A record of class `Leader` is the variant `{"tag": "Leader", "value": {...}}`. A member of an
+enumeration is its name, or `{"tag": "Valve", "value": "OPEN"}` where the type has another value of that name. None is
+the unit, `{"#tup": []}`. Fields that a specification leaves out are missing.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ __all__ = ["RecordedState", "RecordedTrace", "encoded"]
 ACTION: Final = "mbt::actionTaken"
 PICKS: Final = "mbt::nondetPicks"
 OURS: Final = "kafkaspec"
-"""The member of `#meta` that is ours."""
+"""Our member of `#meta`."""
 DIGITS: Final = re.compile("0|-?[1-9][0-9]*")
-"""An integer as it is written, in one way."""
+"""The only form of an integer."""
 EXCERPT: Final = 60
 """Characters of a file that a message quotes."""
 DESCRIPTION: Final = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 
 
 class RecordedState(NamedTuple):
-    """A state, and what led to it."""
+    """A state, and the action that led to it."""
 
     variables: Mapping[str, Any]
     """By name, as expressions of ITF."""
     action: str
-    """`init` for the first."""
+    """`init` for the first state."""
     picks: Mapping[str, Any]
     """The parameters of the action, as expressions of ITF."""
 
 
 @dataclass(frozen=True)
 class RecordedTrace:
-    """A trace as a file has it: no value of Python is in it, and no object of a specification."""
+    """A trace in the form of a file: without values of Python, and without objects of a specification."""
 
     system: str
-    """As the command line calls it."""
+    """Its name on the command line."""
     settings: Mapping[str, str]
     """Every constant and switch by name, as `--set` takes it (`spec.checking.values.settings`)."""
     property: str
-    """What is broken or witnessed at the end; empty for a run."""
+    """The property that is broken or witnessed at the end; empty for a run."""
     states: tuple[RecordedState, ...]
 
     @classmethod
@@ -69,9 +69,9 @@ class RecordedTrace:
         """The trace of a specification.
 
         Args:
-            specification: the one that has this trace.
+            specification: the specification of the trace.
             trace: a counterexample, a witness or a run.
-            system: as the command line calls it; else the name of the specification.
+            system: its name on the command line; by default the name of the specification.
 
         Raises:
             UsageError: it has a constant that cannot be written.
@@ -83,12 +83,12 @@ class RecordedTrace:
 
     @classmethod
     def along(cls, replay: Replay, decided: str = "", system: str = "") -> RecordedTrace:
-        """The run of a replay, as far as it has come.
+        """The run of a replay so far.
 
         Args:
             replay: the run.
             decided: the property that its last state or step decides, if it ends with that.
-            system: as the command line calls it; else the name of the specification.
+            system: its name on the command line; by default the name of the specification.
 
         Raises:
             UsageError: it has a constant that cannot be written.
@@ -104,12 +104,12 @@ class RecordedTrace:
             for variables, step in zip(replay.states, steps, strict=True)
         )
         if decided not in {each.name for each in replay.model.properties}:
-            decided = ""  # what is not the specification's own, an action or a predicate, stands in no other trace
+            decided = ""  # actions and predicates as goals are not recorded
         return cls(system or given.name, settings_of(given), decided, states)
 
     @classmethod
     def read(cls, path: Path) -> RecordedTrace:
-        """What a file has.
+        """The trace in a file.
 
         Raises:
             UsageError: it cannot be read, or it is not ITF of ours; with the place in it.
@@ -135,7 +135,7 @@ class RecordedTrace:
 
     @classmethod
     def from_json(cls, document: Any) -> RecordedTrace:
-        """What `to_json` gave; sets and mappings may have come into another order."""
+        """The inverse of `to_json`; sets and mappings may come in another order."""
         meta = _member(document, "#meta", dict, "the document")
         ours = _member(meta, OURS, dict, "#meta")
         settings = _member(ours, "settings", dict, f"#meta.{OURS}")
@@ -147,12 +147,12 @@ class RecordedTrace:
             if not isinstance(name, str):
                 _refuse(f"vars[{index}]", "a text", name)
         if "loop" in document:
-            raise _Malformed("the document has a loop, and a trace that can be followed ends")
-        told = _member(document, "states", list, "the document")
-        if not told:
-            _refuse("states", "a list with a first state", told)
+            raise _Malformed("the document has a loop; only a finite trace can be followed")
+        rows = _member(document, "states", list, "the document")
+        if not rows:
+            _refuse("states", "a list with a first state", rows)
         variables = [name for name in names if name not in (ACTION, PICKS)]
-        states = [_state(each, variables, index) for index, each in enumerate(told)]
+        states = [_state(each, variables, index) for index, each in enumerate(rows)]
         system = _member(ours, "system", str, f"#meta.{OURS}")
         decides = _member(ours, "property", str, f"#meta.{OURS}")
         return cls(system, settings, decides, tuple(states))
@@ -171,7 +171,7 @@ class RecordedTrace:
         }
 
     def write(self, path: Path) -> None:
-        """As a file, a state to a line.
+        """Write it to a file, one line per state.
 
         Raises:
             OSError: it cannot be written.
@@ -183,7 +183,7 @@ class RecordedTrace:
 
 
 class _Malformed(Exception):
-    """Where a document is not what it should be."""
+    """A document is malformed; with the place."""
 
 
 def _refuse(where: str, wanted: str, found: Any) -> NoReturn:
@@ -194,7 +194,7 @@ KINDS: Final[Mapping[type, str]] = {dict: "an object", list: "a list", str: "a t
 
 
 def _member(of: Any, name: str, kind: type, where: str) -> Any:
-    """A member of an object that must be there."""
+    """A required member of an object."""
     if not isinstance(of, dict):
         _refuse(where, "an object", of)
     place = name if where == "the document" else f"{where}.{name}"
@@ -211,10 +211,10 @@ def _state(row: Any, names: Sequence[str], index: int) -> RecordedState:
     picks = _member(row, PICKS, dict, where)
     for name in names:
         if name not in row:
-            raise _Malformed(f"{where} has no {name}, which vars has")
+            raise _Malformed(f"{where} has no {name}, which is in vars")
     for name in row:
         if name not in (*names, ACTION, PICKS) and not name.startswith("#"):
-            raise _Malformed(f"{where} has {safe_repr(name)}, which vars has not")
+            raise _Malformed(f"{where} has {safe_repr(name)}, which is not in vars")
     variables = {name: _normal(row[name], f"{where}.{name}") for name in names}
     return RecordedState(
         variables, action, {name: _normal(each, f"{where}.{PICKS}.{name}") for name, each in picks.items()}
@@ -222,7 +222,7 @@ def _state(row: Any, names: Sequence[str], index: int) -> RecordedState:
 
 
 def _normal(expression: Any, where: str) -> Any:
-    """An expression with its sets and mappings in the order in which they are written."""
+    """An expression with its sets and mappings in canonical order."""
     if isinstance(expression, list):
         return [_normal(each, f"{where}[{index}]") for index, each in enumerate(expression)]
     if not isinstance(expression, dict):
@@ -253,7 +253,7 @@ def _normal(expression: Any, where: str) -> Any:
 
 
 def _distinct(expressions: list[Any], where: str) -> list[Any]:
-    """In the order in which they are written, none of them twice."""
+    """The expressions in canonical order, without duplicates."""
     ordered = in_order(expressions)
     for one, other in pairwise(ordered):
         if one == other:

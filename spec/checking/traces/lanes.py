@@ -1,4 +1,4 @@
-"""Lanes: those who act, as a sequence diagram stands them beside each other."""
+"""Lanes: the actors, in their order in a sequence diagram."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from itertools import permutations
 from typing import Final
 
 SYSTEM: Final = "system"
-"""The lane of steps that no one is said to do."""
+"""The lane of steps without a stated actor."""
 MOST_ORDERED: Final = 6
-"""Of so many lanes without a number every order is tried; of more, they stand by their names."""
+"""Up to so many lanes without a number, every order is tried; more are sorted by name."""
 
 
 def from_left_to_right(lanes: Iterable[str], arrows: Iterable[tuple[str, str]] = ()) -> tuple[str, ...]:
-    """Each lane once: those with a number behind their name in its order, any others before them.
+    """Each lane once: lanes with a number after their name in its order, all others before them.
 
-    These stand so that the arrows that are drawn are short: who talks with the brokers stands next to them. What is
-    of one with a number stands behind it.
+    The others are ordered so that arrows are short: lanes that talk with the brokers come next to them. A lane that
+    belongs to one with a number comes after it.
 
     >>> from_left_to_right(["broker 10", "controller of broker 2", "ZooKeeper", "broker 2", "ZooKeeper"])
     ('ZooKeeper', 'broker 2', 'controller of broker 2', 'broker 10')
@@ -31,7 +31,7 @@ def from_left_to_right(lanes: Iterable[str], arrows: Iterable[tuple[str, str]] =
     drawn = Counter((one, other) for one, other in arrows if one != other)
 
     def length(order: Sequence[str]) -> int:
-        """Of all arrows, in lanes."""
+        """The length of all arrows, in lanes."""
         at = {lane: place for place, lane in enumerate((*order, *numbered))}
         return sum(times * abs(at[one] - at[other]) for (one, other), times in drawn.items())
 
@@ -40,7 +40,7 @@ def from_left_to_right(lanes: Iterable[str], arrows: Iterable[tuple[str, str]] =
 
 
 def owner(lane: str) -> str:
-    """Of whom it is a lane: of one with a number what acts for it, such as a thread, or itself.
+    """The owner of a lane: for a lane that belongs to one with a number, such as a thread's, that one; else itself.
 
     >>> owner("controller of broker 2"), owner("broker 2"), owner("connection of the controller")
     ('broker 2', 'broker 2', 'connection of the controller')

@@ -1,6 +1,6 @@
 """A report as lines, each with its kind: a step, a verdict, a value.
 
-Files and pipes have the text of the lines. A terminal has a look for each kind, and wraps the words of a line
+Files and pipes get the text of the lines. A terminal has a style for each kind, and wraps the words of a line
 (`spec.cli.terminal`).
 """
 
@@ -16,15 +16,15 @@ from spec.language.escapes import escaped
 __all__ = ["Kind", "Line", "Report"]
 
 Kind = Literal["plain", "good", "bad", "unsure", "breaks", "view", "step", "value"]
-"""A verdict on properties: `good`, `bad` or `unsure`. A line of a trace: what `breaks` there, what a `view` says, a
-`step`, a `value`."""
+"""A verdict on properties is `good`, `bad` or `unsure`. A line of a trace says what `breaks` there, or is a sentence
+of a `view`, a `step` or a `value`."""
 
 
 class Line(NamedTuple):
-    """A line; what a terminal would obey is escaped in its text."""
+    """A line. Its text escapes characters that a terminal would obey."""
 
     before: str = ""
-    """What stands before the words: an indent, a number, a label. Wrapped words go on below the first."""
+    """The text before the words: an indent, a number, a label. Wrapped words align below the first."""
     words: str = ""
     kind: Kind = "plain"
 
@@ -37,7 +37,7 @@ class Report(NotebookDisplay, ABC):
 
     @abstractmethod
     def lines(self) -> Iterator[Line]:
-        """All of it."""
+        """All lines."""
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.lines()))

@@ -1,4 +1,4 @@
-"""What a notebook shows of a result: all of it, and not the short name that stands in a list."""
+"""How a notebook shows a result: in full, not as its short name in a list."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def html_of(shown: object) -> str:
 
 
 class NotebookDisplay:
-    """A result to be read: `str` is all of it, `repr` its name on one line."""
+    """A result to be read: `str` is all of it, `repr` its name in one line."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """What Jupyter and IPython ask for, and heed before they ask for a `repr`."""
+        """The hook that Jupyter and IPython call in preference to `repr`."""
         html = html_of(self)
         return {"text/plain": str(self), **({"text/html": html} if html else {})}

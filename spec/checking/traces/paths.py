@@ -1,7 +1,6 @@
 """Paths, which engines find, and the traces along them, which a person reads.
 
-A trace is made by doing the steps again through the specification itself; so every trace is one that the
-specification has.
+A trace is made by repeating the steps on the specification itself; so every trace is one of the specification.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ class StepDone(NamedTuple):
     after: Values | None
     """The successor; None where a value lies outside its domain."""
     out_of_domain: str
-    """Which value, where, and what is allowed; empty if there is a successor."""
+    """The value, its place, and what is allowed; empty if there is a successor."""
     values: Values
-    """What every cell holds afterwards, be it outside its domain."""
+    """The value of every cell after the step, even one outside its domain."""
 
 
 def take_step(model: Model, state: Values, choice: tuple[int, int]) -> StepDone:
@@ -67,14 +66,14 @@ def take_step(model: Model, state: Values, choice: tuple[int, int]) -> StepDone:
         for cell, old, new in zip(model.layout.cells, state, after, strict=True):
             changes.update(differences(cell.name, old, new))
     views = () if after is None else changed_sentences(sentences(model, state), sentences(model, after))
-    told = TraceStep(
+    shown = TraceStep(
         action.step(instance_number), tuple(said), changes, views, action.lanes(instance_number), model.spelling
     )
-    return StepDone(told, after, wrong, values)
+    return StepDone(shown, after, wrong, values)
 
 
 def trace(model: Model, number: int, path: Path) -> Trace:
-    """The trace along a path, at whose end the property with this number is broken or witnessed."""
+    """The trace along a path that ends where the property with this number is broken or witnessed."""
     steps = _done(model, path)
     states = [path[0], *(done.after for done in steps if done.after is not None)]
     previous, state = states[-2:] if len(states) > 1 else (path[0], path[0])
@@ -98,12 +97,12 @@ def trace_along(model: Model, path: Path, failing: str = "") -> Trace:
 
 @contextmanager
 def traced_failures(model: Model) -> Iterator[None]:
-    """While this is open, an evaluation that fails at the end of a known path is given the trace along it."""
+    """While this is open, an evaluation that fails at the end of a known path gets the trace along it."""
     try:
         yield
     except EvaluationFailed as failure:
         if failure.path is not None:
-            with suppress(EvaluationFailed):  # what is not deterministic cannot always be done again
+            with suppress(EvaluationFailed):  # a nondeterministic step cannot always be repeated
                 failure.trace = trace_along(model, failure.path, failure.what)
         raise
 
@@ -111,11 +110,11 @@ def traced_failures(model: Model) -> Iterator[None]:
 def failing_along(
     model: Model, path: Path, failure: EvaluationFailed, number: int | None, looking_for: Sequence[int]
 ) -> EvaluationFailed:
-    """An evaluation that failed, as it fails at the end of a path that leads there.
+    """An evaluation's failure, as it occurs at the end of a path that leads there.
 
-    It is evaluated again: under symmetry the path ends in another state of the orbit, and a failure that comes from
-    another process has lost the line of the source. Without the number of a property of states it was an action that
-    failed, or one of the properties of steps that were looked at.
+    The evaluation is repeated: under symmetry the path ends in another state of the orbit, and a failure from another
+    process has lost its source line. Without a property's number, an action failed, or one of the properties of steps
+    in `looking_for`.
     """
     try:
         state = [path[0], *(done.after for done in _done(model, path) if done.after is not None)][-1]
@@ -141,7 +140,7 @@ def _done(model: Model, path: Path) -> list[StepDone]:
             steps.append(take_step(model, state, choice))
         except Disabled:
             step = model.actions[choice[0]].step(choice[1])
-            again = "it is not deterministic: it was enabled, and done again for the trace it is not"
+            again = "it is not deterministic: it was enabled, but not when repeated for the trace"
             raise EvaluationFailed(str(step), again, model.show(state)) from None
         after = steps[-1].after
         state = state if after is None else after
@@ -163,7 +162,7 @@ def _trace(model: Model, path: Path, steps: Sequence[StepDone]) -> Trace:
 
 
 def _holds(instance: Instance, given: Sequence[Any]) -> bool:
-    """Whether a property holds there, or is not about it."""
+    """Whether a property holds there, or does not apply."""
     try:
         return bool(instance(*given))
     except NotApplicable:
@@ -173,7 +172,7 @@ def _holds(instance: Instance, given: Sequence[Any]) -> bool:
 def _why(
     model: Model, number: int, before: Values, step: Step | None, after: Values
 ) -> tuple[str, Mapping[str, Any]]:
-    """The parameters with which a property fails, and the values of the cells that it looked at."""
+    """The parameters for which a property fails, and the values of the cells that it looked at."""
     judged = model.properties[number]
     if judged.kind == "sometimes":
         return "", {}
@@ -195,7 +194,7 @@ def _why(
 
 
 def differences(place: str, old: Any, new: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """What changed, field by field within records: `broker[0].epoch`, from 0 to 1."""
+    """The changes, field by field within records: `broker[0].epoch`, from 0 to 1."""
     if old is LEFT_OUT or is_same_value(old, new):
         return
     fields = getattr(type(old), "_fields", None)
@@ -207,7 +206,7 @@ def differences(place: str, old: Any, new: Any) -> Iterator[tuple[str, tuple[Any
 
 
 def as_variables(model: Model, state: Values) -> dict[str, Any]:
-    """A state as its variables: plain ones by name, mappings as dicts of the keys that are there."""
+    """A state as its variables: plain ones by name, mappings as dicts of the existing keys."""
     found: dict[str, Any] = {}
     for name, variable in model.layout.variables.items():
         if isinstance(variable.at, int):

@@ -1,4 +1,4 @@
-"""A trace as a program that takes its steps on the specification, and asserts what they end in."""
+"""A trace as a program that takes its steps on the specification, and asserts the outcome."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def program(specification: SpecificationOrClass, trace: Trace) -> str:
     """The program of a trace of a specification.
 
     Raises:
-        UsageError: it is no trace of it, or a program cannot import or write what it would need.
+        UsageError: it is not a trace of the specification, or a program cannot import or write what it would need.
         EvaluationFailed: an action or a property raised.
     """
     replay = Replay(specification, trace.initial, judging=[trace.broken])
@@ -51,7 +51,7 @@ def program(specification: SpecificationOrClass, trace: Trace) -> str:
 
 
 def _step_lines(trace: Trace) -> str:
-    """What the program is, in a line."""
+    """A description of the program, in a line."""
     states = f"{trace.length} state{'' if trace.length == 1 else 's'}"
     if not trace.broken:
         return f"a run of {states}"
@@ -60,7 +60,7 @@ def _step_lines(trace: Trace) -> str:
 
 
 def _end(replay: Replay, trace: Trace) -> dict[str, Any]:
-    """What is asserted at the end: what is decided there, or else what the last step has changed; with its value."""
+    """The assertions at the end, with their values: the decided property, or else the changes of the last step."""
     for decided, name in ((replay.broken, "broken"), (replay.witnessed, "witnessed")):
         if trace.broken in decided:
             return {f"replay.{name}[{literal(trace.broken)}]": trace.length}
@@ -72,7 +72,7 @@ def _end(replay: Replay, trace: Trace) -> dict[str, Any]:
 
 
 def _can_be_written(value: Any) -> bool:
-    """Whether a literal makes this value: nothing in it is absent or left out."""
+    """Whether a literal makes this value: no part of it is absent or left out."""
     if isinstance(value, Mapping):
         return all(map(_can_be_written, chain(value, value.values())))
     if isinstance(value, tuple | frozenset):
@@ -88,5 +88,5 @@ def _importable(cls: type) -> type:
     """
     if "<locals>" in cls.__qualname__ or cls.__module__ == "__main__":
         where = "in the program that runs" if cls.__module__ == "__main__" else "within a function"
-        raise UsageError(f"{class_name(cls)} stands {where}, so no other program can import it")
+        raise UsageError(f"{class_name(cls)} is defined {where}, so no other program can import it")
     return cls

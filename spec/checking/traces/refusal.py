@@ -1,4 +1,4 @@
-"""A refusal: which guard keeps an action from happening in a state, and what the action had read until then."""
+"""A refusal: the guard that keeps an action from happening in a state, and what the action had read by then."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from spec.language.state import Values
 __all__ = ["Refusal", "RefusedValue", "refusal"]
 
 LIBRARY_PACKAGES: Final = {Path(language.__file__).parent, Path(__file__).parent}
-"""Whose code calls an author's, and is called by it."""
+"""Folders of code that calls an author's code, or is called by it."""
 
 
 class Refusal(NamedTuple):
     """Why a step cannot be done in a state."""
 
     guard: str
-    """The call that ended it, as it stands in the source, such as `require(self.connected)`; empty if unknown."""
+    """The call that ended it, as in the source, such as `require(self.connected)`; empty if unknown."""
     place: str
-    """File and line of that; empty if unknown."""
+    """File and line of the call; empty if unknown."""
     looked_at: Mapping[str, Any]
-    """The cells that the action had read until then, with their values."""
+    """The cells that the action had read by then, with their values."""
 
     def __str__(self) -> str:
         return self.text(PLAIN)
 
     def text(self, spelling: Spelling) -> str:
-        """It in a line, with values as they are written by this spelling."""
-        told = f"{self.guard} ({self.place})" if self.guard else f"a guard ({self.place or 'of unknown place'})"
+        """The refusal in a line, with values in this spelling."""
+        guard = f"{self.guard} ({self.place})" if self.guard else f"a guard ({self.place or 'at an unknown place'})"
         read = ", ".join(f"{cell} = {show(value, spelling)}" for cell, value in self.looked_at.items())
-        return f"{told} does not hold" + (f", where {read}" if read else "")
+        return f"{guard} does not hold" + (f", where {read}" if read else "")
 
 
 class RefusedValue(Refusal):
-    """A parameter ranges over what there is in the state, and has another value; `place` is that of the range."""
+    """A parameter must be a value that exists in the state, and is not; `place` is that of its range."""
 
 
 def refusal(model: Model, state: Values, choice: tuple[int, int]) -> Refusal:
-    """What refuses the action and instance with these numbers in a state in which they are not enabled."""
+    """The refusal of the action and instance with these numbers in a state where they are not enabled."""
     action_number, instance_number = choice
     action = model.actions[action_number]
     window = model.window()
@@ -67,7 +67,7 @@ def refusal(model: Model, state: Values, choice: tuple[int, int]) -> Refusal:
 
 
 def _last_call_of_the_author(disabled: Disabled) -> tuple[str, str]:
-    """The call on one line, and where it stands."""
+    """The call in one line, and its place."""
     frames = traceback.extract_tb(disabled.__traceback__)
     frame = next((each for each in reversed(frames) if Path(each.filename).parent not in LIBRARY_PACKAGES), None)
     if frame is None:

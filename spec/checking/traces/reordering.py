@@ -1,11 +1,11 @@
 """Another order of a path's steps: from the same state to the same state, with fewer changes of actor.
 
-Steps that do not depend on each other can be done in any order, and an engine finds one such order. The one that a
-reader follows best lets each actor go on as long as it can.
+Independent steps can be done in any order, and an engine finds one such order. The easiest order for a reader lets
+each actor continue as long as it can.
 
-The search takes no other steps than those of the path. It is exact as long as no more than `WIDEST` pairs of a state
-and the steps done are met after any number of steps. Beyond that it goes on with those that have fewest changes so
-far, and with the path that was given: so what it finds is never worse than that.
+The search uses only the steps of the path. It is exact as long as, for each number of steps, at most `WIDEST`
+pairs of a state and the steps done are met. Beyond that it continues with those that have fewest changes so far, and
+with the given path. So its result is never worse than the given path.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from spec.language.words import without_bounds
 __all__ = ["actor_of", "changes_of_actor", "fewest_changes_of_actor"]
 
 WIDEST: Final = 300
-"""With it a path of 30 steps takes a few seconds at most."""
+"""With this limit a path of 30 steps takes a few seconds at most."""
 
 Begun = tuple[int, tuple[int, ...]]
-"""A beginning of the path: how often its actor changes, and its steps by their places in the path that was given."""
+"""A beginning of the path: how often its actor changes, and its steps by their places in the given path."""
 
 Level = dict[tuple[Values, int], dict[str, Begun]]
 """By a state and the steps done (a bit for each), the best beginnings that lead there, by their last actor."""
 
 
 def changes_of_actor(actors: Sequence[str]) -> int:
-    """How often a step has another actor than the one before.
+    """How often the actor differs from that of the step before.
 
     >>> changes_of_actor(["ann", "ann", "bob", "ann"])
     2
@@ -43,14 +43,14 @@ def changes_of_actor(actors: Sequence[str]) -> int:
 
 
 def fewest_changes_of_actor(model: Model, path: Path, *, last_stays: bool) -> Path:
-    """The same steps in the order in which the actor changes least; among equals in one that is most like that given.
+    """The same steps in an order with the fewest changes of actor; among equals, one most like the given order.
 
-    Bounds forbid nothing here, as in a replay.
+    Bounds are ignored, as in a replay.
 
     Args:
-        model: whose path it is.
-        path: that is known.
-        last_stays: whether its last step is to be done last, from the state from which it was done.
+        model: the model of the path.
+        path: the known path.
+        last_stays: whether its last step must be done last, from the same state.
     """
     first, choices = path
     free = list(choices[:-1] if last_stays else choices)
@@ -60,7 +60,7 @@ def fewest_changes_of_actor(model: Model, path: Path, *, last_stays: bool) -> Pa
 
 
 class _Orders:
-    """The orders in which these steps can be done, to where they lead as they stand; then comes a last step."""
+    """The orders in which these steps lead to the same state as in the given order; a last step may follow."""
 
     def __init__(self, model: Model, first: Values, choices: Sequence[Choice], last: Choice | None):
         self.model, self.first, self.choices = model, first, choices
@@ -70,7 +70,7 @@ class _Orders:
         self._known: dict[tuple[Values, Choice], Values | None] = {}
 
     def best(self) -> tuple[int, ...]:
-        """The places of the steps, in the order that is sought."""
+        """The places of the steps, in the best order."""
         here, done = self.first, 0
         level: Level = {(here, done): {"": (0, ())}}
         for at, choice in enumerate(self.choices):
@@ -85,7 +85,7 @@ class _Orders:
         return min((changes + (self.then not in (None, actor)), order) for actor, (changes, order) in ends)[1]
 
     def _next(self, level: Level) -> Level:
-        """What can be reached with one step more."""
+        """The level after one more step."""
         found: Level = {}
         for (state, done), begun in level.items():
             for at in self._left(done):
@@ -104,7 +104,7 @@ class _Orders:
         return list(places.values())
 
     def _after(self, state: Values, choice: Choice) -> Values | None:
-        """Where a step leads; None where it cannot be done, or leaves the domains."""
+        """The successor of a step; None if it is not enabled, or leaves the domains."""
         if (state, choice) not in self._known:
             self._known[state, choice] = self._done(state, choice)
         return self._known[state, choice]
@@ -118,10 +118,10 @@ class _Orders:
             return self.window.changed()
         except (Disabled, OutOfCell):
             return None
-        except Exception:  # where a path does not come, an action may raise
+        except Exception:  # off the given path, an action may raise
             return None
 
 
 def actor_of(model: Model, choice: Choice) -> str:
-    """Who takes a step, with all that is its own."""
+    """The actor of a step, including everything it owns."""
     return owner(model.actions[choice[0]].lanes(choice[1]).actor)

@@ -1,8 +1,8 @@
-"""A replay: named steps, done one by one on a specification that says what each of them changes and breaks.
+"""A replay: named steps, done one by one on a specification that reports what each of them changes and breaks.
 
-A story out of a bug report or a book is a run of the specification, or it is not; the first step that is not enabled
-tells which. `bound` forbids nothing here, for it is about the search and not about the system; but the domains hold
-the state, so the constants must be large enough for the story.
+A story from a bug report or a book is either a run of the specification, or it is not; the first step that is not
+enabled shows which. `bound` forbids nothing here, because it concerns the search and not the system. But values must
+stay in their domains, so the constants must be large enough for the story.
 
     replay = Replay(Lease(fencing=False))
     replay.do(Step("acquire", {"client": 1})).changes
@@ -28,11 +28,11 @@ from spec.language.words import Step, without_bounds
 
 
 class NotEnabled(UsageError):
-    """A step that there is, but not here."""
+    """A step that exists, but is not enabled here."""
 
 
 class Replay:
-    """A run of a specification, as far as it has come."""
+    """A run of a specification, up to its current state."""
 
     def __init__(
         self,
@@ -41,15 +41,15 @@ class Replay:
         *,
         judging: Collection[str] | None = None,
     ):
-        """Begin in the only initial state, or in this one, given as a trace has it.
+        """Begin in the only initial state, or in this one, given as in a trace.
 
         Args:
-            specification: whose run it is.
+            specification: the specification of the run.
             initial: the initial state.
-            judging: names of the only properties to look at. On the way to what one breaks, others may raise.
+            judging: names of the only properties to evaluate. Others may raise in states on the way to a violation.
 
         Raises:
-            UsageError: there are several, or there is none like this.
+            UsageError: there are several initial states, or none like the given one.
         """
         self.model = Model(specification)
         judged = [
@@ -80,7 +80,7 @@ class Replay:
 
     @property
     def number(self) -> int:
-        """How many states there are so far, the initial one included."""
+        """The number of states so far, including the initial one."""
         return len(self._path) + 1
 
     @property
@@ -90,7 +90,7 @@ class Replay:
 
     @property
     def outside(self) -> str:
-        """Which value lies outside its domain, where, and what is allowed; empty as long as the domains hold all."""
+        """The value outside its domain, its place, and what is allowed; empty as long as all are within."""
         return self._wrong
 
     @property
@@ -100,7 +100,7 @@ class Replay:
 
     @property
     def witnessed(self) -> dict[str, int]:
-        """The `sometimes` that were seen, and the number of the state or step in which each was first."""
+        """The `sometimes` that were seen, and the number of the state or step that first showed each."""
         return {name: at for name, at in self._decided.items() if name not in self.broken}
 
     @property
@@ -110,25 +110,25 @@ class Replay:
 
     @property
     def states(self) -> tuple[dict[str, Any], ...]:
-        """The states so far as their variables; the last with values outside their domains, if it left them."""
+        """The states so far as their variables; the last may have values outside their domains."""
         return tuple(as_variables(self.model, values) for values in self._values)
 
     @property
     def choices(self) -> tuple[tuple[int, int], ...]:
-        """The steps so far by the numbers of action and instance."""
+        """The steps so far, by the numbers of action and instance."""
         return tuple(self._path)
 
     @property
     def reached(self) -> tuple[Values, ...]:
-        """The states so far as engines have them, but one that lies outside the domains."""
+        """The states so far in the form of engines, without one that lies outside the domains."""
         return tuple(self._values[:-1] if self._wrong else self._values)
 
     def do(self, step: Step) -> TraceStep:
-        """Do this step, whatever it breaks, and tell what it changed.
+        """Do this step, whatever it breaks, and return what it changed.
 
         Raises:
-            UsageError: there is no such action, or not with such parameters.
-            NotEnabled: there is, but its guard does not hold here.
+            UsageError: there is no such action, or it does not take such parameters.
+            NotEnabled: its guard does not hold here.
             EvaluationFailed: an action or a property raised.
         """
         choice = self._choice(step)
@@ -136,7 +136,7 @@ class Replay:
         if not following:
             raise NotEnabled(f"step {self.number + 1}, {step}: {self._refusal()}")
         with without_bounds():
-            told, after, wrong, values = take_step(self.model, self._state, choice)
+            done, after, wrong, values = take_step(self.model, self._state, choice)
         self._path.append(choice)
         self._values.append(values)
         if after is None:
@@ -144,10 +144,10 @@ class Replay:
             self._decided.setdefault(TYPE_OK, self.number)
         else:
             self._arrive(after, following[0].found)
-        return told
+        return done
 
     def value(self, place: str) -> Any:
-        """What is at a place, called as in a trace: `till`, `account[bob].money`; all of `account`, by key.
+        """The value at a place, named as in a trace: `till`, `account[bob].money`; all of `account`, by key.
 
         Raises:
             UsageError: there is no such place.
@@ -171,22 +171,22 @@ class Replay:
         return value
 
     def trace(self, name: str) -> Trace:
-        """The trace of a property that was broken or witnessed, up to where it first was; or of a deadlock here.
+        """The trace to the first violation or witness of a property; or of a deadlock here.
 
         Raises:
-            UsageError: it was not.
+            UsageError: it was neither broken nor witnessed.
         """
         if name == DEADLOCK and not self.enabled:
             return trace(self.model, self._number_of(name), (self._first, tuple(self._path)))
         if name not in self._decided:
-            raise UsageError(f"{name} was not broken and not witnessed; {', '.join(self._decided) or 'nothing'} was")
+            raise UsageError(f"{name} was neither broken nor witnessed; {', '.join(self._decided) or 'nothing'} was")
         with without_bounds():
             path = self._path[: self._decided[name] - 1]
             return trace(self.model, self._number_of(name), (self._first, path))
 
     @property
     def run(self) -> Trace:
-        """The trace of all that was done so far, whatever it decides."""
+        """The trace of all steps so far, whatever it decides."""
         with without_bounds():
             return trace_along(self.model, (self._first, tuple(self._path)))
 
@@ -196,8 +196,8 @@ class Replay:
             self._decided.setdefault(self.model.properties[number].name, self.number)
 
     def _following(self, only: Collection[tuple[int, int]] = ()) -> list[Transition]:
-        """The steps from the last state, or those of them that are asked for. No others are tried: a run may pass by
-        an action that raises.
+        """The steps from the last state, or the requested ones among them. No others are tried, because a run may
+        avoid an action that raises.
         """
         if self._wrong:
             return []
@@ -231,13 +231,13 @@ class Replay:
         if self._wrong:
             return f"nothing can follow step {self.number}, which left the domains: {self._wrong}"
         steps = ", ".join(map(str, self.enabled))
-        return f"its guard does not hold here; enabled {f'are {steps}' if steps else 'is nothing'}"
+        return f"its guard does not hold here; {f'enabled are {steps}' if steps else 'nothing is enabled'}"
 
     def would(self, step: Step) -> TraceStep | Refusal:
-        """What a step would change here, or why it cannot be done. Nothing is done.
+        """What a step would change here, or why it cannot be done. The step is not done.
 
         Raises:
-            UsageError: there is no such action, or not with such parameters.
+            UsageError: there is no such action, or it does not take such parameters.
             EvaluationFailed: an action or a property raised.
         """
         choice = self._choice(step)
@@ -247,10 +247,10 @@ class Replay:
             return take_step(self.model, self._state, choice).shown
 
     def refusal(self, step: Step) -> Refusal:
-        """Why a step that there is cannot be done here.
+        """Why a step cannot be done here.
 
         Raises:
-            UsageError: there is no such action, or not with such parameters.
+            UsageError: there is no such action, or it does not take such parameters.
         """
         with without_bounds():
             return refusal(self.model, self._state, self._choice(step))

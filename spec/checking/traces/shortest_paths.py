@@ -1,7 +1,8 @@
-"""Another path to the same state, as short: the one in which the actor changes least.
+"""Another shortest path to the same state: the one with the fewest changes of actor.
 
-Engines keep no predecessors, so all that is nearer to the first state than the last one is explored once more, in
-plain Python, and walked back from there. That is exact; where it would be more than `MOST` states it is not done.
+Engines keep no predecessors. So all states nearer to the first than the last one is are explored once more, in plain
+Python, and paths are traced back from the last. That is exact; if it would take more than `MOST` states, it is not
+done.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from spec.language.state import Values
 __all__ = ["fewest_changes_of_shortest"]
 
 MOST: Final = 6_000
-"""States that are explored for it: about a second."""
+"""The most states explored for it: about a second."""
 
 Way = tuple[int, tuple[Choice, ...]]
 """A beginning: how often its actor changes, and its steps."""
@@ -26,12 +27,12 @@ Arrivals = Mapping[Values, list[tuple[Values, Choice]]]
 
 
 def fewest_changes_of_shortest(model: Model, path: Path, *, last_stays: bool) -> Path | None:
-    """Of all shortest paths from the same state to the same state, one in which the actor changes least.
+    """Of all shortest paths from the same state to the same state, one with the fewest changes of actor.
 
     Args:
-        model: whose path it is.
-        path: that is known.
-        last_stays: whether its last step is to be done last, from the state from which it was done.
+        model: the model of the path.
+        path: the known path.
+        last_stays: whether its last step must be done last, from the same state.
 
     Returns:
         None if the path is not one of the shortest, or there are too many states on the way.
@@ -41,7 +42,7 @@ def fewest_changes_of_shortest(model: Model, path: Path, *, last_stays: bool) ->
     try:
         last = _end(model, first, ahead)
         levels = None if last is None else _levels(model, first, last, len(ahead))
-    except EvaluationFailed:  # in a state to which no search has come, or beside a walk that did not try it
+    except EvaluationFailed:  # in a state or a step that the path's finder did not try
         return None
     if levels is None or last is None:
         return None
@@ -55,7 +56,7 @@ def fewest_changes_of_shortest(model: Model, path: Path, *, last_stays: bool) ->
 
 
 def _end(model: Model, first: Values, choices: Iterable[Choice]) -> Values | None:
-    """Where a path leads; None if it goes beyond bounds, as a replay may."""
+    """The end of a path; None if it goes beyond bounds, as a replay may."""
     state = first
     for choice in choices:
         steps = {(step.action, step.instance): step.after for step in model.expand(state).steps}
@@ -67,7 +68,7 @@ def _end(model: Model, first: Values, choices: Iterable[Choice]) -> Values | Non
 
 
 def _levels(model: Model, first: Values, last: Values, length: int) -> list[Arrivals] | None:
-    """What is as many steps away as the last state at most, level by level; None if that one is nearer."""
+    """The states at most as many steps away as the last state, by level; None if that one is nearer, or too many."""
     levels: list[Arrivals] = [{first: []}]
     known = {first}
     for _ in range(length):
@@ -84,7 +85,7 @@ def _levels(model: Model, first: Values, last: Values, length: int) -> list[Arri
 
 
 def _ways(levels: list[Arrivals], last: Values) -> list[Arrivals]:
-    """Of the levels behind the first, what lies on a path to the last state."""
+    """The levels after the first, reduced to states on a path to the last state."""
     ways: list[Arrivals] = []
     wanted = {last}
     for level in reversed(levels[1:]):

@@ -1,12 +1,12 @@
-"""A trace as a table: a DataFrame of pandas with a row for each state.
+"""A trace as a table: a pandas DataFrame with a row for each state.
 
-`state` is its number, `step` what led to it, `action` and `actor` are that step's; null in the first row. Then comes
-a column for each place, called as a trace calls it: a plain variable, a key of a mapping, a field of a record in
-these, such as `replica[0].leader_epoch`. What is absent or none is null. A variable that is called `state`, as a
-number is already, is `s.state` here.
+`state` is its number, `step` the step that led to it, `action` and `actor` are that step's; null in the first row.
+Then comes a column for each place, named as in a trace: a plain variable, a key of a mapping, a field of a record in
+these, such as `replica[0].leader_epoch`. An absent value or None is null. A variable that is itself called `state` is
+`s.state` here.
 
-A column is of 64-bit integers, booleans or texts, or of lists of one of these for sets and sequences. What is no such
-value (a sequence of records, an integer beyond 64 bits) is the text that a trace shows, and so is all of its column.
+A column holds 64-bit integers, booleans or texts, or lists of one of these for sets and sequences. If it has any
+other value (a sequence of records, an integer beyond 64 bits), all its values become their texts from a trace.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["columns", "kind", "plain", "to_pandas"]
 
 
 def to_pandas(trace: Trace) -> pandas.DataFrame:
-    """The trace as a DataFrame, whose columns have pandas' types of Arrow: an integer stays one beside a null.
+    """The trace as a DataFrame with Arrow-backed columns: an integer stays one beside a null.
 
     Raises:
         UsageError: pandas or pyarrow is not installed.
@@ -57,7 +57,7 @@ def columns(trace: Trace) -> dict[str, list[Any]]:
 
 
 def _places(place: str, values: Sequence[Any], spelling: Spelling) -> Iterator[tuple[str, Sequence[Any]]]:
-    """The places in a variable, each with what it holds in each state."""
+    """The places in a variable, each with its value in each state."""
     there = [each for each in values if each is not None and each is not ABSENT]
     if there and all(isinstance(each, Mapping) for each in there):
         for key in dict.fromkeys(key for each in there for key in each):
@@ -72,7 +72,7 @@ def _places(place: str, values: Sequence[Any], spelling: Spelling) -> Iterator[t
 
 
 def _uniform(values: Sequence[Any], spelling: Spelling) -> list[Any]:
-    """The values of a column, which are all of one kind."""
+    """The values of a column, converted to one kind."""
     found = [None if each is None or each is ABSENT or each is LEFT_OUT else plain(each, spelling) for each in values]
     kinds = {kind(each) for each in found if each is not None}
     if len(kinds - {"empty"}) > 1 or "other" in kinds:
@@ -81,7 +81,7 @@ def _uniform(values: Sequence[Any], spelling: Spelling) -> list[Any]:
 
 
 def plain(value: Any, spelling: Spelling) -> Any:
-    """A value as it stands in a column: a set or sequence as a list, a member of an enumeration by its name."""
+    """A value as it appears in a column: a set or sequence as a list, a member of an enumeration by its name."""
     if isinstance(value, frozenset | tuple) and not hasattr(value, "_fields"):
         return [plain(each, spelling) for each in value]
     word = None if hasattr(value, "_fields") else spelling.word(value)
@@ -89,7 +89,7 @@ def plain(value: Any, spelling: Spelling) -> Any:
 
 
 def kind(value: Any) -> str:
-    """What a column can be of; `other` if of none, `empty` for a list that may be of anything."""
+    """The kind of a column's value; `other` if a column cannot hold it, `empty` for a list without elements."""
     if isinstance(value, bool | str):
         return "bool" if isinstance(value, bool) else "text"
     if isinstance(value, int) and -(2**63) <= value < 2**63:

@@ -1,6 +1,6 @@
-"""A trace: an initial state, the steps from it, what each of them changed, and what its author says of that.
+"""A trace: an initial state, the steps from it, their changes, and the author's sentences about them.
 
-`str` of it is what a person reads, `to_json` what the JSON contract has.
+`str` of it is for a person; `to_json` follows the JSON contract.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ EMPTY: Final = ((), frozenset[Any]())
 
 @dataclass(frozen=True)
 class TraceStep:
-    """A step, what the action said, and what it changed: the place, the value before, the value after."""
+    """A step, its narration, and its changes: the place, the value before, the value after."""
 
     step: Step
     sentences: tuple[str, ...]
     changes: Mapping[str, tuple[Any, Any]]
     views: tuple[str, ...] = ()
-    """What the views say of its successor, and did not say of the state before; nothing where the successor lies
-    outside the domains."""
+    """New sentences of the views: those about its successor that did not hold of the state before; none if the
+    successor lies outside the domains."""
     lanes: Lanes = field(default_factory=Lanes)
-    """Who takes it, and to whom it is done."""
+    """The actor and the receiver."""
     spelling: Spelling = field(default=PLAIN, compare=False, repr=False)
     """How its values are written."""
 
@@ -46,66 +46,66 @@ class TraceStep:
 
     @property
     def text(self) -> str:
-        """That, and what the action said."""
+        """The call, and the action's narration."""
         return self._with_said(self.call)
 
     @property
     def line(self) -> str:
-        """The same with who does it and to whom, where neither the action's name nor a parameter says it."""
+        """The text, with actor and receiver unless the action's name or a parameter shows them."""
         actor, receiver = self.lanes.unnamed
         return self._with_said(f"{f'{actor}: ' * bool(actor)}{self.call}{f' -> {receiver}' * bool(receiver)}")
 
     @property
     def lines(self) -> list[str]:
-        """What it changed, a place to a line."""
+        """Its changes, a place per line."""
         return [f"{place}: {change_text(*values, self.spelling)}" for place, values in self.changes.items()]
 
     def _with_said(self, words: str) -> str:
         return f"{words}   {'; '.join(self.sentences)}" if self.sentences else words
 
     def to_json(self) -> dict[str, Any]:
-        """A step of the JSON contract; `views` is there if they say something."""
-        told = {
+        """A step of the JSON contract; `views` is included if they say something."""
+        members = {
             "action": self.step.action,
             "parameters": jsonable(self.step.parameters, self.spelling),
             "changes": {place: jsonable_change(*values, self.spelling) for place, values in self.changes.items()},
         }
-        return {**told, "views": list(self.views)} if self.views else told
+        return {**members, "views": list(self.views)} if self.views else members
 
 
 @dataclass(frozen=True, repr=False)
 class Trace(Report):
-    """How a property is broken or witnessed; or, without a property, what happens in a run."""
+    """How a property is broken or witnessed; or, without a property, the course of a run."""
 
     broken: str
     """The name of the property; empty for a run."""
     sentence: str
-    """What it states."""
+    """The property's statement."""
     failing: str
-    """With which parameters it fails, and what is wrong if it is a domain that is left; may be empty. Without a
-    property: the evaluation that fails at the end, if one does."""
+    """The parameters for which it fails, and the error if a domain is left; may be empty. Without a property: the
+    evaluation that fails at the end, if one does."""
     looked_at: Mapping[str, Any]
     """The cells that the property looked at in the last state, with their values."""
     initial: Mapping[str, Any]
     """The initial state, variable by variable."""
     initial_views: tuple[str, ...]
-    """What the views say of it."""
+    """The views' sentences about it."""
     steps: tuple[TraceStep, ...]
     witness: bool = False
     """Whether the property is a `sometimes` that was witnessed."""
     states: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
-    """Each state, variable by variable; the last with a value outside its domain, if it is that which breaks."""
+    """Each state, variable by variable; the last has a value outside its domain, if that is the violation."""
     spelling: Spelling = field(default=PLAIN, compare=False)
     """How its values are written."""
 
     @property
     def length(self) -> int:
-        """How many states it has, the initial one included."""
+        """The number of its states, including the initial one."""
         return len(self.steps) + 1
 
     def to_json(self) -> dict[str, Any]:
-        """The counterexample of the JSON contract; `property` is there if one is broken, `initial_views` if the views
-        say something of the initial state.
+        """The counterexample of the JSON contract; `property` is included if one is broken, `initial_views` if the
+        views say something of the initial state.
         """
         views = {"initial_views": list(self.initial_views)} if self.initial_views else {}
         return {
@@ -120,7 +120,7 @@ class Trace(Report):
         return f"<Trace of {self.broken or 'a run'}, {self.length} states>"
 
     def lines(self) -> Iterator[Line]:
-        """The initial state and the steps, each with what was said, what the views say now, and only what changed."""
+        """The initial state and the steps, each with its narration, new sentences of views, and only its changes."""
         width, mark = len(str(self.length)), self.ending
         yield from self.head()
         yield numbered(1, width, "initially")
@@ -132,14 +132,14 @@ class Trace(Report):
             yield from self.why()
 
     def head(self) -> Iterator[Line]:
-        """The property, above an empty line; nothing of a run."""
+        """The property, above an empty line; nothing for a run."""
         if self.broken:
             yield Line(words=f"{self.broken}: {self.sentence}" if self.sentence else self.broken)
             yield Line()
 
     @property
     def ending(self) -> str:
-        """What is said of the last step: what breaks there, is witnessed or fails; empty of a deadlock or a run."""
+        """The remark on the last step: what breaks, is witnessed or fails; empty for a deadlock or a run."""
         if not self.broken:
             return f"{self.failing} fails here" if self.failing else ""
         if self.broken == DEADLOCK:
@@ -147,16 +147,16 @@ class Trace(Report):
         return f"{self.broken} is witnessed here" if self.witness else f"{self.broken} breaks here"
 
     def why(self) -> Iterator[Line]:
-        """The property that is broken, below an empty line."""
+        """Why the property is broken, below an empty line."""
         if self.witness:
             return
         yield Line()
         where = f" for {self.failing}" if self.failing else ""
         if self.broken == DEADLOCK:
-            ends = "if it may end so, an action says it that has a guard and no effect"
+            ends = "if it may end here, add an action with a guard and no effect"
             yield Line("  ", f"here no action is enabled; {ends}")
         elif self.looked_at:
-            yield Line("  ", f"{self.broken} does not hold{where}, which looked at", "bad")
+            yield Line("  ", f"{self.broken} does not hold{where}; it looked at", "bad")
             for place, value in self.looked_at.items():
                 yield Line("    ", f"{place}: {show(value, self.spelling)}", "value")
         else:
@@ -169,7 +169,7 @@ def numbered(label: object, width: int, words: str) -> Line:
 
 
 def remarks(width: int, views: Iterable[str], mark: str) -> Iterator[Line]:
-    """The lines that a reader looks for: what the views say from this state on, and that the property breaks here."""
+    """The highlights: what the views say from this state on, and that the property breaks here."""
     for sentence in views:
         yield Line(f"  {'':{width}}  * ", sentence, "view")
     if mark:
@@ -177,12 +177,12 @@ def remarks(width: int, views: Iterable[str], mark: str) -> Iterator[Line]:
 
 
 def value_lines(width: int, lines: Iterable[str]) -> Iterator[Line]:
-    """What a state has, or what a step changed, below its line."""
+    """The values of a state, or the changes of a step, below its line."""
     return (Line(f"  {'':{width}}    ", line, "value") for line in lines)
 
 
 def variable_lines(variables: Mapping[str, Any], spelling: Spelling = PLAIN) -> Iterator[str]:
-    """The initial state, line by line; keys of one variable that hold nothing stand in one line."""
+    """The initial state, line by line; empty keys of one variable share a line."""
     for name, value in variables.items():
         if not isinstance(value, Mapping) or not value:
             if value is not LEFT_OUT:
@@ -198,7 +198,7 @@ def variable_lines(variables: Mapping[str, Any], spelling: Spelling = PLAIN) -> 
 
 
 def step_lines(number: int, width: int, step: TraceStep, mark: str = "") -> Iterator[Line]:
-    """A step as a trace prints it: its number and name, what the views say, and what it changed."""
+    """A step in a printed trace: its number and name, new sentences of views, and its changes."""
     yield numbered(number, width, step.line)
     yield from remarks(width, step.views, mark)
     yield from value_lines(width, step.lines or ["nothing changes"])

@@ -1,6 +1,6 @@
-"""A recorded trace, followed step by step on a specification: whether it is a run of it, and ends as it says.
+"""A recorded trace, followed step by step on a specification: whether it is a run of it with the recorded end.
 
-A counterexample that was kept is a regression test: it is followed again whenever the specification changes.
+A kept counterexample is a regression test: it is followed again whenever the specification changes.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from spec.language.words import Step
 __all__ = ["Validation", "validate"]
 
 LEFT: Final = 12
-"""The exit code of a trace that the specification does not have."""
+"""The exit code for a trace that is not one of the specification."""
 
 
 @dataclass(frozen=True, repr=False)
 class Validation(NotebookDisplay):
-    """What came of it."""
+    """The result of following a recorded trace."""
 
     recorded: RecordedTrace
     at: int
@@ -38,9 +38,9 @@ class Validation(NotebookDisplay):
     left: str
     """How the trace leaves the specification there; empty if it does not."""
     refusal: Refusal | None = None
-    """The guard that refuses the next step, if that is how it leaves."""
+    """The guard that refuses the next step, if that is how the trace leaves."""
     trace: Trace | None = None
-    """What was followed, if it is a run of the specification and ends as recorded."""
+    """The trace, if it is a run of the specification and ends as recorded."""
     spelling: Spelling = field(default=PLAIN, compare=False)
     """How values of the specification are written."""
     replay: Replay | None = field(default=None, compare=False)
@@ -48,7 +48,7 @@ class Validation(NotebookDisplay):
 
     @property
     def exit_code(self) -> int:
-        """Of the command line."""
+        """The exit code of the command line."""
         return LEFT if self.left else 0
 
     def __repr__(self) -> str:
@@ -63,7 +63,7 @@ class Validation(NotebookDisplay):
         return f"{system}: this is a run of it, in {self.at} states{end}"
 
     def to_json(self) -> dict[str, Any]:
-        """One object; `guard`, `place` and `looked_at` are there if a guard refuses the next step."""
+        """One JSON object; `guard`, `place` and `looked_at` are included if a guard refuses the next step."""
         why: dict[str, Any] = {}
         if self.refusal is not None:
             why = {**self.refusal._asdict(), "looked_at": jsonable(self.refusal.looked_at, self.spelling)}
@@ -91,7 +91,7 @@ def validate(recorded: RecordedTrace, specification: SpecificationOrClass) -> Va
     initial = next((each for each in begun if _same(each, first.variables, spelling)), None)
     if initial is None:
         where = _difference(begun[0], first.variables, spelling) if len(begun) == 1 else f"it is none of {len(begun)}"
-        return Validation(recorded, 1, f"the specification does not begin there: {where}")
+        return Validation(recorded, 1, f"the specification has no such initial state: {where}")
     replay = Replay(specification, initial, judging=[recorded.property] if recorded.property else None)
     for state in rest:
         number = replay.number + 1
@@ -120,7 +120,7 @@ def validate(recorded: RecordedTrace, specification: SpecificationOrClass) -> Va
 
 
 def _step(model: Model, state: RecordedState) -> Step | str:
-    """The step that led to a state; or what is wrong with it."""
+    """The step that led to a state; or an error message."""
     action = next((each for each in model.actions if each.name == state.action), None)
     if action is None:
         known = ", ".join(each.name for each in model.actions)
@@ -134,18 +134,18 @@ def _step(model: Model, state: RecordedState) -> Step | str:
 
 
 def _ends_otherwise(replay: Replay, decided: str) -> str:
-    """What is wrong with the end; empty if it is as recorded."""
+    """The error in the end; empty if it is as recorded."""
     if not decided:
         return ""
     if decided == DEADLOCK:
-        return f"it is no deadlock: {replay.enabled[0]} can be done" if replay.enabled else ""
+        return f"it is not a deadlock: {replay.enabled[0]} can be done" if replay.enabled else ""
     known = [each.name for each in replay.model.properties]
     if decided not in known:
         return f"there is no property {decided}; there are {', '.join(known)}"
     found = {**replay.broken, **replay.witnessed}
     if decided not in found:
         return f"{decided} is neither broken nor witnessed at the end"
-    return f"{decided} was decided by state {found[decided]} already" if found[decided] < replay.number else ""
+    return f"{decided} was already decided by state {found[decided]}" if found[decided] < replay.number else ""
 
 
 def _same(variables: Mapping[str, Any], recorded: Mapping[str, Any], spelling: Spelling) -> bool:
@@ -153,13 +153,13 @@ def _same(variables: Mapping[str, Any], recorded: Mapping[str, Any], spelling: S
 
 
 def _difference(variables: Mapping[str, Any], recorded: Mapping[str, Any], spelling: Spelling) -> str:
-    """The first place in which they differ, with both values."""
+    """The first place where they differ, with both values."""
     for name, value in variables.items():
         if name not in recorded:
             return f"{name} is not recorded"
         ours, theirs = encoded(value, spelling), recorded[name]
         if ours != theirs:
-            return next(_differences(name, ours, theirs), f"{name} is another value")
+            return next(_differences(name, ours, theirs), f"{name} differs")
     return f"the specification has no {next(name for name in recorded if name not in variables)}"
 
 
@@ -188,7 +188,7 @@ def _among(begin: str, end: str, ours: Mapping[str, Any], theirs: Mapping[str, A
 
 
 def _plain(expression: Any) -> str:
-    """An expression of ITF, as a trace shows the value."""
+    """An expression of ITF, in the form of a trace."""
     if isinstance(expression, bool | str):
         return show(expression)
     if isinstance(expression, list):

@@ -1,7 +1,7 @@
-"""Views: what they say of a state, and what of that they did not say of the state before.
+"""Views: their sentences about a state, and which of these are new since the state before.
 
-A trace must be printed whatever its author got wrong in the sentences beside it. So if a view raises, or returns
-something else than a text, its sentence says that.
+A trace must be printed whatever mistakes its views have. So if a view raises, or returns something other than a text,
+its sentence says that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from spec.language.words import Step
 
 
 def sentences(model: Model, state: Values) -> tuple[str, ...]:
-    """What each view says, with each of its parameters, in order of declaration; empty where it says nothing."""
+    """The sentence of each view, with each of its parameters, in order of declaration; empty if there is none."""
     if not model.views:
         return ()
     s = model.window().load(state)
@@ -24,22 +24,22 @@ def sentences(model: Model, state: Values) -> tuple[str, ...]:
 
 
 def changed_sentences(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[str, ...]:
-    """The sentences about a state that were not said of the state before.
+    """The sentences about a state that are new since the state before.
 
-    >>> news(("the door is shut", "it rains", ""), ("the door is open", "it rains", "somebody comes"))
+    >>> changed_sentences(("the door is shut", "it rains", ""), ("the door is open", "it rains", "somebody comes"))
     ('the door is open', 'somebody comes')
     """
     return tuple(now for then, now in zip(before, after, strict=True) if now and now != then)
 
 
 def evaluate(instance: Instance, s: State, nothing: Any) -> tuple[Any, str]:
-    """What a view or a picture answers, `nothing` where it is not about the state; and what is wrong if it raised."""
+    """The value of a view or a picture, `nothing` where it does not apply; and the error if it raised."""
     try:
         return instance(s), ""
     except NotApplicable:
         return nothing, ""
     except Disabled:
-        return None, "`require` and `bound` belong into actions"
+        return None, "`require` and `bound` belong in actions"
     except KeyboardInterrupt:
         raise
     except BaseException as failure:
@@ -47,12 +47,12 @@ def evaluate(instance: Instance, s: State, nothing: Any) -> tuple[Any, str]:
 
 
 def failure_text(word: str, name: str, instance: Instance, wrong: str) -> str:
-    """What stands in the place of an answer that cannot be used."""
+    """The message that replaces an unusable value."""
     return _on_one_line(f"{word} {Step(name, instance.parameters)} fails: {wrong}")
 
 
 def _sentence(name: str, instance: Instance, s: State) -> str:
-    """What one view says, on one line."""
+    """The sentence of one view, in one line."""
     text, wrong = evaluate(instance, s, "")
     if isinstance(text, str):
         return _on_one_line(text)

@@ -1,1 +1,1 @@
-"""How values are written: as text, JSON and Python, and as constants on the command line."""
+"""Values in writing: as text, JSON and Python, and as constants on the command line."""

@@ -1,6 +1,6 @@
-"""An expression of Python about a state, as a person writes it on the command line: `s.zk.epoch > 2`.
+"""A Python expression about a state, as a person writes it on the command line: `s.zk.epoch > 2`.
 
-`s` is the state, `self` the specification with its constants. What the module of the specification knows is known.
+`s` is the state, `self` the specification with its constants. The names of the specification's module are available.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from spec.language.state import State
 __all__ = ["NotKnown", "function_of"]
 
 GIVEN: Final = ("self", "s")
-"""What an expression is given."""
+"""The names with which an expression is evaluated."""
 
 
 class NotKnown(UsageError):
-    """There is a name in an expression that is not known."""
+    """An expression contains an unknown name."""
 
     def __init__(self, written: str, name: str):
         super().__init__(f"{written}: {name} is not known; s is the state, self the specification")
@@ -30,11 +30,11 @@ class NotKnown(UsageError):
 
 
 def function_of(specification: Specification, written: str) -> Callable[[Specification, State], Any]:
-    """The function whose body a person wrote.
+    """The function with this expression as its body.
 
     Raises:
-        NotKnown: there is a name in it that is not known.
-        UsageError: it is no expression of Python; the message says why.
+        NotKnown: it contains an unknown name.
+        UsageError: it is not a Python expression; the message says why.
     """
     try:
         tree = ast.parse(written, mode="eval")
@@ -42,7 +42,7 @@ def function_of(specification: Specification, written: str) -> Callable[[Specifi
         code = compile(ast.fix_missing_locations(function), "<expression>", "eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
         why = failure.msg if isinstance(failure, SyntaxError) else error_text(failure)
-        raise UsageError(f"it is no expression of Python: {why}") from None
+        raise UsageError(f"it is not a Python expression: {why}") from None
     known = _names_in(specification)
     for name in _free_names(tree):
         if name not in known and not hasattr(builtins, name):
@@ -58,7 +58,7 @@ def _parameters() -> ast.arguments:
 
 
 def _names_in(specification: Specification) -> Mapping[str, Any]:
-    """What the modules know in which a specification is written; the nearest one has the last word."""
+    """The names in the modules of a specification's classes; of equal names, the nearest module's wins."""
     known: dict[str, Any] = {}
     for cls in reversed(type(specification).__mro__):
         if not cls.__module__.startswith("spec.language") and cls.__module__ in sys.modules:
@@ -67,7 +67,7 @@ def _names_in(specification: Specification) -> Mapping[str, Any]:
 
 
 def _free_names(tree: ast.Expression) -> Iterator[str]:
-    """The names that it reads, and neither binds nor is given."""
+    """The names that it reads without binding them, except `self` and `s`."""
     nodes = list(ast.walk(tree))
     bound = {each.id for each in nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
     bound |= {each.arg for each in nodes if isinstance(each, ast.arg)} | {*GIVEN}

@@ -1,7 +1,7 @@
-"""What a value is, as text that is the same in every process: to tell whether it is still what it was.
+"""The fingerprint of a value: text that is the same in every process, to see whether the value has changed.
 
-Values that differ have different texts, parts and types included: `True`, `1` and `1.0` are three values. Elements of
-a set are in the order of their texts, so neither hash seed nor address counts. What is long stands as a digest.
+Different values have different texts, and so do parts and types: `True`, `1` and `1.0` are three values. The elements
+of a set are sorted by their texts, so neither hash seed nor address matters. Long texts are replaced by a digest.
 """
 
 from __future__ import annotations
@@ -18,21 +18,20 @@ from typing import Any, Final
 from spec.language.errors import represented
 
 LONGEST: Final = 80
-"""Letters of a text that stands as it is."""
+"""The most letters of a text that is not replaced by a digest."""
 _WRITTEN: Final = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented), range)
-"""Types whose values are what Python writes of them."""
+"""Types whose values Python's `repr` identifies."""
 
 
 class NoFingerprint(Exception):
-    """A value of which another process cannot tell whether it is the same: an open file, a generator, a lock."""
+    """A value that another process cannot compare: an open file, a generator, a lock."""
 
 
 def fingerprint(value: Any) -> str:
     """A text that no other value has.
 
     Raises:
-        NoFingerprint: a part of it has none; it says what part that is.
-
+        NoFingerprint: a part of it has none; the message names the part.
     >>> fingerprint([1, True, {"b", "a"}])
     "list(1, True, set('a', 'b'))"
     """
@@ -40,7 +39,7 @@ def fingerprint(value: Any) -> str:
 
 
 def is_digest(text: str) -> bool:
-    """Whether a text is the digest of what was too long."""
+    """Whether a text is a digest in place of a longer text."""
     return text.startswith("sha256:")
 
 
@@ -49,14 +48,14 @@ class Fingerprints:
 
     def __init__(self) -> None:
         self.within: dict[int, int] = {}
-        """By identity, how deep the values lie of whose parts we are writing."""
+        """By identity, the depth of each value that is being written."""
         self.known: dict[int, tuple[Any, str]] = {}
-        """By identity, values with their texts; kept, or another might get the address."""
+        """By identity, values with their texts; the values are held, or another might get the address."""
         self.outermost = 0
-        """How deep the value lies to which a part that was written leads back."""
+        """The least depth of a value to which a written part refers back."""
 
     def of(self, value: Any) -> str:
-        """That of one."""
+        """The fingerprint of one value."""
         if type(value) in _WRITTEN:
             return _short(represented(value))
         at = id(value)
@@ -70,7 +69,7 @@ class Fingerprints:
         try:
             text = _short(self._composed(value))
         except RecursionError:
-            raise NoFingerprint("what lies too deep") from None
+            raise NoFingerprint("a value nested too deep") from None
         finally:
             del self.within[at]
         if self.outermost >= depth:
@@ -109,7 +108,7 @@ class Fingerprints:
         return self._object(value)
 
     def _object(self, value: Any) -> str:
-        """Anything else by what it would be copied from, but for what it computed from that."""
+        """Any other object, by the data from which it would be copied, without computed attributes."""
         if isinstance(value, os._Environ):
             raise NoFingerprint("the environment")
         try:

@@ -1,4 +1,4 @@
-"""Values and specifications as the Python that makes them, the same in every process."""
+"""Values and specifications as Python expressions, the same in every process."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def class_name(cls: type) -> str:
 
 
 def literal(value: Any, name: Callable[[type], str] = class_name) -> str:
-    """An expression that makes a value. Sets in it stand sorted, as their order depends on the process.
+    """An expression that makes a value. Sets in it are sorted, as their order depends on the process.
 
     >>> literal((1, frozenset({"b", "a"}), None))
     '(1, frozenset({"a", "b"}), None)'
 
     Args:
-        value: of a state, or a constant.
-        name: how a class is called.
+        value: a value of a state, or a constant.
+        name: gives the name of a class.
     """
 
     def parts(values: Iterable[Any]) -> list[str]:
@@ -50,7 +50,7 @@ def literal(value: Any, name: Callable[[type], str] = class_name) -> str:
     if isinstance(value, int) and value.bit_length() > LONGEST_INTEGER:
         return f"{value:#x}"
     if type(value).__module__ != "builtins":
-        name(type(value))  # its `repr` is taken for such an expression, and has the name in it
+        name(type(value))  # its `repr` must be such an expression, with the class's name
     written = repr(value)
     return f'"{written[1:-1]}"' if type(value) is str and written[0] == "'" and '"' not in value else written
 
@@ -64,10 +64,10 @@ def _member(value: Enum, name: Callable[[type], str]) -> str:
 
 
 class Imports:
-    """What a program imports, and how it calls that. What has the name of something else is called by its module.
+    """The imports of a program, and its names for them. If a name is taken already, its module is written too.
 
     Args:
-        taken: names that stand for something else in the program.
+        taken: names that mean something else in the program.
     """
 
     def __init__(self, *taken: str):
@@ -76,7 +76,7 @@ class Imports:
         self._modules: dict[str, None] = {}
 
     def name(self, cls: Any, module: str = "") -> str:
-        """A class or function as the program calls it, which imports it from now on; from its module, or this one."""
+        """The program's name for a class or function, imported from now on, from its own module or this one."""
         module, name = module or cls.__module__, class_name(cls)
         if module == "builtins":
             return name
@@ -89,23 +89,23 @@ class Imports:
 
     @property
     def names(self) -> list[str]:
-        """What the program has names for."""
+        """The imported names."""
         return [name for names in self._names.values() for name in names]
 
     def lines(self) -> list[str]:
-        """The statements, in the order in which modules were first needed."""
+        """The import statements, in the order in which modules were first needed."""
         whole = [f"import {module}" for module in self._modules]
         return whole + [f"from {module} import {', '.join(sorted(names))}" for module, names in self._names.items()]
 
 
 def constructor(specification: Specification, name: Callable[[type], str] = class_name) -> str:
-    """The expression that makes a specification: its class, and the constants that are not as by default."""
+    """The expression that makes a specification: its class, and the constants that differ from their defaults."""
     given = (f"{each}={literal(value, name)}" for each, value in constants_given(specification).items())
     return f"{name(type(specification))}({', '.join(given)})"
 
 
 def constants_given(specification: Specification) -> dict[str, Any]:
-    """The constants and switches that are not as by default."""
+    """The constants and switches that differ from their defaults."""
     usual = {name: constant.default for name, constant in type(specification).constants().items()}
     usual |= specification._fixed
     return {name: value for name, value in specification.valuation.items() if not is_same_value(value, usual[name])}

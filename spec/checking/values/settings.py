@@ -1,8 +1,8 @@
-"""Constants as text: what `--set NAME=VALUE` takes, and what a kept trace has of them.
+"""Constants as text: for `--set NAME=VALUE`, and in kept traces.
 
-A truth is `true` or `false`, a string stands without quotes, a member of an enumeration by its name, one of several
-forms as it prints itself. All else is as in Python: `None`, `b"x"`, `("x", 2)`, `{1, 2}`, `frozenset({1})`. Sets are
-frozen, as those of constants are. Nothing is run.
+A boolean is `true` or `false`, a string has no quotes, a member of an enumeration is its name, one of several forms
+is its printed form. Everything else is as in Python: `None`, `b"x"`, `("x", 2)`, `{1, 2}`, `frozenset({1})`. Sets
+are frozen, as constants require. Nothing is run.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from spec.language.words import Constant
 
 __all__ = ["read", "settings_of", "written"]
 
-KEPT: Final = "a truth, a number, a text, bytes, None, or a tuple or set of these, or a member of its enumeration"
-"""What of a constant can be kept with a trace."""
+KEPT: Final = "a boolean, a number, a text, bytes, None, or a tuple or set of these, or a member of its enumeration"
+"""The constants that a trace can keep, in words for a message."""
 
 
 def read(constant: Constant, text: str) -> Any:
-    """The value that a text means; the text itself where it means none of the constant's type."""
+    """The value that a text means; the text itself if it does not mean a value of the constant's type."""
     for form in constant.allowed_values or ():
         if _plainly(form) == text:
             return form
@@ -42,20 +42,20 @@ def read(constant: Constant, text: str) -> Any:
 
 
 def written(constant: Constant, value: object) -> str | None:
-    """The text that `read` takes for this very value; None if there is none."""
+    """The text for which `read` returns exactly this value; None if there is none."""
     try:
         text = _plainly(value)
         again = read(constant, text)
         return text if type(again) is type(value) and literal(again) == literal(value) else None
-    except ValueError:  # an integer of more digits than Python writes
+    except ValueError:  # an integer with more digits than Python writes
         return None
 
 
 def settings_of(specification: Specification) -> dict[str, str]:
-    """Every constant and switch as text, by name. What cannot be written is left out where it is as by default.
+    """Every constant and switch as text, by name. One that cannot be written is left out if it has its default.
 
     Raises:
-        UsageError: it cannot be written, and is not as by default.
+        UsageError: one that cannot be written differs from its default.
     """
     usual = {name: constant.default for name, constant in specification.constants().items()}
     for newest in [*specification.releases.values()][-1:]:
@@ -68,7 +68,7 @@ def settings_of(specification: Specification) -> dict[str, str]:
             settings[name] = text
         elif not is_same_value(value, usual[name]):
             raise UsageError(
-                f"{name} = {safe_repr(value)}: no trace is kept with it, for it cannot be written as {KEPT}"
+                f"{name} = {safe_repr(value)}: no trace can be kept, because it cannot be written as {KEPT}"
             )
     return settings
 
@@ -82,10 +82,10 @@ def _plainly(value: object) -> str:
 
 
 def _value(written: ast.expr) -> Any:
-    """What an expression is without running anything; sets in it are frozen.
+    """The value of an expression, without running anything; sets in it are frozen.
 
     Raises:
-        ValueError: it is no literal.
+        ValueError: it is not a literal.
     """
     match written:
         case ast.Tuple(elts=parts):

@@ -1,8 +1,8 @@
-"""Spelling: what is said beside a value so that no two values of one place are written alike.
+"""Spelling: how values are written so that no two values of one place look alike.
 
 A member of an enumeration is written by its name, `OPEN`, a record in JSON by its fields. Where a type holds two
-values that would so be written alike, such as members of two enumerations, or a member and a string, what they differ
-in is written in full: `Valve.OPEN`, `"OPEN"`. So are keys of a mapping.
+values that would then look alike, such as members of two enumerations, or a member and a string, the parts that
+differ are written in full: `Valve.OPEN`, `"OPEN"`. The same holds for keys of a mapping.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from spec.language.state import Layout, distinct_names
 __all__ = ["PLAIN", "Spelling", "name_of_key", "name_of_member", "spelling_of"]
 
 BARE: Final = (NoneType, bool, int)
-"""Whatever stands beside one of these, it is written as it is."""
+"""Types whose values are always written as they are."""
 WORDS: Final = frozenset({"?", "absent", "false", "none", "true"})
-"""How values that have no name are written."""
+"""The words for values that have no name."""
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """What is written in full, by its identity."""
+    """The values that are written in full, by identity."""
 
     words: Mapping[Hashable, str] = field(default_factory=dict)
-    """Of members, strings and the like; and of sets, which JSON has as lists."""
+    """For members, strings and the like; and for sets, which are lists in JSON."""
     keys: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
-    """Of keys of mappings, by the name of the variable, as they stand in brackets."""
+    """For keys of mappings, by the name of the variable, as written in brackets."""
     members: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
-    """Of keys of mappings, by the name of the variable, as names in JSON."""
+    """For keys of mappings, by the name of the variable, as names in JSON."""
 
     def word(self, value: Any) -> str | None:
-        """How a value is written in full; None if it need not be."""
+        """The full form of a value; None if it needs none."""
         return self.words.get(identity(value)) if self.words else None
 
     def key(self, variable: str, key: Any) -> str:
-        """A key of a variable, as it stands in the name of a place: `account[bob]`."""
+        """A key of a variable, as in the name of a place: `account[bob]`."""
         return self.keys.get(variable, {}).get(key) or key_in_brackets(key)
 
     def member(self, variable: str, key: Any) -> str:
-        """A key of a variable, as the name of a member of an object in JSON."""
+        """A key of a variable, as the name of a member of a JSON object."""
         return self.members.get(variable, {}).get(key) or name_of_key(key)
 
 
@@ -65,13 +65,13 @@ def spelling_of(
     text: Callable[[Any, Spelling], str],
     forms: Sequence[Callable[[Any, Spelling], Any]],
 ) -> Spelling:
-    """That of a specification.
+    """The spelling of a specification.
 
     Args:
         layout: of its states.
-        parameters: the domains of what its actions are given.
-        text: writes a value. No two values of a place may come out alike, but where they print themselves.
-        forms: each writes a value as JSON, for which the same holds.
+        parameters: the domains of its actions' parameters.
+        text: writes a value. No two values of a place may look alike, except records that print themselves.
+        forms: each writes a value as JSON, under the same condition.
     """
     spelling, leaves = (
         Spelling({}, {each.name: each.names for each in layout.variables.values()}, _members(layout)),
@@ -112,12 +112,12 @@ def name_of_key(key: Any) -> str:
 
 
 def name_of_member(member: Enum) -> str:
-    """A member of an enumeration by its name; flags that have none as Python makes them."""
+    """A member of an enumeration by its name; flags without one as a Python expression."""
     return member.name or literal(member)
 
 
 def _places(domain: Domain[Any]) -> Iterator[Sequence[Any]]:
-    """The values that may stand in one place, as far as they are listed; of a domain and each that it is made of."""
+    """The listed values of each place, of a domain and of its inner domains."""
     nothing: list[Any] = []
     while isinstance(domain, OptionalDomain | PossiblyDomain):
         nothing.append(domain.nothing)
@@ -129,7 +129,7 @@ def _places(domain: Domain[Any]) -> Iterator[Sequence[Any]]:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """What can be written in full of a value."""
+    """The parts of a value that can be written in full."""
     if isinstance(value, tuple):
         yield from chain.from_iterable(map(_leaves, value))
     elif isinstance(value, frozenset):
@@ -140,8 +140,8 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _distinct_as_they_are(choices: Sequence[Any]) -> bool:
-    """Whether that is seen without writing them all: they are made of members of enumerations, strings and what is
-    bare, and no two of these have one name.
+    """Whether the values are distinct without writing them all: they are made of members of enumerations, strings and
+    bare values, and no two of these have one name.
     """
     kinds, texts, values, met = set[type](), set[str](), [*choices], set[int]()
     while values:
@@ -163,14 +163,14 @@ def _distinct_as_they_are(choices: Sequence[Any]) -> bool:
 
 
 def _prints_itself(value: Any) -> bool:
-    """Whether a record in it says itself how it is printed; it may leave out what it likes."""
+    """Whether a record in it has a printed form of its own, which may leave out anything."""
     if isinstance(value, tuple) and type(value).__str__ is not tuple.__str__:
         return True
     return isinstance(value, tuple | frozenset) and any(map(_prints_itself, value))
 
 
 def _alike(choices: Sequence[Any], write: Callable[[Any], str]) -> Iterable[Sequence[Any]]:
-    """The values that are written like others, together with these."""
+    """Groups of values that are written alike."""
     found = defaultdict[str, list[Any]](list)
     for value in choices:
         found[write(value)].append(value)
@@ -178,7 +178,7 @@ def _alike(choices: Sequence[Any], write: Callable[[Any], str]) -> Iterable[Sequ
 
 
 def _differing(values: Sequence[Any]) -> Iterable[Any]:
-    """The leaves that not all of these values have."""
+    """The leaves that only some of these values have."""
     leaves = [{identity(leaf): leaf for leaf in _leaves(value)} for value in values]
     had = Counter(chain.from_iterable(leaves))
     every = {name: leaf for each in leaves for name, leaf in each.items()}
@@ -186,7 +186,7 @@ def _differing(values: Sequence[Any]) -> Iterable[Any]:
 
 
 def _in_full(leaves: Mapping[Hashable, Any]) -> dict[Hashable, str]:
-    """The shortest names that tell these apart: `OPEN` is of a class, that of another, and that of a module."""
+    """The shortest names that distinguish these: `OPEN` with its class, the class's outer class, or the module."""
     words = {name: _names(leaf) for name, leaf in leaves.items()}
     while True:
         often = Counter(names[0] for names in words.values())

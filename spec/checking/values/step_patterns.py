@@ -1,4 +1,4 @@
-"""Steps as a person names them, by an action and some of its parameters; and several steps named together."""
+"""Steps in a person's notation, an action and some of its parameters; and several steps written as one."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def matching_steps(actions: Iterable[Action], name: str | None, parameters: Mapp
     """The steps of an action that have these parameters.
 
     Args:
-        actions: all that there are.
+        actions: all actions.
         name: of the action, or of the rule that describes several; None for every action.
-        parameters: values as a trace shows them, or as Python does; what is not given may be anything.
+        parameters: values as in a trace, or as in Python; parameters that are not given may have any value.
 
     Raises:
         UsageError: there are none.
@@ -51,13 +51,13 @@ def matching_steps(actions: Iterable[Action], name: str | None, parameters: Mapp
 
 
 def _forms(value: Any) -> tuple[str, ...]:
-    """How a value may be written."""
+    """The forms in which a value may be written."""
     member = (f"{type(value).__name__}.{value.name}",) if isinstance(value, Enum) else ()
     return show(value), show(value, inside=True), literal(value), safe_repr(value), *member
 
 
 def parameters_in(written: str) -> tuple[str, dict[str, str]] | None:
-    """The action and the parameters of what is written as `elect(broker=1)`; None if it is not written so.
+    """The action and parameters in a text such as `elect(broker=1)`; None for a text of another form.
 
     >>> parameters_in("reassign(target=(1, 2), by=ann)")
     ('reassign', {'target': '(1, 2)', 'by': 'ann'})
@@ -72,7 +72,7 @@ def parameters_in(written: str) -> tuple[str, dict[str, str]] | None:
 
 
 def _parted(inside: str) -> Iterator[str]:
-    """What stands between the commas that stand in no brackets."""
+    """The parts between the commas that are outside brackets."""
     depth = begin = 0
     for at, letter in enumerate(_without_texts(inside)):
         depth += (letter in "([{") - (letter in ")]}")
@@ -84,16 +84,16 @@ def _parted(inside: str) -> Iterator[str]:
 
 
 def _without_texts(inside: str) -> str:
-    """The same, with blanks in place of what stands in quotes."""
+    """The same text, with blanks in place of quoted strings."""
     return _TEXT.sub(lambda text: " " * len(text[0]), inside)
 
 
 def step_list(steps: Sequence[Step]) -> str:
-    """Several steps of an action in one, as far as they are all that their parameters could be.
+    """Several steps of an action in one, if they are all combinations of their parameters' values.
 
-    >>> together([Step("elect", {"broker": 0}), Step("elect", {"broker": 2})])
+    >>> step_list([Step("elect", {"broker": 0}), Step("elect", {"broker": 2})])
     'elect(broker=0 or 2)'
-    >>> together([Step("tell", {"a": 0, "b": 1}), Step("tell", {"a": 1, "b": 0})])
+    >>> step_list([Step("tell", {"a": 0, "b": 1}), Step("tell", {"a": 1, "b": 0})])
     'tell(a=0, b=1), tell(a=1, b=0)'
     """
     names = steps[0].parameters

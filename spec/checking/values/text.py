@@ -1,7 +1,7 @@
-"""Values of a state as they are written: as text for a person, as JSON for a program, as ITF for other tools.
+"""Values of a state in writing: as text for a person, as JSON for a program, as ITF for other tools.
 
-A string stands without quotes unless it could be taken for something else: for nothing, a truth, a number, for
-several values or a part of one; or it has characters that nobody would see (`spec.language.escapes`).
+A string has no quotes unless it could be mistaken for something else: none, a boolean, a number, several values or a
+part of one; or it has invisible characters (`spec.language.escapes`).
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from spec.language.errors import LONGEST_INTEGER, printed, safe_repr
 from spec.language.escapes import escaped
 
 PARTING: Final = frozenset('()[]{},;"\\')
-"""What parts values from each other, or quotes them."""
+"""Characters that separate or quote values."""
 BEGINS: Final = ("(", "[", "{", '"', "'")
 ENDS: Final = (")", "]", "}")
-"""How values begin and end that have parts, or are quoted."""
+"""First and last characters of values that have parts or quotes."""
 DIGITS: Final = 4_000
-"""Of an integer that are written at once; Python refuses more than 4,300."""
+"""Digits of an integer that are written at once; Python refuses more than 4,300."""
 
 
 def show(value: Any, spelling: Spelling = PLAIN, *, inside: bool = False) -> str:
-    """A value of a state, shortly: records without what is left out or as it always begins.
+    """A value of a state, in short form: records without fields that are left out or have their defaults.
 
     Args:
         value: of a state, or of a parameter.
         spelling: of the specification that has it.
-        inside: whether it stands among others, with commas between them.
+        inside: whether it is one of several values separated by commas.
 
     >>> show((None, True, frozenset({2}))), show(()), show("yes"), show("none")
     ('(none, true, {2})', '()', 'yes', '"none"')
@@ -64,7 +64,7 @@ def show(value: Any, spelling: Spelling = PLAIN, *, inside: bool = False) -> str
 
 
 def _is_plain(text: str, inside: bool) -> bool:
-    """Whether a string can be taken for nothing but itself."""
+    """Whether a string cannot be mistaken for any other value."""
     if not text or text != text.strip() or not text.isprintable() or text.lower() in WORDS or "->" in text:
         return False
     if inside and PARTING & {*text}:
@@ -83,9 +83,9 @@ def _is_number(text: str) -> bool:
 
 
 def change_text(old: Any, new: Any, spelling: Spelling = PLAIN) -> str:
-    """What a place held and holds; of a set, what comes and what goes.
+    """The old and the new value of a place; for a set, the members added and removed.
 
-    >>> change(1, 2), change(frozenset({1, 2}), frozenset({2, 3}))
+    >>> change_text(1, 2), change_text(frozenset({1, 2}), frozenset({2, 3}))
     ('1 -> 2', '+{3} -{1}')
     """
     if isinstance(old, frozenset) and isinstance(new, frozenset) and old != new:
@@ -94,7 +94,7 @@ def change_text(old: Any, new: Any, spelling: Spelling = PLAIN) -> str:
             [*([f"+{show(come, spelling)}"] if come else []), *([f"-{show(gone, spelling)}"] if gone else [])]
         )
     before, after = show(old, spelling), show(new, spelling)
-    if before == after:  # one lies outside its domain, and looks like what is in it
+    if before == after:  # one lies outside its domain, and looks like a value in it
         before, after = literal(old), literal(new)
     return f"{before} -> {after}"
 
@@ -113,11 +113,11 @@ def _record(value: Any, spelling: Spelling) -> str:
 
 
 def fields_of(value: Any) -> list[tuple[str, Any]] | None:
-    """The fields of a record without what is left out or as it always begins; None if it says itself how it prints.
+    """The fields of a record that are neither left out nor at their defaults; None if it has its own printed form.
 
-    Of anything but a record there are none, either.
+    For anything but a record the result is None, too.
     """
-    cls: Any = value.__class__  # not type(value), of which a lazy value would be none
+    cls: Any = value.__class__  # not type(value), since a lazy value has another type
     if not _is_record(value) or cls.__str__ not in (tuple.__str__, object.__str__):
         return None
     usual = getattr(cls, "_field_defaults", {})
@@ -129,7 +129,7 @@ def fields_of(value: Any) -> list[tuple[str, Any]] | None:
 
 
 def _is_live(value: object) -> bool:
-    """Whether it is a mapping of the state itself, in a value of no type that was assigned: it may hold itself."""
+    """Whether it is a mapping of the state itself, in an untyped value that was assigned: it may contain itself."""
     return isinstance(value, MutableMapping) and not isinstance(value, dict)
 
 
@@ -165,7 +165,7 @@ def jsonable(value: Any, spelling: Spelling = PLAIN) -> Any:
 
 
 def jsonable_change(old: Any, new: Any, spelling: Spelling = PLAIN) -> list[Any]:
-    """What a place held and holds, as JSON."""
+    """The old and the new value of a place, as JSON."""
     before, after = jsonable(old, spelling), jsonable(new, spelling)
     return [before, after] if before != after or type(before) is not type(after) else [literal(old), literal(new)]
 
@@ -219,7 +219,7 @@ def encoded(value: Any, spelling: Spelling = PLAIN) -> Any:
 
 
 def in_order(expressions: Iterable[Any]) -> list[Any]:
-    """As lists of what has no order of its own are written in ITF."""
+    """Sorted as ITF requires for collections without an order."""
     return sorted(expressions, key=lambda each: json.dumps(each, sort_keys=True))
 
 

@@ -187,8 +187,11 @@ def test_accepted_vacuous_properties_are_reported() -> None:
     [
         ({"accept_vacuous": "flee"}, "stairs has no action or witness flee; it has up, fly, there, a_step_there"),
         ({"accept_vacuous": "no_hop"}, "stairs has no action or witness no_hop"),
-        ({"accept_vacuous": "fly", "properties": "no_hop"}, "accept_vacuous: where properties are named"),
-        ({"accept_vacuous": "fly", "show": "there"}, "accept_vacuous: where properties are named"),
+        (
+            {"accept_vacuous": "fly", "properties": "no_hop"},
+            "accept_vacuous: it has no effect with properties or show",
+        ),
+        ({"accept_vacuous": "fly", "show": "there"}, "accept_vacuous: it has no effect with properties or show"),
     ],
 )
 def test_an_unacceptable_property_is_refused(asked: dict[str, Any], message: str) -> None:
@@ -199,7 +202,7 @@ def test_an_unacceptable_property_is_refused(asked: dict[str, Any], message: str
 
 def test_holds_says_that_progress_was_not_checked() -> None:
     """In one line; a verdict that is none of that kind says nothing of it."""
-    line = "\n  not checked progress: whether what should happen does at last (liveness)\n"
+    line = "\n  not checked progress: whether expected steps happen eventually (liveness)\n"
     assert str(check(Stairs())).count(line) == 1
     for other in (check(Stairs(limit=5)), check(Stairs(), max_depth=3), check(Stairs(lazy=True))):
         assert "not checked" not in str(other)

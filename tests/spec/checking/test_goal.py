@@ -173,13 +173,13 @@ def test_a_predicate_on_several_lines_is_told_on_one() -> None:
 WRONG = {
     "nothing": "walkers has the witnesses all_at_the_end, last_step_of_the_first, and the actions forward, ",
     "zk.nothing": "walkers has the witnesses ",
-    "not_too_far": "it is an invariant, of which a check shows how it breaks",
-    "change_when_near": "it is a transition invariant, of which a check shows how it breaks",
+    "not_too_far": "it is an invariant, and a check shows how it breaks",
+    "change_when_near": "it is a transition invariant, and a check shows how it breaks",
     "change(walker=2)": "walker=2: walker is one of 0, 1",
     "change(who=1)": "change has no parameter who",
     "change(1)": "change is not known; s is the state",
-    "s.at[0] >": "it is no expression of Python: invalid syntax",
-    "s.at = 3": "it is no expression of Python: invalid syntax",
+    "s.at[0] >": "it is not a Python expression: invalid syntax",
+    "s.at = 3": "it is not a Python expression: invalid syntax",
     "s.at[0] == far": "far is not known; s is the state, self the specification",
     "s.at[0]": "it answers 0, not True or False",
     "None": "it answers None, not True or False",
@@ -187,11 +187,11 @@ WRONG = {
     "s.at[7] == 1": "OutOfCell: at: 7 is not a key of it",
     "s.at.update({0: 1})": "",
     "exit()": "it calls sys.exit()",
-    "(" * 300 + "1" + ")" * 300: "it is no expression of Python: ",
-    "await s.at[0]": "it is no expression of Python: 'await' outside async function",
+    "(" * 300 + "1" + ")" * 300: "it is not a Python expression: ",
+    "await s.at[0]": "it is not a Python expression: 'await' outside async function",
     "(yield)": "it answers a generator, not True or False",
-    "1" + " + 1" * 5000: "it is no expression of Python: ",
-    "s.at\0": "it is no expression of Python: ",
+    "1" + " + 1" * 5000: "it is not a Python expression: ",
+    "s.at\0": "it is not a Python expression: ",
 }
 
 
@@ -207,5 +207,5 @@ def test_an_invalid_goal_is_a_one_line_error(written: str) -> None:
 @pytest.mark.parametrize("also", [{"properties": ["not_too_far"]}, {"keep_going": True}, {"deadlock": True}], ids=str)
 def test_only_the_goal_is_checked(also: dict[str, Any]) -> None:
     """It would say nothing of what holds."""
-    with pytest.raises(UsageError, match="nothing else is looked for"):
+    with pytest.raises(UsageError, match="it cannot be combined with"):
         check(Walkers(), show="change", **also)

@@ -51,7 +51,7 @@ def test_a_trace_in_a_notebook() -> None:
     assert "3 clerk bob open(clerk=bob) 1 value done[bob]: 0 -> 1 4 clerk ann" in told
     assert "put(clerk=ann) into the tray there are 1 letters 2 values done[ann]: 2 -> 3 tray: 0 -> 1" in told
     assert '<span class="bad">few_letters breaks here</span>' in html
-    assert told.endswith("few_letters does not hold, which looked at tray: 2")
+    assert told.endswith("few_letters does not hold; it looked at tray: 2")
 
 
 def test_a_result_in_a_notebook() -> None:

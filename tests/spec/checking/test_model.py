@@ -190,7 +190,7 @@ ACTIONS: list[tuple[str, Any, str]] = [
     (
         "a guard that keeps count",
         lambda self, s: require(_called() % 2),
-        "it is not deterministic: done twice in one state, it was enabled once and once not",
+        "it is not deterministic: done twice in one state, it was enabled once, and once it was not",
     ),
 ]
 
@@ -302,8 +302,8 @@ def _and_holds(do: Callable[..., object], *arguments: object) -> bool:
 PROPERTIES: list[tuple[str, Any, str]] = [
     ("division by zero", lambda s: 1 // (s.day - 2) != 5, "ZeroDivisionError: integer division or modulo by zero"),
     ("an unknown variable", lambda s: s.day < 2 or s.dey, "there is no variable dey"),
-    ("a guard", lambda s: _and_holds(require, s.day < 2), "`require` and `bound` belong into actions"),
-    ("a bound", lambda s: _and_holds(bound, s.day < 2), "`require` and `bound` belong into actions"),
+    ("a guard", lambda s: _and_holds(require, s.day < 2), "`require` and `bound` belong in actions"),
+    ("a bound", lambda s: _and_holds(bound, s.day < 2), "`require` and `bound` belong in actions"),
     ("no answer", lambda s: None if s.day == 2 else True, "it answers None, not True or False"),
     ("what is left out for an answer", lambda s: s.stamp if s.day == 2 else True, "it answers LEFT_OUT, not True"),
     ("a number", lambda s: 1 if s.day == 2 else True, "it answers 1, not True or False"),

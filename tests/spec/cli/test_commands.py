@@ -647,10 +647,10 @@ TEXT_ERRORS = {
     "check own.py:Counter --engine reference --resume kept": (
         "--resume: the reference engine keeps no run; ask for --engine local"
     ),
-    "check own.py:Counter --engine reference --memory 1": "--memory 1: the least in which the reference engine can",
-    "check own.py:Counter --engine local --memory 1": "--memory 1: the least in which the local engine can explore",
-    "check own.py:Counter --engine spark --memory 512M": "--memory 512M: the least in which the Spark engine can",
-    "check own.py:Counter --engine reference --memory 100000000000000": "--memory 95367431M: more than there",
+    "check own.py:Counter --engine reference --memory 1": "--memory 1: the reference engine cannot explore",
+    "check own.py:Counter --engine local --memory 1": "--memory 1: the local engine cannot explore",
+    "check own.py:Counter --engine spark --memory 512M": "--memory 512M: the Spark engine cannot explore",
+    "check own.py:Counter --engine reference --memory 100000000000000": "--memory 95367431M: the machine has only",
     "check own.py:Counter --memory much": (
         "Invalid value for '--memory': 'much' is not a size: write bytes, or K, M, G or T behind a number, like 512M"
         " or 8G"
@@ -665,7 +665,7 @@ TEXT_ERRORS = {
     ),
     "check own.py:Counter --show s.time": "s.time cannot be shown: there is no variable time; there are count",
     "check own.py:Counter --show s.count": "s.count cannot be shown: it answers ",
-    "check own.py:Counter --show s.count=={}=": "s.count=={}= cannot be shown: it is no expression of Python: ",
+    "check own.py:Counter --show s.count=={}=": "s.count=={}= cannot be shown: it is not a Python expression: ",
     "check own.py:Counter --show full --continue": "--show and --continue: what is to be shown is looked for alone",
     "check own.py:Counter --show full --property full": "--show and --property: what is to be shown is looked for ",
     "check own.py:Counter --show full --deadlock": "--show and --deadlock: what is to be shown is looked for alone",
@@ -1131,7 +1131,7 @@ never_beyond: It never goes beyond the top.
      ! never_beyond breaks here
        count[here]: 3 -> 4
 
-  never_beyond does not hold, which looked at
+  never_beyond does not hold; it looked at
     count[here]: 4
 """
 

@@ -485,7 +485,7 @@ JUDGED = [
     judged("gives a generator", 75, "generator", "yield True"),
     judged("raises", 75, "ZeroDivisionError", "return 1 // 0"),
     judged("assigns", 75, "only actions", "s.x = 1", "return True"),
-    judged("requires", 75, "belong into actions", "require(False)", "return True"),
+    judged("requires", 75, "belong in actions", "require(False)", "return True"),
     judged("reads an unknown variable", 75, "no variable y", "return s.y"),
     judged("is broken at once", 12, "judged", "return False"),
     judged("says something", 0, "", "say('hello')", "return True"),

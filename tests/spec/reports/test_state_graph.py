@@ -155,7 +155,7 @@ def test_aldebaran_has_one_initial_state() -> None:
     [
         ([], 4, "the graph has more than 4 nodes: say --by, such as --by s.lit, or --nodes N"),
         (["s.pressed"], 4, "the graph has more than 4 nodes: say fewer --by, or coarser ones, or --nodes N"),
-        (["s.("], 9, r"--by s.\(: it is no expression of Python"),
+        (["s.("], 9, r"--by s.\(: it is not a Python expression"),
         (["s.dark"], 9, "--by s.dark: in the first state: SpecificationError: there is no variable dark"),
         (["1 // s.lit"], 9, "--by 1 // s.lit: in the first state: ZeroDivisionError"),
         (["dark"], 9, "--by dark: dark is not known"),

@@ -310,7 +310,7 @@ def test_a_system_with_more_states_is_refused() -> None:
 @rows(
     "ask, says",
     [
-        (lambda space: space.to_networkx("s.("), r"by s.\(: it is no expression of Python"),
+        (lambda space: space.to_networkx("s.("), r"by s.\(: it is not a Python expression"),
         (lambda space: space.to_networkx(["dark"]), "by dark: dark is not known"),
         (lambda space: space.to_networkx(by=["s.dark"]), "by s.dark: SpecificationError: there is no variable dark"),
         (

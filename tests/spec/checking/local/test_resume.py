@@ -404,7 +404,7 @@ def test_auto_is_bounded_where_spark_is_not_installed(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "pyspark", None)
     result = check(Walkers(walkers=4, apart=3), engine=AutoEngine(memory=minimum()), properties=["not_too_far"])
     assert (result.verdict, result.exit_code, result.engine) == ("bounded", 20, "local")
-    assert "Spark would go on; pyspark is not installed: pip install '.[spark]'" in result.why
+    assert "Spark could continue; pyspark is not installed: pip install '.[spark]'" in result.why
 
 
 @pytest.mark.parametrize("kept", [False, True])
@@ -412,12 +412,12 @@ def test_auto_is_bounded_where_spark_is_not_installed(monkeypatch: pytest.Monkey
 def test_auto_is_bounded_if_spark_does_not_fit(
     kept: bool, small_memory: None, impatient: None, tmp_path: Path
 ) -> None:
-    """It names the least with which it would go on; what was kept can go on then."""
+    """It names the least memory with which Spark could continue, and the kept run can be resumed with that."""
     subject, budget = Walkers(walkers=4, apart=3), minimum() - 1
     engine = AutoEngine(memory=budget, run_dir=tmp_path / "run" if kept else None)
     result = check(subject, engine=engine, keep_going=True, properties=["not_too_far"])
     assert (result.verdict, result.exit_code, result.engine) == ("bounded", 20, "local")
-    assert f"--memory {written(minimum())} is the least with which Spark goes on" in result.why
+    assert f"Spark needs at least --memory {written(minimum())} to continue" in result.why
     assert ("--resume" in result.why) is kept
     if kept:
         again = AutoEngine(memory=minimum(), run_dir=tmp_path / "run", resume=True)
@@ -454,7 +454,7 @@ def test_another_specification_is_refused(tmp_path: Path) -> None:
     """One line says what differs, and the directory is as it was."""
     explored(LocalEngine(run_dir=tmp_path), Walkers(), max_depth=3)
     before = tree(tmp_path)
-    with pytest.raises(UsageError, match="holds another run: constants far was 1000, and is 9 now"):
+    with pytest.raises(UsageError, match="holds another run: constants far was 1000, and is now 9"):
         explored(LocalEngine(run_dir=tmp_path, resume=True), Walkers(far=9))
     with pytest.raises(UsageError, match="is not empty"):
         explored(LocalEngine(run_dir=tmp_path), Walkers())

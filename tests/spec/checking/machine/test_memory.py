@@ -127,15 +127,13 @@ def test_the_default_budget_is_half_the_memory() -> None:
 
 def test_a_budget_beyond_the_memory_is_refused() -> None:
     """It says how much there is."""
-    with pytest.raises(UsageError, match=r"more than there is, which is \d+[MG]"):
+    with pytest.raises(UsageError, match=r"the machine has only \d+[MG]"):
         Budget(total() + 1)
 
 
 def test_a_budget_below_the_least_names_the_least() -> None:
     """With which it then is enough."""
-    with pytest.raises(
-        UsageError, match=r"--memory 1: the least in which this can explore this is (\d+)M"
-    ) as refused:
+    with pytest.raises(UsageError, match=r"--memory 1: this cannot explore this with less than (\d+)M") as refused:
         Budget(1).require(8 * MB, "this")
     named = int(str(refused.value).rpartition(" ")[2].rstrip("M"))
     Budget(named * MB).require(8 * MB, "this")

@@ -175,8 +175,8 @@ NOTICED = {
     "of_partial": (2, "the value of is_within in helper.py has changed since"),
     "default": (2, "the value of a default of bounded in helper.py has changed since, from 1 to 2"),
     "closure": (2, "the value of limit of made.<locals>.<lambda> in helper.py has changed since, from 1 to 2"),
-    "range": (3, "what go ranges over has changed since"),
-    "family": ([2], "what more ranges over has changed since"),
+    "range": (3, "the range of go has changed since"),
+    "family": ([2], "the range of more has changed since"),
 }
 
 

@@ -272,25 +272,25 @@ def _link(name: str) -> Callable[[RunDirectory], None]:
 
 DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
     "a file is too short": (_truncate, r"states\.parquet is damaged: it has \d+ bytes, and \d+ were committed"),
-    "a bit is flipped": (_flip, r"states\.parquet is damaged: it is not what was committed"),
+    "a bit is flipped": (_flip, r"states\.parquet is damaged: it differs from the committed file"),
     "a file is gone": (_remove, r"states\.parquet cannot be read: .*No such file"),
     "a figure was changed": (
         _change_json("_commits/0002.json", lambda commit: commit.update(generated=12)),
-        r"0002\.json is damaged: it does not fit its digest",
+        r"0002\.json is damaged: it does not match its digest",
     ),
     "a list of files was emptied": (
         _change_json("_commits/0003.json", lambda commit: commit.update(files=[])),
-        r"0003\.json is damaged: it does not fit its digest",
+        r"0003\.json is damaged: it does not match its digest",
     ),
     "a key is gone": (
         _change_json("_commits/0001.json", lambda commit: commit.pop("compared_states")),
-        r"0001\.json is damaged: it does not fit its digest",
+        r"0001\.json is damaged: it does not match its digest",
     ),
     "a digest is gone": (
         _change_json("_commits/0002.json", lambda commit: commit.pop("digest")),
-        r"0002\.json is damaged: it does not fit its digest",
+        r"0002\.json is damaged: it does not match its digest",
     ),
-    "two commits were swapped": (_swap, r"0002\.json is damaged: it does not fit its digest"),
+    "two commits were swapped": (_swap, r"0002\.json is damaged: it does not match its digest"),
     "the head is of another run": (
         _change_json("_run.json", lambda head: head.update(run="ab" * 16)),
         r"_run\.json was changed since the run began",
@@ -314,7 +314,7 @@ DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
     ),
     "a commit is something else": (
         _forge("_commits/0002.json", lambda commit: commit.pop("files")),
-        r"0002\.json is no commit that could be resumed",
+        r"0002\.json is not a commit that can be resumed",
     ),
     "the head is no JSON": (
         _write("_run.json", "level 3"),
@@ -352,9 +352,9 @@ def test_a_damaged_run_is_refused_and_left_alone(run: RunDirectory, damage: str)
 
 
 OTHERS = {
-    "system": ({"system": {"name": "other"}}, "system name was toy, and is other now"),
-    "constant": ({"constants": {"top": "4", "sides": "2"}}, "constants top was 3, and is 4 now"),
-    "constant gone": ({"constants": {"top": "3"}}, "constants sides was 2, and is not there now"),
+    "system": ({"system": {"name": "other"}}, "system name was toy, and is now other"),
+    "constant": ({"constants": {"top": "4", "sides": "2"}}, "constants top was 3, and is now 4"),
+    "constant gone": ({"constants": {"top": "3"}}, "constants sides was 2, and is now not there"),
     "source": ({"source": {"toys": "cd34"}}, "the source of toys has changed since"),
 }
 

@@ -125,9 +125,9 @@ def test_a_complete_run_answers_again(tmp_path: Path) -> None:
 # What is refused.
 
 OTHERS: dict[str, tuple[Specification, str]] = {
-    "another system": (Jugs(), "system name was walkers, and is jugs now"),
-    "another constant": (Walkers(far=9), "constants far was 1000, and is 9 now"),
-    "another switch": (Walkers(back=False), "switches back was True, and is False now"),
+    "another system": (Jugs(), "system name was walkers, and is now jugs"),
+    "another constant": (Walkers(far=9), "constants far was 1000, and is now 9"),
+    "another switch": (Walkers(back=False), "switches back was True, and is now False"),
 }
 
 
@@ -147,7 +147,7 @@ def test_other_properties_are_refused(tmp_path: Path) -> None:
     model = Model(Walkers())
     few = Options(model.numbers(["type_ok", "not_too_far"]), max_depth=3)
     SparkEngine(tmp_path).explore(model, few, lambda _: None)
-    with pytest.raises(UsageError, match="properties on_the_line was not looked at, and is looked at now"):
+    with pytest.raises(UsageError, match="properties on_the_line was not looked at, and is now looked at"):
         SparkEngine(tmp_path, resume=True).explore(model, replace(few, properties=asked(model).properties), print)
 
 

@@ -346,7 +346,7 @@ def test_tables_that_would_be_too_large_are_refused(monkeypatch: pytest.MonkeyPa
     """With the number that is allowed."""
     monkeypatch.setattr("spec.checking.symmetry.relations.PLACES", 100)
     assert reduced(Votes(brokers=2), max_depth=1).verdict == "bounded"
-    with pytest.raises(UsageError, match=r"^--symmetry: .* of votes .* and 100 are allowed") as refused:
+    with pytest.raises(UsageError, match=r"^--symmetry: .* in votes .* and 100 are allowed") as refused:
         reduced(Votes(brokers=5))
     assert "\n" not in str(refused.value)
 

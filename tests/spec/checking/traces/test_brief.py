@@ -161,7 +161,7 @@ def test_a_run_that_decides_nothing_is_told_too() -> None:
     """With the same last state."""
     found = brief(Letters(), run(Letters(), [ANN[0], BOB[0], ANN[1]], ""))
     assert steps_of(found.trace) == [ANN[0], ANN[1], BOB[0]]
-    assert str(found).splitlines()[0].startswith("  Told in another order than in JSON and files: with 1 change of")
+    assert str(found).splitlines()[0].startswith("  Shown in another order than in JSON and files: 1 change of")
 
 
 def test_steps_without_view_are_folded() -> None:
@@ -170,7 +170,7 @@ def test_steps_without_view_are_folded() -> None:
         """\
 few_letters: There are never two letters in the tray.
 
-  Told in another order than in JSON and files: with 1 change of actor, not 5.
+  Shown in another order than in JSON and files: 1 change of actor, not 5.
 
     1  initially
        * there are 0 letters
@@ -206,7 +206,7 @@ few_letters: There are never two letters in the tray.
          done[bob]: 2 -> 3
          tray: 1 -> 2
 
-  few_letters does not hold, which looked at
+  few_letters does not hold; it looked at
     tray: 2"""
     )
 

@@ -130,7 +130,7 @@ def of(made: Any) -> dict[str, Any]:
     [
         (lambda s: Tags([1 // 0]), "ZeroDivisionError: integer division or modulo by zero"),
         (lambda s: 7, "it answers 7, not a drawing"),
-        (lambda s: require(False), "`require` and `bound` belong into actions"),
+        (lambda s: require(False), "`require` and `bound` belong in actions"),
         (lambda s: Queue(require(False) for _ in "a"), "Disabled:"),  # type: ignore[func-returns-value]
         (lambda s: Queue(7), "TypeError: 'int' object is not iterable"),  # type: ignore[arg-type]
     ],

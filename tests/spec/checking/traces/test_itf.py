@@ -136,13 +136,13 @@ BROKEN: dict[str, tuple[Callable[[Document], Any], str]] = {
     "no vars": (lambda d: d.pop("vars"), "vars is missing"),
     "a trace without an end": (
         lambda d: d.update(loop=3),
-        "the document has a loop, and a trace that can be followed ends",
+        "the document has a loop; only a finite trace can be followed",
     ),
     "a variable too many": (
         lambda d: d["states"][2].update(larger=True),
-        "states[2] has 'larger', which vars has not",
+        "states[2] has 'larger', which is not in vars",
     ),
-    "a variable is missing": (lambda d: d["states"][2].pop("large"), "states[2] has no large, which vars has"),
+    "a variable is missing": (lambda d: d["states"][2].pop("large"), "states[2] has no large, which is in vars"),
     "no action": (lambda d: d["states"][1].pop("mbt::actionTaken"), "states[1].mbt::actionTaken is missing"),
     "no picks": (lambda d: d["states"][1].pop("mbt::nondetPicks"), "states[1].mbt::nondetPicks is missing"),
     "picks that are no object": (

@@ -102,7 +102,7 @@ def test_what_cannot_be_imported_is_refused() -> None:
     class Hidden(Letters):
         """A specification of its own."""
 
-    with pytest.raises(UsageError, match=r"Hidden stands within a function, so no other program can import it"):
+    with pytest.raises(UsageError, match=r"Hidden is defined within a function, so no other program can import it"):
         program(Hidden(), Replay(Hidden()).run)
 
 

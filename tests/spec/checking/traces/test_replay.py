@@ -146,10 +146,10 @@ def test_a_violated_property_has_a_trace() -> None:
 def test_an_unviolated_property_has_no_trace() -> None:
     """Nor what does not exist."""
     replay = Replay(Lift())
-    with pytest.raises(UsageError, match=r"^not_in_the_cellar was not broken and not witnessed; nothing was$"):
+    with pytest.raises(UsageError, match=r"^not_in_the_cellar was neither broken nor witnessed; nothing was$"):
         replay.trace("not_in_the_cellar")
     replay.do(up(2))
-    with pytest.raises(UsageError, match=r"^there was not broken and not witnessed; one_at_a_time was$"):
+    with pytest.raises(UsageError, match=r"^there was neither broken nor witnessed; one_at_a_time was$"):
         replay.trace("there")
 
 
@@ -160,7 +160,7 @@ def test_bounds_forbid_nothing() -> None:
         replay.do(Step("up", {"counter": 0}))
     assert (replay.value("count"), replay.broken) == ({0: 3}, {"not_too_many": 4})
     assert replay.trace("not_too_many").length == 4
-    with pytest.raises(NotEnabled, match="enabled is nothing"):
+    with pytest.raises(NotEnabled, match="nothing is enabled"):
         replay.do(Step("up", {"counter": 0}))
 
 

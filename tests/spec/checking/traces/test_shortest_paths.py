@@ -149,6 +149,6 @@ def test_the_brief_form_takes_it_where_its_own_steps_would_change_actors_more_of
     found = brief(Masons(), done([*lay("ann", "bob"), LOOK, *lay("cy", "ann", "bob")]).trace("low"))
     assert found.changes_of_actor == (2, 5)
     assert not found.same_steps
-    assert "other steps to the same state, and as few, than those in JSON and files: with 2 changes" in str(found)
+    assert "with other steps, as few and to the same state, than in JSON and files: 2 changes" in str(found)
     ordered = brief(Masons(), done([*lay("ann", "ann"), LOOK, *lay("ann", "ann", "ann")]).trace("low"))
     assert (ordered.changes_of_actor, ordered.same_steps) == ((2, 2), True)

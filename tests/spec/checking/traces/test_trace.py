@@ -139,7 +139,7 @@ not_both_looked: Ann and Bob never look into the same box.
      ! not_both_looked breaks here
        seen[1]: +{bob}
 
-  not_both_looked does not hold for at = 1, which looked at
+  not_both_looked does not hold for at = 1; it looked at
     seen[1]: {ann, bob}"""
     )
 
@@ -181,7 +181,7 @@ def test_a_deadlock_is_told() -> None:
     """It is called by its name, and there is nothing that it looked at."""
     text = told(check(TOYS["a deadlock"], deadlock=True))
     assert re.match(r"[\w-]+: deadlock, in \d+ states\n", text)
-    assert "\n  here no action is enabled; if it may end so" in text
+    assert "\n  here no action is enabled; if it may end here" in text
     assert "breaks here" not in text
 
 
@@ -224,7 +224,7 @@ not_both_looked: Ann and Bob never look into the same box.
      ! not_both_looked breaks here
        seen[1]: +{bob}
 
-  not_both_looked does not hold for at = 1, which looked at
+  not_both_looked does not hold for at = 1; it looked at
     seen[1]: {ann, bob}"""
     )
 

@@ -149,7 +149,7 @@ INTEGER = {"#bigint": "9"}
 WRONG = {
     "another beginning": (
         changed(OPENED, 0, variables={"coins": INTEGER}),
-        (1, "the specification does not begin there: coins is 0, and was recorded as 9"),
+        (1, "the specification has no such initial state: coins is 0, and was recorded as 9"),
     ),
     "another state": (
         changed(OPENED, 2, variables={"coins": INTEGER}),
@@ -175,7 +175,7 @@ WRONG = {
     ),
     "no deadlock": (
         replace(OPENED, states=OPENED.states[:3], property="deadlock"),
-        (3, "it is no deadlock: open() can be done"),
+        (3, "it is not a deadlock: open() can be done"),
     ),
 }
 
@@ -192,7 +192,7 @@ def test_an_invalid_step_is_reported(wrong: str) -> None:
 def test_a_property_decided_before_the_end_is_reported() -> None:
     """The trace is longer than what it is said to show."""
     below = run(Lift(), DOWN, up(1), decided="not_in_the_cellar")
-    assert left(validate(below, Lift())) == (3, "not_in_the_cellar was decided by state 2 already")
+    assert left(validate(below, Lift())) == (3, "not_in_the_cellar was already decided by state 2")
 
 
 def test_a_step_out_of_the_domains_is_reported() -> None:
@@ -210,7 +210,7 @@ def test_the_first_state_must_be_initial() -> None:
     states = RecordedTrace.along(Replay(ring, {"value": {0: 1, 1: 0, 2: 0}}))
     assert validate(states, ring).exit_code == 0
     elsewhere = replace(states, states=(RecordedState({"value": {"#map": []}}, "init", {}),))
-    assert left(validate(elsewhere, ring)) == (1, "the specification does not begin there: it is none of 27")
+    assert left(validate(elsewhere, ring)) == (1, "the specification has no such initial state: it is none of 27")
 
 
 ANN = "Account(owner=ann, money=0, note=())"

@@ -239,8 +239,8 @@ MISTAKES: list[tuple[Any, str]] = [
     (lambda s: None, "it answers None, not a text"),
     (lambda s: 7, "it answers 7, not a text"),
     (assigns, "SpecificationError: it assigns light: only actions and `initial` may change the state"),
-    (lacks_a_guard, "`require` and `bound` belong into actions"),
-    (is_bounded, "`require` and `bound` belong into actions"),
+    (lacks_a_guard, "`require` and `bound` belong in actions"),
+    (is_bounded, "`require` and `bound` belong in actions"),
 ]
 
 

@@ -101,7 +101,7 @@ def test_every_constant_is_there_but_one_that_cannot_be_written_and_is_as_by_def
 def test_an_unwritable_constant_is_refused(value: Any) -> None:
     """In a line that names it."""
     with pytest.raises(
-        UsageError, match=r"^cards = .*: no trace is kept with it, for it cannot be written as [^\n]+$"
+        UsageError, match=r"^cards = .*: no trace can be kept, because it cannot be written as [^\n]+$"
     ):
         RecordedTrace.along(Replay(Kept(cards=(value,))))
 
