@@ -1,7 +1,6 @@
-"""What kernels work on: flat arrays, bundled and with names for their columns.
+"""The data of the kernels: flat arrays, bundled, with names for their columns.
 
-An enumeration names the columns of an array, or the places of a short one; numba takes its members as the constants
-that they are.
+An enumeration names the columns of an array, or the places of a short one; numba compiles its members as constants.
 """
 
 from __future__ import annotations
@@ -21,42 +20,42 @@ BATCH = 16
 WALKS = 1 << 12
 """Walks of properties of steps that are gathered before they are done."""
 LOOKUPS = 20
-"""In masks, at most, beside those of single groups."""
+"""The most lookups in masks, besides those of single groups."""
 AT_ONCE = 64
 """States that are looked up at once."""
 TAG_SHIFT = 24
 ACTION_BITS = 16
 INHERITED = 64 - ACTION_BITS
-"""Tables whose outcome is handed on from state to state: the last ones of actions and properties of states."""
+"""Tables whose outcome is passed on from state to state: the last ones of actions and properties of states."""
 MET, RAISED = 1, 2
-"""Flags, a bit each, for a level may have both: an outcome other than the usual one; an evaluation that raised."""
+"""Flags, one bit each, as a level may have both: an outcome other than the usual one; an evaluation that raised."""
 
 
 class Program(NamedTuple):
-    """Decision tables, as `tables.DecisionTables` has them, and which action or property each belongs to."""
+    """Decision tables, as in `tables.DecisionTables`, and the action or property of each."""
 
     code: Array
     root: Array
     compact: Array
     """The same tables, see `compact`: as they were when this program was made, whatever a worker learns meanwhile."""
     compact_root: Array
-    """Where each begins; and the last one, where nothing does."""
+    """The root of each table; the last one is for no table."""
     inner: int
-    """What lies before is an outcome."""
+    """Nodes before this place are outcomes."""
     fields: Array
-    """The bits at which their nodes look, of a register."""
+    """The bits of a register that their nodes examine."""
     effects: Array
     spans: Array
     copies: Array
     affects: Array
-    """By effect: the tables that look at something it writes."""
+    """By effect: the tables that read a slot it writes."""
     off: Array
     pieces: Array
     """How masks are looked up, with the columns of `LookupPiece`; see `masks.Masks`."""
     lookups: int
-    """How many lookups these are."""
+    """The number of lookups."""
     step_of: Array
-    """Of each instance of an action: the action, and the instance << 16. Behind them: what stands for no step."""
+    """For each instance of an action: the action, and the instance << 16. After them: the value for no step."""
     actions: int
     judging: int
     tables: int
@@ -65,15 +64,15 @@ class Program(NamedTuple):
 
 
 class LookupPiece(IntEnum):
-    """The columns of `Program.pieces`: a group of bits, and what its value does for the row that is looked up."""
+    """The columns of `Program.pieces`: a group of bits, and what its value adds to the number of the row."""
 
     WORD = 0
     SHIFT = 1
     MASK = 2
     AT = 3
-    """How far left its value stands in the number of the row."""
+    """The shift of its value in the number of the row."""
     FIRST = 4
-    """Of the last group of a lookup: the row in which its values begin."""
+    """For the last group of a lookup: the row in which its values begin."""
     LAST = 5
     """Whether it is the last group of a lookup."""
 
@@ -93,9 +92,9 @@ class StateRange(IntEnum):
 
     FIRST = 0
     BEHIND = 1
-    """The one behind the last."""
+    """One past the last state."""
     MARKS = 2
-    """By how much the marks of these states lie before them; only where there are any."""
+    """How many places earlier the marks of these states are; only where there are any."""
 
 
 class Cursor(IntEnum):
@@ -103,12 +102,12 @@ class Cursor(IntEnum):
 
     RANGE = 0
     STATE = 1
-    """The next state, and the range that it is of."""
+    """The next state, and its range."""
     MISSING = 2
     PUT_OFF = 3
-    """How many paths are missing, and how many states are put off."""
+    """The numbers of missing paths and of deferred states."""
     STOP = 4
-    """Not 0: the worker is to return."""
+    """Not 0: the worker must return."""
 
 
 class PutOff(IntEnum):
@@ -123,123 +122,123 @@ class StateRanges(NamedTuple):
     """Some states of an array, in ranges of neighbours."""
 
     words: Array
-    """Word after word."""
+    """All words, one after the other."""
     ranges: Array
     """With the first two columns of `StateRange`."""
 
     @classmethod
     def of(cls, states: Array) -> StateRanges:
-        """All states of an array that has a row of words for each."""
+        """All states of an array with a row of words for each."""
         return cls(states.reshape(-1), np.array([(0, len(states))], np.int64))
 
     @property
     def size(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return int((self.ranges[:, StateRange.BEHIND] - self.ranges[:, StateRange.FIRST]).sum())
 
 
 class MarkedRanges(NamedTuple):
-    """Some states, with what is known of each from the step that led there. Only the newest level has that."""
+    """Some states, with facts about each from the step that led there. Only the newest level has these."""
 
     words: Array
-    """Word after word."""
+    """All words, one after the other."""
     marks: Array
-    """Of each state, see `Storage`; 0 where nothing is known of it."""
+    """The mark of each state, see `Storage`; 0 if nothing is known about it."""
     ranges: Array
     """With the columns of `StateRange`."""
 
     @classmethod
     def of(cls, states: Array, marks: Array) -> MarkedRanges:
-        """All states of an array that has a row of words for each."""
+        """All states of an array with a row of words for each."""
         return cls(states.reshape(-1), marks, np.array([(0, len(states), 0)], np.int64))
 
     @property
     def unmarked(self) -> StateRanges:
-        """The states by themselves."""
+        """The states without their marks."""
         return StateRanges(self.words, np.ascontiguousarray(self.ranges[:, : StateRange.MARKS]))
 
 
 class Storage(NamedTuple):
-    """The visited set: partitions of `room` states each, in the order in which they came, with an index on each."""
+    """The visited set: partitions of `room` states each, in order of arrival, with an index on each."""
 
     states: Array
     index: Array
     """In each partition: tag << 24 | number of the state + 1, or 0."""
     marks: Array
-    """Of the states of the newest level, from the first of it on in each partition: the lowest action that led there,
-    and << ACTION_BITS the tables that have the usual outcome there because they had it before."""
+    """For the states of each partition's newest level, from its first on: the lowest action that led to the state,
+    and << ACTION_BITS the tables that have the usual outcome there because they had it in the state before."""
     size: Array
     capacity: Array
     """Of the index."""
     level: Array
-    """Where the newest level begins in each partition."""
+    """The beginning of the newest level in each partition."""
     room: int
     index_room: int
-    """States that a partition can take; entries that its index can take."""
+    """The most states of a partition; the most entries of its index."""
     begin: Array
     index_begin: Array
     marks_begin: Array
-    """Where each partition begins: its states, its index, its marks."""
+    """The beginning of each partition's states, index and marks."""
 
 
 class Outbox(NamedTuple):
-    """Successors on their way to their partitions, of one worker."""
+    """One worker's successors on their way to their partitions."""
 
     states: Array
     marks: Array
     count: Array
-    """In each partition."""
+    """The number in each partition."""
 
 
 class WorkerOutput(NamedTuple):
-    """What came of the states that a worker expanded, and how far it is."""
+    """The results of a worker's expansions, and its progress."""
 
     flags: Array
-    """By table, what was met: `MET`, `RAISED`, both or neither. Behind them, of states without steps."""
+    """By table: `MET`, `RAISED`, both or neither. After them, the flag for states without steps."""
     enabled: Array
     """By action: states in which some instance is enabled."""
     taken: Array
-    """By action."""
+    """By action: steps."""
     unchanging: Array
     """By action: how often its successor was the same state, or none."""
     missing: Array
     """Paths that are not learned yet: the table, and the registers; 1 + 2 * words + 1 each."""
     put_off: Array
-    """States that have to wait for that, with the columns of `PutOff`."""
+    """States deferred until those are learned, with the columns of `PutOff`."""
     cursor: Array
     """See `Cursor`."""
 
 
 class Scratch(NamedTuple):
-    """Room to work in, of one worker, for a batch of states."""
+    """Working memory of one worker, for a batch of states."""
 
     registers: Array
     """A row for each state: its words, those of the state before, and the step."""
     after: Array
-    """The same, a row for each successor."""
+    """The same, with a row for each successor."""
     by: Array
     effect: Array
-    """Of each successor: the table that led there, and how."""
+    """For each successor: the table that led there, and its effect."""
     live: Array
     steady: Array
-    """A row for each state: the tables that are walked there; and those that are known to have the usual outcome."""
+    """A row for each state: the tables that are walked there; and those known to have the usual outcome."""
     rows: Array
-    """Of the masks, for each state."""
+    """For each state, the rows of the masks."""
     tables: Array
     bases: Array
     outcomes: Array
-    """Walks: the table, where its registers begin, and what came of it."""
+    """Walks: the table, the beginning of its registers, and the outcome."""
     ends: Array
-    """For each state, how many walks there are up to there, and how many successors."""
+    """For each state, the number of walks up to and including it, and the number of successors."""
     lacking: Array
-    """For each state, whether something of it is not learned yet."""
+    """For each state, whether something about it is not learned yet."""
     mixes: Array
     places: Array
     orbits: OrbitScratch
 
     @classmethod
     def of(cls, words: int, tables: int, orbits: Orbits = NONE) -> Scratch:
-        """For states of so many words, so many tables, and these orbits."""
+        """Working memory for states of so many words, so many tables, and these orbits."""
         masks, reach, each = (tables + 63) // 64, 2 * words + 1, BATCH * (tables + 1)
         walks = max(each, WALKS + tables) + 8
         return cls(

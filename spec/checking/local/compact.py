@@ -1,14 +1,14 @@
-"""Tables once more, small: what is walked a hundred million times should lie in the nearest cache.
+"""Tables once more, in compact form: nodes that are walked a hundred million times should fit the nearest cache.
 
 The trees of `tables` grow path by path and share nothing. They are copied into an array in which equal subtrees are
-one, and in which a node looks at several slots of a word at once, its *field*, where all that follows it looks at the
-same one next. Outcomes are nodes there too, which look at nothing and lead back to themselves, so that walks side by
-side need not ask which of them has ended.
+shared, and in which a node examines several slots of a word at once, its *field*, if all its children examine the
+same slot next. Outcomes are nodes too, which examine nothing and lead back to themselves, so walks side by side need
+not check which of them has ended.
 
-The copy grows as trees do, by path copying: the nodes of a path that was learned are copied once more, behind all
-others, and nothing else is. So what was copied before is never changed, and one worker may learn while another still
-walks from the roots that there were. Nodes to which no root leads any more stay until there may be twice as many of
-them as of others: then all is copied anew.
+The copy grows as trees do, by path copying: only the nodes of a learned path are copied again, after all others.
+Nodes copied earlier never change, so one worker may learn while another still walks from the earlier roots. Nodes
+that no root reaches any more stay until there may be twice as many of them as of others: then everything is copied
+anew.
 """
 
 from __future__ import annotations
@@ -22,53 +22,52 @@ from spec.checking.local.intrinsics import GATHERS
 from spec.checking.local.jit import Array, compiled, inlined
 
 WIDEST = 5
-"""Bits of a field of several slots."""
+"""The most bits of a field with several slots."""
 FIELD_BITS = 13
 MOST = 1 << (FIELD_BITS - 1)
-"""Different fields, at most; then nodes are left as they are."""
+"""The most different fields; beyond that, nodes are no longer joined."""
 WIDE = 1 + (1 << WIDEST)
-"""Numbers that a node takes at most, if no slot of it is wider."""
+"""The most numbers of a node, if it has no wider slot."""
 FEW = 1 << 10
-"""Nodes that are copied once more, however few there are."""
+"""Nodes that may be copied again, however few there are."""
 
 
 class Compact(NamedTuple):
     """The tables."""
 
     code: Array
-    """Outcomes, two numbers each: unknown, 0, 1, ... Then nodes: register | field << 8, and where it leads for each
-    value."""
+    """Outcomes, two numbers each: unknown, 0, 1, ... Then nodes: register | field << 8, and a child per value."""
     inner: int
-    """Where outcomes end, and nodes that look at something begin."""
+    """The end of outcomes, and the beginning of nodes that examine something."""
     root: Array
-    """Where each table begins; and an outcome, for walks that are none."""
+    """The root of each table; and an outcome, for walks of no table."""
     fields: Array
     """The bits of each field."""
     registers: Array
-    """In which register they lie."""
+    """The register of each field."""
 
 
 class _Room(NamedTuple):
-    """What a copy is made in, and what is known of it."""
+    """Memory for a copy, and indexes on it."""
 
     made: Array
-    """The copy, and room behind it."""
+    """The copy, and room after it."""
     done: Array
-    """By node of the trees, where its copy is."""
+    """By node of the trees, the place of its copy."""
     equal: Array
-    """Where copies are, by hash."""
+    """Places of copies, by hash."""
     fields: Array
     registers: Array
     known: Array
-    """Fields by hash. Behind them, how many there are."""
+    """Fields by hash. After them, the number of fields."""
     edges: Array
 
     @classmethod
     def of(cls, inner: int, numbers: int, used: int, nodes: int) -> _Room:
-        """For so many numbers of outcomes and of nodes; the trees take so much code; and for so many nodes."""
+        """Memory for so many numbers in outcomes and nodes, so much code in the trees, and so many nodes."""
         made, known = np.zeros(inner + numbers, np.int32), np.zeros((1 << FIELD_BITS) + 1, np.int32)
         made[1:inner:2] = np.arange(0, inner, 2)
-        known[-1] = 1  # field 0 has no bits: it is where outcomes look
+        known[-1] = 1  # field 0 has no bits: outcomes examine it
         return cls(
             made=made,
             done=np.zeros(used, np.int32),
@@ -86,10 +85,10 @@ class CompactCopy:
     def __init__(self) -> None:
         self._room = _Room.of(0, 0, 0, 0)
         self._top = self._inner = self._left = 0
-        """Where the copy ends; where outcomes do; and how many nodes may be copied before all are, anew."""
+        """The ends of the copy and of outcomes; and how many nodes may be copied before all are copied anew."""
 
     def of(self, code: Array, used: int, roots: Array, changed: Collection[int], outcomes: int) -> Compact:
-        """Of the trees with these roots, of which these nodes lie on paths that were learned since."""
+        """The copy of the trees with these roots; the changed nodes are on paths learned since the last copy."""
         nodes, leaves = np.array(sorted(changed), np.int32), 2 * (outcomes + 1)
         fits = self._top + _numbers_of(code, nodes) <= len(self._room.made)
         if leaves > self._inner or len(nodes) > self._left or not fits:
@@ -110,13 +109,13 @@ class CompactCopy:
 
 
 def _numbers_of(code: Array, nodes: Array) -> int:
-    """Numbers that copies of these nodes take at most."""
+    """The most numbers that copies of these nodes take."""
     return int(np.maximum(WIDE, 1 + (1 << (code[nodes] >> 16))).sum())
 
 
 @compiled
 def _nodes_of(code: Array, used: int, nodes: Array) -> int:
-    """Where nodes are; how many."""
+    """List the places of all nodes; returns their number."""
     number = 0
     at = 1
     while at < used:
@@ -137,7 +136,7 @@ def _bits(field: Any) -> int:
 
 @inlined
 def _field(register: int, field: Any, fields: Array, registers: Array, known: Array) -> int:
-    """The number of a field, which may be a new one. How many there are stands behind all that are known."""
+    """The number of a field, which may be new. The number of fields is stored after all known ones."""
     mixed = (field ^ np.uint64(register)) * np.uint64(0x9E3779B97F4A7C15)
     place, places = np.int64(mixed >> np.uint64(64 - FIELD_BITS)), known.shape[0] - 1
     while known[place] != 0 and (fields[known[place]] != field or registers[known[place]] != register):
@@ -151,7 +150,7 @@ def _field(register: int, field: Any, fields: Array, registers: Array, known: Ar
 
 @inlined
 def _together(one: Any, other: Any) -> bool:
-    """Whether two fields of a register can be one."""
+    """Whether two fields of a register can be joined."""
     both = one | other
     if one & other != np.uint64(0) or _bits(both) > WIDEST:
         return False
@@ -161,10 +160,10 @@ def _together(one: Any, other: Any) -> bool:
 
 @compiled
 def _copy(code: Array, nodes: Array, roots: Array, root: Array, top: int, inner: int, room: _Room) -> int:
-    """Copy these nodes, in order, behind what there is, and say where tables begin; where the copy ends then."""
+    """Copy these nodes, in order, after the existing ones, and set the roots of tables; returns the copy's end."""
     made, done, equal, edges = room.made, room.done, room.equal, room.edges
     fields, registers, known = room.fields, room.registers, room.known
-    for i in range(nodes.shape[0] - 1, -1, -1):  # a node comes before those to which it leads
+    for i in range(nodes.shape[0] - 1, -1, -1):  # a node comes before its children
         at = nodes[i]
         size = 1 << (code[at] >> 16)
         register = code[at] & 0xFF
@@ -174,14 +173,14 @@ def _copy(code: Array, nodes: Array, roots: Array, root: Array, top: int, inner:
             edge = code[at + 1 + k]
             edges[0, k] = done[edge] if edge > 0 else -2 * edge
         while True:
-            behind = 0
+            child = 0
             for k in range(size):
                 if edges[0, k] >= inner:
                     header = made[edges[0, k]]
-                    behind = header if behind == 0 or behind == header else -1
-            if behind <= 0 or (behind & 0xFF) != register or not _together(field, fields[behind >> 8]):
+                    child = header if child == 0 or child == header else -1
+            if child <= 0 or (child & 0xFF) != register or not _together(field, fields[child >> 8]):
                 break
-            both = field | fields[behind >> 8]
+            both = field | fields[child >> 8]
             if known[known.shape[0] - 1] > MOST:
                 break
             joined = _field(register, both, fields, registers, known)

@@ -1,10 +1,10 @@
 """Walks at compiled speed, through the tables that the local engine learns.
 
-They take the very steps that `spec.checking.random.walks` would take. A walk that comes to something unknown is put
-aside, others go on, and when enough of them wait it is learned for all; then each goes on where it was. So it does
-not matter for any run what was learned before, or for which run.
+They take exactly the steps of `spec.checking.random.walks`. A walk that reaches something unknown is set aside, and
+others continue. When enough walks wait, the unknown is learned for all of them; then each continues from its place.
+So no run depends on what was learned before, or for which run.
 
-The module is long because the compiled loop and the arrays that it works on stand side by side.
+The module is long because it keeps the compiled loop beside the arrays on which it works.
 """
 
 from __future__ import annotations
@@ -40,34 +40,34 @@ from spec.checking.states.packed_state import PackedState
 from spec.language.state import Values
 
 WAITING = 64
-"""Walks that are put aside before what they miss is learned; the more, the more of them miss the same."""
+"""Walks that are set aside before missing paths are learned; the more wait, the more of them miss the same path."""
 QUOTA = 1 << 19
-"""Steps after which a worker returns: then progress is told, and Ctrl-C is heard."""
+"""Steps after which a worker returns, so that progress is reported and Ctrl-C is handled."""
 
 
 class Plan(NamedTuple):
-    """What walks are to do; the same for all workers."""
+    """The task of the walks; the same for all workers."""
 
     initial: Array
     """The initial states, one after the other."""
     live: Array
     """The tables that are walked."""
     of_steps: Array
-    """Those of them that are of properties of steps."""
+    """The walked tables that belong to properties of steps."""
     property_of: Array
-    """By table; not of actions."""
+    """By table, its property; not for actions."""
     witness_of: Array
-    """By table, the number of a witness; -1 of anything else."""
+    """By table, the number of a witness; -1 for anything else."""
     seed: Array
     """One number: the seed, mixed."""
     steps: int
-    """Of a run, at most."""
+    """The most steps of a run."""
     levels: int
     bits: int
     by_instance: int
     """The policy, see `chance.Policy`."""
     deadlock: int
-    """The property, or NOTHING if it is not asked for."""
+    """The property's number, or NOTHING if it is not checked."""
 
 
 class WalkStatistics(IntEnum):
@@ -78,7 +78,7 @@ class WalkStatistics(IntEnum):
     EARLY = 2
     """Runs that ended early."""
     LONGEST = 3
-    """States of the longest."""
+    """States of the longest run."""
 
 
 class BadEnd(IntEnum):
@@ -87,16 +87,16 @@ class BadEnd(IntEnum):
     RUN = 0
     STEPS = 1
     PROPERTY = 2
-    """The one that is broken, or FAILED."""
+    """The broken property, or FAILED."""
 
 
 class Waiting(IntEnum):
-    """The columns of `WalkerOutput.waiting`. Behind them are the state, and the witnesses that were seen."""
+    """The columns of `WalkerOutput.waiting`. After them are the state, and the witnesses that were seen."""
 
     RUN = 0
     STEP = 1
     FOUND = 2
-    """What was found on the last step: the property, less FAILED."""
+    """The property decided by the last step, minus FAILED."""
     CHANCE = 3
 
 
@@ -105,17 +105,17 @@ class WalkCursor(IntEnum):
 
     NEXT = 0
     BEHIND = 1
-    """The next run, and the one behind the last."""
+    """The next run, and one past the last."""
     WAITING = 2
     MISSING = 3
-    """How many walks were put aside, and how many paths are missing."""
+    """How many walks were set aside, and how many paths are missing."""
     RESUMED = 4
     TO_RESUME = 5
-    """Of the walks that were put aside before: how many go on already, and how many they are."""
+    """Of the walks that were set aside before: how many have resumed, and how many there are."""
 
 
 class WalkerOutput(NamedTuple):
-    """What came of the runs that a worker did, and how far it is."""
+    """The results of a worker's runs, and its progress."""
 
     enabled: Array
     taken: Array
@@ -129,7 +129,7 @@ class WalkerOutput(NamedTuple):
     end: Array
     """See `BadEnd`."""
     waiting: Array
-    """Walks that were put aside, with the columns of `Waiting`."""
+    """Walks that were set aside, with the columns of `Waiting`."""
     missing: Array
     """Paths that are not learned yet: the table, and the registers."""
     cursor: Array
@@ -137,7 +137,7 @@ class WalkerOutput(NamedTuple):
 
 
 class WalkerScratch(NamedTuple):
-    """Room to work in, of one worker."""
+    """Working memory of one worker."""
 
     registers: Array
     live: Array
@@ -166,7 +166,7 @@ _STRIDE, _WEIGHTS = splitmix.STRIDE, chance.WEIGHTS
 
 @inlined
 def _goes_on(cursor: Array) -> Any:
-    """Whether there is a walk to go on with, or a run to begin."""
+    """Whether there is a walk to continue, or a run to begin."""
     return (
         cursor[WalkCursor.RESUMED] < cursor[WalkCursor.TO_RESUME]
         or cursor[WalkCursor.NEXT] < cursor[WalkCursor.BEHIND]
@@ -196,7 +196,7 @@ def _sketched(output: WalkerOutput, state: Array, words: int) -> None:
 
 @compiled
 def _judged(plan: Plan, output: WalkerOutput, seen: Array, table: Any, outcome: int, length: Any, found: Any) -> Any:
-    """What is broken so far, when a property has an outcome that is not the usual one. Witnesses are noted."""
+    """The broken property so far, if any, after a property's unusual outcome. Witnesses are recorded."""
     if outcome == RAISED:
         return FAILED
     witness = plan.witness_of[table]
@@ -212,7 +212,7 @@ def _judged(plan: Plan, output: WalkerOutput, seen: Array, table: Any, outcome: 
 
 @compiled
 def _chosen(plan: Plan, program: Program, scratch: WalkerScratch, total: Any, one: Any, other: Any) -> int:
-    """The table of the step that is chosen by two numbers."""
+    """The table of the step that two random numbers select."""
     enabled, step_of = scratch.enabled, program.step_of
     left, action = one % total, 0
     while True:
@@ -240,9 +240,9 @@ def _chosen(plan: Plan, program: Program, scratch: WalkerScratch, total: Any, on
 def walk(
     shape: Any, plan: Plan, program: Program, output: WalkerOutput, scratch: WalkerScratch, history: Array, quota: int
 ) -> int:
-    """Go on with the walks that were put aside, then with runs, until none is left or enough wait; steps done.
+    """Continue the walks that were set aside, then begin runs, until none is left or enough wait; the steps done.
 
-    Into `history` goes the table of each step, as far as there is scratch.
+    `history` receives the table of each step, as far as there is room.
     """
     words = len(shape)
     initial, step_of, affects = plan.initial, program.step_of, program.affects
@@ -290,7 +290,7 @@ def walk(
             active[m] = uint64(0)
         put_aside = False
         while True:
-            # What is the case here? Only of tables that look at what has changed it is asked again.
+            # Evaluate the state. Only tables that read a changed slot are walked again.
             for k in range(words):
                 registers[k] = state[k]
                 registers[words + k] = state[k]
@@ -315,7 +315,7 @@ def walk(
             for a in range(all_actions):
                 enabled[a] = 0
             raises = closed = False
-            judged = -1  # the property that is decided here: its other instances are not asked
+            judged = -1  # the property decided last: its other instances are skipped
             for m in range(masks):
                 word = active[m]
                 while word != uint64(0):
@@ -349,7 +349,7 @@ def walk(
                     found = np.int64(plan.deadlock)
                 break
 
-            # Which step is taken, and what is the case about it?
+            # Choose a step, and evaluate properties of steps.
             one, other = drawn + uint64(_STRIDE), drawn + uint64(2) * uint64(_STRIDE)
             table = _chosen(plan, program, scratch, total, mixed(one), mixed(other))
             outcome = outcome_of[table]
@@ -392,7 +392,7 @@ def walk(
             for k in range(words):
                 state[k] = after[k]
             for m in range(masks):
-                # What a property of steps finds in the state before, no effect is known to touch.
+                # A property of steps also reads the state before, which effects do not account for.
                 touched = affects[outcome, m] | plan.of_steps[m]
                 live[m] = plan.live[m] & touched
                 active[m] &= ~touched
@@ -417,7 +417,7 @@ def walk(
 
 
 def load(words: int) -> None:
-    """Have what walks run, see `compiling`."""
+    """Compile or load the code of walks, see `compiling`."""
     model = Model(Wide(words=words))
     with ThreadPoolExecutor(1) as threads:
         CompiledWalker(Walks(model, model.numbers([TYPE_OK]), steps=1, seed=0), threads, 1)
@@ -428,9 +428,9 @@ class CompiledWalker:
     """Walks on tables.
 
     Args:
-        asked: what is to be walked; a model that the local engine can hold.
-        threads: where the workers run.
-        workers: how many.
+        asked: the request; its model must fit the local engine.
+        threads: run the workers.
+        workers: the number of workers.
     """
 
     def __init__(self, asked: Walks, threads: ThreadPoolExecutor, workers: int):
@@ -458,7 +458,7 @@ class CompiledWalker:
             deadlock=dead if dead in asked.properties else NOTHING,
         )
         self.workers = [self._scratch() for _ in range(workers)]
-        self._together([(0, 0)], _silent)  # have the compiled code there, before the clock runs
+        self._together([(0, 0)], _silent)  # load the compiled code before time is measured
 
     def _scratch(self) -> WalkerScratch:
         words, tables, actions = len(self.shape), len(self.tables.all), len(self.model.actions)
@@ -500,10 +500,10 @@ class CompiledWalker:
         )
 
     def walk(self, first: int, last: int, on_progress: OnWalkProgress) -> Tally:
-        """Do the runs from the first up to the last, in order, up to one that ends badly.
+        """Do the runs from the first up to the last, in order, stopping after one that ends badly.
 
         Raises:
-            EvaluationFailed: an action or property raised, or did what it must not.
+            EvaluationFailed: an action or property raised, or broke the rules for such functions.
         """
         parts = max(1, min(len(self.workers), last - first))
         bounds = [first + (last - first) * part // parts for part in range(parts + 1)]
@@ -514,11 +514,11 @@ class CompiledWalker:
         if end.property == FAILED:
             PlainWalker(self.asked).walk(end.run, end.run + 1, on_progress)
             raise self._not_repeated(end)
-        # Some have gone beyond it: what is told is what came of the runs up to this one.
+        # Some workers have gone beyond it: only the runs up to this one count.
         return self._tally(self._together([(first, end.run + 1)], _silent), end)
 
     def path(self, run: int, steps: int | None = None) -> Path:
-        """The way that a run takes, for so many steps, or to its end."""
+        """The path of a run, for so many steps, or to its end."""
         history = np.zeros(self.asked.steps if steps is None else steps, np.int32)
         output = self._together([(run, run + 1)], _silent, history)[0]
         done = min(len(history), int(output.statistics[WalkStatistics.STEPS]))
@@ -542,7 +542,7 @@ class CompiledWalker:
             if len(busy) == 1:
                 go_on(busy[0])
             else:
-                with DeferredSignals():  # a quota takes moments
+                with DeferredSignals():  # a quota takes only moments
                     list(self.threads.map(go_on, busy))
             so_far = sum(output.statistics for output in every)
             on_progress(int(so_far[WalkStatistics.RUNS]), int(so_far[WalkStatistics.STEPS]))
@@ -556,7 +556,7 @@ class CompiledWalker:
         walk(self.shape, self.plan, program, *part, history, QUOTA)
 
     def _learn(self, output: WalkerOutput) -> int:
-        """Learn what a worker missed, and let it go on with what it put aside; how many paths it missed."""
+        """Learn the paths that a worker missed, and let it resume the walks set aside; the number of those paths."""
         began = time.perf_counter()
         cursor, reach = output.cursor, 2 * len(self.shape) + 2
         missing = int(cursor[WalkCursor.MISSING])
@@ -601,7 +601,7 @@ class CompiledWalker:
 
 
 def _silent(runs: int, steps: int) -> None:
-    """Nothing is told of how far these runs are."""
+    """Report nothing."""
 
 
 def _unfinished(output: WalkerOutput) -> bool:

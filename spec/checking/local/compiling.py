@@ -1,8 +1,8 @@
-"""Compiling: the kernels for states of so many words are there, or they are compiled, which is told and measured.
+"""Compiling: load the kernels for states of so many words, or else compile them, reporting progress and time.
 
-numba keeps on disk what it compiled, so it is done once on a machine for each number of words. It takes ten seconds
-or more, and is done by a process of its own: Ctrl-C is heard meanwhile, and what is explored in plain Python until
-then (`spec.checking.first_tier`) has the interpreter for itself. It is stopped when nothing waits for it any more.
+numba keeps compiled code on disk, so each number of words is compiled once per machine. It takes ten seconds or more,
+in a separate process: Ctrl-C works meanwhile, and exploration in plain Python (`spec.checking.first_tier`) has the
+interpreter for itself. The process is stopped when nothing waits for it any more.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from spec.checking.model import TYPE_OK, Model
 from spec.language import Specification, State, Total, action, constant, integers, mapping, variable
 
 Load = Callable[[int], None]
-"""Loads kernels for states of so many words, by calling each of them on nothing; what is not compiled yet is compiled
-then. A function of a module, since another process is to find it."""
+"""Loads kernels for states of so many words, by calling each of them on nothing; missing ones are then compiled. It
+must be a function of a module, since another process imports it."""
 
 USUAL: Final = "about 20 seconds"
 """How long it takes: 13 to 24 seconds for each number of words, where nothing else runs."""
 
 TICK: Final = 0.1
-"""Seconds between two looks at the process that compiles."""
+"""Seconds between two checks of the compiling process."""
 
 
 class WideState(State):
-    """Of `Wide`."""
+    """The state of `Wide`."""
 
     digit: Total[int, int] = variable(
         "All bits of all words.", of=lambda self: mapping(range(8 * self.words), integers(0, 255))
@@ -46,9 +46,9 @@ class WideState(State):
 
 
 class Wide(Specification[WideState]):
-    """States of so many words, with which nothing much happens."""
+    """States of so many words, with a trivial action."""
 
-    words = constant(1, "Of a state.", at_least=1)
+    words = constant(1, "The number of words of a state.", at_least=1)
 
     @action
     def clear(self, s: WideState) -> None:
@@ -57,7 +57,7 @@ class Wide(Specification[WideState]):
 
 
 def load(words: int) -> None:
-    """Have what the local engine runs."""
+    """Compile or load the code of the local engine."""
     model = Model(Wide(words=words))
     tables = DecisionTables(model, model.numbers([TYPE_OK]))
     with ThreadPoolExecutor(1) as threads:
@@ -67,24 +67,24 @@ def load(words: int) -> None:
 
 
 def compiled(load: Load, words: int, tell: Callable[[str], None]) -> float:
-    """Have kernels there; the seconds that compiling took, 0 if there was nothing to compile.
+    """Load kernels, compiling them if necessary; returns the seconds of compiling, 0 if there was nothing to compile.
 
     Args:
-        load: says which ones.
+        load: selects the kernels.
         words: of a state.
-        tell: called again and again while it takes, with what is being done.
+        tell: called repeatedly meanwhile with the current work.
     """
     if is_compiled(load, words):
         return 0.0
     with Compilation(load, words) as compilation:
         while not compilation.done(within=TICK):
             tell(compilation.doing)
-        load(words)  # and compile here what is still missing: there are places in which no process can be started
+        load(words)  # compiles what is still missing: some systems cannot start a process
         return compilation.seconds
 
 
 def is_compiled(load: Load, words: int) -> bool:
-    """Whether kernels are there; if so they are loaded."""
+    """Whether kernels are compiled; if so they are loaded."""
     try:
         with _nothing_compiled():
             load(words)
@@ -94,7 +94,7 @@ def is_compiled(load: Load, words: int) -> bool:
 
 
 class Compilation:
-    """Kernels being compiled, by a process of its own, which ends with the `with` statement."""
+    """A compilation of kernels in a separate process, which ends with the `with` statement."""
 
     def __init__(self, load: Load, words: int):
         self.doing = f"compiling for states of {words} word{'s' if words > 1 else ''}, {USUAL}, once on this machine"
@@ -105,7 +105,7 @@ class Compilation:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for this process, which then ends the other one
+            start_new_session=True,  # Ctrl-C reaches only this process, which then ends the other
         )
 
     def __enter__(self) -> Compilation:
@@ -117,11 +117,11 @@ class Compilation:
 
     @property
     def seconds(self) -> float:
-        """Since it began."""
+        """Seconds since it began."""
         return time.perf_counter() - self._began
 
     def done(self, within: float = 0.0) -> bool:
-        """Whether it has come to its end, well or not, or does so within some seconds."""
+        """Whether it has ended, successfully or not, or does so within these seconds."""
         try:
             self._process.wait(within)
         except subprocess.TimeoutExpired:
@@ -130,7 +130,7 @@ class Compilation:
 
 
 def told_by(on_progress: OnProgress) -> Callable[[str], None]:
-    """What tells `on_progress` what is done before the first state."""
+    """A function that reports work before the first state to `on_progress`."""
     return lambda doing: on_progress(Statistics(0, 0, 0, 0, 0.0, doing=doing))
 
 
@@ -139,22 +139,22 @@ class _NotCompiled(Exception):
 
 
 class _Refusing(event.Listener):  # type: ignore[misc]
-    """Hears of functions that are about to be compiled, in this thread."""
+    """Rejects compilations that this thread is about to begin."""
 
     def __init__(self) -> None:
         self.thread = get_ident()
 
     def on_start(self, event: event.Event) -> None:
-        """It is not done."""
+        """Raise instead of compiling."""
         if get_ident() == self.thread:
             raise _NotCompiled
 
     def on_end(self, event: event.Event) -> None:
-        """It was not."""
+        """Nothing to do."""
 
 
 @contextmanager
 def _nothing_compiled() -> Iterator[None]:
-    """What would have to be compiled raises meanwhile."""
+    """While this is open, code that would have to be compiled raises instead."""
     with event.install_listener("numba:compile", _Refusing()):
         yield

@@ -57,31 +57,31 @@ from spec.checking.symmetry.renamings import SPOT_CHECKS, ComparisonCounts
 from spec.language.errors import UsageError
 
 TUNINGS = [1_000, 10_000, 100_000]
-"""How many states there are when the tables are tuned: what is walked in vain changes while a search is young."""
+"""Numbers of states at which the tables are tuned: useless walks change while a search is young."""
 SAMPLE = 1_000
-"""States that are looked at for that."""
+"""States that are examined for that."""
 SWITCH = 0.0002
-"""Seconds after which a worker that learns lets others have the interpreter: they only want it to look in."""
+"""Seconds before a learning worker lets others have the interpreter: they need it only briefly."""
 ROOM = 32 << 20
-"""Bytes for states and what is learned without which it is not worth to begin."""
+"""Bytes for states and learned tables; the engine does not begin with less."""
 
 
 class LocalEngine:
     """Explores in this process, with compiled tables and several threads.
 
     Args:
-        workers: threads; by default as many as there are cores.
-        memory: bytes, or a size like '512M', that this process may take, all in all; see
+        workers: threads; by default one per core.
+        memory: bytes, or a size like '512M', that this process may take in total; see
             `spec.checking.machine.memory` for the default.
-        run_dir: where the run is kept, empty or not there; without it, nothing is kept.
-        resume: go on with the run in `run_dir`, whichever engine began it. Only the bounds and `keep_going` may
+        run_dir: directory of the run, empty or not yet there; without it, nothing is kept.
+        resume: continue the run in `run_dir`, whichever engine began it. Only the bounds and `keep_going` may
             differ from before.
-        overflow: a directory, empty or not there, into which the run is put when the memory is reached; it is for
-            a run that is not kept.
-        buckets: over how many files a level is spread; a run that is resumed keeps its own.
+        overflow: a directory, empty or not yet there, that receives the run when memory is used up; for a run
+            without `run_dir`.
+        buckets: the number of files over which a level is spread; a resumed run keeps its own number.
 
-    Exploring raises what every engine does, and UsageError: a state is too large, `run_dir` is not empty, or what it
-    holds cannot be resumed.
+    Exploring raises the errors of every engine, and UsageError: a state is too large, `run_dir` is not empty, or its
+    content cannot be resumed.
     """
 
     name = "local"
@@ -103,7 +103,7 @@ class LocalEngine:
         self.resume, self.buckets = resume, buckets
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
-        """Go through the states, level by level."""
+        """Explore the states, level by level."""
         refuse_too_large(model)
         return retry_on_opaque_rule(lambda again: self._explore(model, options, on_progress, again))
 
@@ -131,7 +131,7 @@ class LocalEngine:
             keeps = directory is not None or self.overflow is not None
             try:
                 if not is_compiled(load, model.layout.words):
-                    budget.require(COMPILING, "the local engine, which has to compile first,")
+                    budget.require(COMPILING, "the local engine, which must compile first,")
                     compile_seconds = compiled(load, model.layout.words, told_by(on_progress))
                 search = _Search(
                     model, options, symmetry, on_progress, threads, self.workers, budget, directory, keeps
@@ -146,13 +146,13 @@ class LocalEngine:
             return found
         going_on = {
             "interrupted": f"the run can be resumed from {self.run_dir}",
-            "memory": f"--resume {self.run_dir} goes on, with a larger --memory or with --engine spark",
+            "memory": f"continue with --resume {self.run_dir} and a larger --memory or --engine spark",
         }
         return replace(found, kept=going_on.get(found.ended, ""))
 
 
 class _QuickSwitches:
-    """While any check of this process is in this, threads switch after `SWITCH`; then as before the first one."""
+    """While any check of this process is inside, threads switch after `SWITCH`; afterwards as before."""
 
     def __init__(self) -> None:
         self._lock, self._inside, self._before = Lock(), 0, 0.0
@@ -175,14 +175,14 @@ _QUICK_SWITCHES: Final = _QuickSwitches()
 
 
 def _initial_states(model: Model, symmetry: Symmetry | None) -> np.ndarray[Any, Any]:
-    """Packed, one after the other; each by the representative of its orbit."""
+    """The packed initial states, one after the other; each by the representative of its orbit."""
     states = map(symmetry.representative if symmetry else lambda state: state, model.first_states())
     words = [PackedState.of_values(model.layout, state).words for state in states]
     return np.array(words, np.uint64).reshape(-1)
 
 
 def _interrupted_before(model: Model) -> Exploration:
-    """What is known when the first state is not there yet."""
+    """The result before the first state exists."""
     return Exploration("interrupted", BEFORE_FIRST.statistics, tuple(Coverage() for _ in model.actions))
 
 
@@ -208,9 +208,9 @@ class _Search:
         self.in_states, self.in_steps = split_properties(model, options.properties)
         self.discoveries: dict[int, PackedDiscovery] = {}
         self.jobs = Jobs()
-        """Of the run that is resumed, if Spark began it."""
+        """The jobs of the resumed run, if Spark began it."""
         self.before = ComparisonCounts()
-        """What was compared before it was resumed."""
+        """The comparisons before the run was resumed."""
         self.depth = self.generated = 0
         self.python = 0.0
         self.tunings = list(TUNINGS)
@@ -221,12 +221,12 @@ class _Search:
         self.seeker.load()
         self.started = time.perf_counter()
         self.checkpoints: list[Checkpoint] = []
-        """By level, as far as each is complete."""
+        """One for each complete level."""
 
     # Levels.
 
     def run(self, commits: list[Commit], initial: np.ndarray[Any, Any]) -> Exploration:
-        """Begin with the levels that are there already, so that a run ends where it would have ended."""
+        """Begin with the existing levels, so that a run ends where it would have ended."""
         try:
             return self.report(self.ended_in(commits) or self.go_on(commits, initial))
         except OutOfMemory:
@@ -243,7 +243,7 @@ class _Search:
         return ""
 
     def go_on(self, commits: list[Commit], initial: np.ndarray[Any, Any]) -> str:
-        """Expand level after level; why it ends."""
+        """Expand level after level; the reason of the end."""
         if commits:
             self.load(commits)
         else:
@@ -269,10 +269,10 @@ class _Search:
                 return why
 
     def begin(self, level: int) -> str:
-        """Begin with a level that is complete; why exploring ends with it.
+        """Begin with a complete level; returns the reason if exploring ends with it.
 
-        Its states are judged while they are expanded. But those of the last level are not expanded, and what is to be
-        kept of a level is all that is known of it.
+        States are normally judged while they are expanded. But the last level is not expanded, and a level that is
+        kept must be judged before it is written.
         """
         self.depth += level > 0
         self.spot_check()
@@ -286,7 +286,7 @@ class _Search:
         return exploration_end(self.model, self.options, self.discoveries, self.statistics(level))
 
     def keep(self, checkpoint: Checkpoint) -> None:
-        """Let a level that is judged be the last that is complete."""
+        """Record a judged level as the last complete one."""
         if self.directory is None:
             self.checkpoints[-1] = checkpoint
         else:
@@ -301,7 +301,7 @@ class _Search:
         directory.commit(commit_of(self.model, level, files, checkpoint))
 
     def load(self, commits: list[Commit]) -> None:
-        """Take up a run after these levels."""
+        """Continue a run after these levels."""
         assert self.directory is not None
         for commit in commits:
             for states in self.directory.pieces(commit.level):
@@ -316,24 +316,24 @@ class _Search:
         self.generated = checkpoint.statistics.generated - int(output.taken.sum())
         self.jobs = checkpoint.jobs
         self.started = time.perf_counter() - checkpoint.statistics.seconds
-        self.judged(self.sweep(acting=False))  # what holds is handed on only by who knows what was looked at for it
+        self.judged(self.sweep(acting=False))  # learns what properties read: marks need that
 
     # Memory.
 
     def at_once(self, states: int) -> int:
-        """How many buckets of a level of so many states can be written side by side."""
+        """How many buckets of a level of so many states can be written at once."""
         all_of_it, each = writing(states, self.visited.words)
         return max(1, min(BUCKETS, (self.budget.left - all_of_it) // max(1, each)))
 
     def found_in_states(self) -> str:
-        """A level was judged while it was expanded, and is the last: what is known is what was known before."""
+        """End with a level that was judged while it was expanded; other figures are those of its beginning."""
         before = self.checkpoints[-1]
         statistics = before.statistics._replace(seconds=time.perf_counter() - self.started)
         self.checkpoints[-1] = before._replace(statistics=statistics, discoveries=dict(self.discoveries))
         return exploration_end(self.model, self.options, self.discoveries, statistics)
 
     def out_of_memory(self) -> str:
-        """The last level is not expanded, so it is judged by itself."""
+        """Judge the last level by itself, since it is not expanded."""
         self.pool.start_over()
         if self.directory is None and self.checkpoints:
             self.judged(self.sweep(acting=False))
@@ -341,27 +341,27 @@ class _Search:
         return "memory"
 
     def handed_over(self, found: Exploration, overflow: Path, until_done: ExitStack) -> Exploration:
-        """Put all levels that are complete into a directory, for another engine; if there is no room, say so."""
+        """Put all complete levels into a directory, for another engine; report it if there is no room."""
         try:
             directory, _ = open_run(overflow, self.model, self.options, until_done, resume=False)
             for level, checkpoint in enumerate(self.checkpoints, 1):
                 self.commit(directory, level, checkpoint)
         except (OSError, UsageError) as full:
-            wrong = f"Spark could not go on from there: {overflow.parent} has no room for the states ({full})"
+            wrong = f"Spark could not continue: {overflow.parent} has no room for the states ({full})"
             return replace(found, kept=wrong)
         return found
 
     def sweep(self, judging: bool = True, acting: bool = True) -> Array:
-        """Judge the states of the newest level that is complete, and let the next one have their successors.
+        """Judge the states of the newest complete level, and give the next level their successors.
 
-        By table, what was met: see `WorkerOutput.flags`.
+        The result is a flag for each table, see `WorkerOutput.flags`.
         """
         passed_over = [*self.discoveries, *([] if judging else self.in_states)]
         live = self.tables.live(passed_over, acting)
         return self.pool.sweep(live, lambda: self.on_progress(self.statistics(self.pool.queue)))
 
     def tune(self) -> None:
-        """Now and then, let the tables see how they are used."""
+        """Now and then, tune the tables to their use."""
         if self.tunings and self.visited.size >= self.tunings[0]:
             began = time.perf_counter()
             del self.tunings[0]
@@ -369,7 +369,7 @@ class _Search:
             self.python += time.perf_counter() - began
 
     def spot_check(self) -> None:
-        """Compare some states of the newest level under other names, beside the paths that are learned."""
+        """Compare some states of the newest level under other names, besides the learned paths."""
         if self.symmetry is None:
             return
         began = time.perf_counter()
@@ -379,13 +379,13 @@ class _Search:
     # Discoveries.
 
     def judged(self, flags: np.ndarray[Any, Any]) -> None:
-        """Properties of the states of the level that was swept."""
+        """Find discoveries among the states of the level that was swept."""
         discoveries = LevelDiscoveries()
         self.seeker.in_states(self.visited.ranges_of(self.depth), flags, discoveries)
         self.note(discoveries)
 
     def expanded(self, flags: np.ndarray[Any, Any]) -> None:
-        """Properties of the steps from the level that was swept."""
+        """Find discoveries among the steps from the level that was swept."""
         discoveries = LevelDiscoveries()
         self.seeker.in_steps(self.visited.ranges_of(self.depth), flags, self.discoveries, discoveries)
         self.note(discoveries)
@@ -394,7 +394,7 @@ class _Search:
         """Keep the discoveries of the level.
 
         Raises:
-            EvaluationFailed: an evaluation did.
+            EvaluationFailed: an evaluation failed.
         """
         if failure := discoveries.first_failure():
             wanted = [number for number in self.in_steps if number not in self.discoveries]
@@ -404,7 +404,7 @@ class _Search:
             self.discoveries.setdefault(number, PackedDiscovery(length, end))
 
     def states_of(self, level: int) -> Iterator[StateRanges]:
-        """The states of a level that is complete, on disk so many at a time."""
+        """The states of a complete level; from disk in pieces."""
         if level <= len(self.visited.levels):
             found: Iterable[StateRanges] = [self.visited.ranges_of(level)]
         else:
@@ -437,14 +437,14 @@ class _Search:
         return Statistics(self.depth, self.generated + taken, distinct, queue, seconds, each, python)
 
     def now(self, level: int) -> Checkpoint:
-        """What is known when so many states are to be expanded next."""
+        """The checkpoint at a moment when so many states are next to be expanded."""
         pool = self.pool
         counts = zip(pool.enabled, pool.taken, pool.new_states, pool.changing, strict=True)
         coverage = tuple(Coverage(*map(int, each)) for each in counts)
         return Checkpoint(self.statistics(level), coverage, dict(self.discoveries), self.jobs, self.compared())
 
     def compared(self) -> ComparisonCounts:
-        """What was compared so far, before the run was resumed, too."""
+        """The comparisons so far, including those before the run was resumed."""
         return self.before.besides(self.symmetry.renamings.compared) if self.symmetry else ComparisonCounts()
 
     def report(self, why: str) -> Exploration:
@@ -455,9 +455,9 @@ class _Search:
         )
 
     def interrupted(self) -> Exploration:
-        """What is known of the last complete level. A second Ctrl-C ends the search for paths, too.
+        """The report of the last complete level. A second Ctrl-C ends the search for paths, too.
 
-        The tables may have been about to learn something, so others take their place.
+        The tables may have been interrupted while learning, so new ones replace them.
         """
         found = self.report_without_discoveries("interrupted")
         try:
@@ -484,5 +484,5 @@ class _Search:
 
 
 def _spare(budget: Budget, words: int, keeps: bool) -> Callable[[int], int]:
-    """What states may still take: all that is left, but for what it takes to write down the largest level."""
+    """Memory that states may still take: all that is left, minus the memory for writing the largest level."""
     return lambda states: budget.left - (sum(writing(states, words)) if keeps else 0)

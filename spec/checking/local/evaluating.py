@@ -1,4 +1,4 @@
-"""What is evaluated, an action or a property, and what it is given: views of the state, the one before, the step."""
+"""The subjects of evaluation, actions and properties, and their views of the state, its predecessor, and the step."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from spec.language.rules import Action, Instance
 
 
 class NoStep(BaseException):
-    """A property wants to know which step it was, and there was none."""
+    """A property reads the step, and there was none."""
 
 
 class EvaluationView:
-    """The state, the state before and the step, as far as an evaluation has looked at them."""
+    """The state, the state before and the step, in the part that an evaluation has read."""
 
     def __init__(self, model: Model, here: CellRow, before: CellRow):
         self.model, self.here, self.before = model, here, before
@@ -25,7 +25,7 @@ class EvaluationView:
         self._bound: dict[int, Callable[[], Any]] = {}
 
     def bound(self, instance: Instance) -> Callable[[], Any]:
-        """An instance as a function of nothing, on the state that is seen here."""
+        """An instance as a function without arguments, on the state seen here."""
         found = self._bound.get(id(instance))
         if found is None:
             found = self._bound[id(instance)] = instance.on(self.s)
@@ -35,20 +35,20 @@ class EvaluationView:
         """The step from the state before to this one.
 
         Raises:
-            NoStep: there is none, if it is found out at once.
+            NoStep: there is none, if that is noticed at once.
         """
         raise NotImplementedError
 
     def has_no_step(self) -> bool:
-        """Whether it was found out that there is none."""
+        """Whether an attempt to read a missing step was noticed."""
         raise NotImplementedError
 
     def put(self) -> None:
-        """Take what was assigned.
+        """Accept the assignments.
 
         Raises:
             OutOfCell: a value lies outside its domain.
-            SpecificationError: it is none that a state may have.
+            SpecificationError: it is not a value that a state may have.
         """
         raise NotImplementedError
 
@@ -62,7 +62,7 @@ class Act:
         self.action, self.index, self.instance = action, index, action.instances[index]
         self.rule = action.name
         self.too_deep = False
-        """Whether it recursed too deep in some evaluation."""
+        """Whether it exceeded the recursion limit in some evaluation."""
 
     def __call__(self, view: EvaluationView) -> int:
         """The outcome."""
@@ -90,7 +90,7 @@ class Judge:
     def __init__(self, rule: str, instance: Instance, sought: bool, over_steps: bool):
         self.rule, self.instance, self.sought, self.over_steps = rule, instance, sought, over_steps
         self.too_deep = False
-        """Whether it recursed too deep in some evaluation."""
+        """Whether it exceeded the recursion limit in some evaluation."""
 
     def __call__(self, view: EvaluationView) -> int:
         """The outcome."""
@@ -101,8 +101,8 @@ class Judge:
         except NotApplicable:
             answer = not self.sought
         except Disabled:
-            raise SpecificationError("`require` and `bound` belong into actions") from None
-        if self.over_steps and view.has_no_step():  # the property caught what was to end it
+            raise SpecificationError("`require` and `bound` belong in actions") from None
+        if self.over_steps and view.has_no_step():  # the property caught the exception
             return FOUND
         if answer is self.sought:
             return FOUND
@@ -118,17 +118,17 @@ class Judge:
 
 
 Evaluated = Act | Judge
-"""What is evaluated. Its `rule` is the name of the action or property."""
+"""The subject of an evaluation. Its `rule` is the name of the action or property."""
 
 
 def outcome_on_plain_values(evaluate: Evaluated, view: EvaluationView) -> int:
-    """The outcome on a view whose values are plain: whatever it raises is a failure of what is evaluated."""
+    """The outcome on a view with plain values: any exception is a failure of the subject."""
     try:
         return evaluate(view)
     except OutOfCell:
         return evaluate.misplaced
     except KeyboardInterrupt:
         raise
-    except BaseException as failure:  # sys.exit, too, is a failure of what calls it
+    except BaseException as failure:  # including sys.exit: its caller is at fault
         evaluate.too_deep |= isinstance(failure, RecursionError)
         return FAILED

@@ -1,8 +1,8 @@
-"""The compiled loop that expands states: they are judged, and their successors are sent off.
+"""The compiled loop that expands states: it judges them, and sends their successors off.
 
-Plain functions over flat arrays, as all kernels are: compiled by numba for each number of words that a state takes,
-and kept on disk. They allocate next to nothing, hold no lock of Python's, and know neither actions nor properties:
-only numbers.
+Like all kernels, these are plain functions over flat arrays, compiled by numba for each number of words of a state,
+and kept on disk. They allocate next to nothing, do not hold Python's lock, and know numbers, not actions or
+properties.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ from spec.checking.local.storing import are_same, hash_of
 from spec.checking.local.traversing import apply, ask, follow, listed, look_up
 
 DONE, FULL, ASKS, STOPPED = range(4)
-"""All is expanded; the outbox is full; there is much to be learned; it was told to stop."""
+"""All is expanded; the outbox is full; there is much to learn; it was asked to stop."""
 _PUT_OFF = len(PutOff)
 
 
 @inlined
 def _bits_from(bits: Array, at: int, words: int, word: int, low: Any) -> Any:
-    """64 of so many words that begin here, from this bit on."""
+    """64 of these bits, from this one on."""
     found = bits[at + word] >> low
     if low != uint64(0) and word + 1 < words:
         found |= bits[at + word + 1] << (uint64(64) - low)
     return found
 
 
-# The stages in which a batch of states is expanded.
+# The stages of expanding a batch of states.
 
 
 @inlined
 def _look_up_masks(words: int, level: MarkedRanges, at: int, some: int, program: Program, scratch: Scratch) -> None:
-    """Which rows of the masks these states have; memory is asked for them."""
+    """Find these states' rows of the masks, and prefetch them."""
     rows, lookups, n_masks = scratch.rows, program.lookups, program.off.shape[1]
     off = program.off.reshape(program.off.size)
     for i in range(some):
@@ -67,7 +67,7 @@ def _look_up_masks(words: int, level: MarkedRanges, at: int, some: int, program:
 
 @inlined
 def _inherited(judging: int) -> Any:
-    """The tables whose outcome is handed on, one bit for each; and in which word and bit the first of them is."""
+    """A bit for each table whose outcome is passed on; and the word and bit of the first one."""
     number = min(INHERITED, judging)
     return (uint64(1) << uint64(number)) - uint64(1), (judging - number) >> 6, uint64((judging - number) & 63)
 
@@ -76,7 +76,7 @@ def _inherited(judging: int) -> Any:
 def _list_walks(
     words: int, level: MarkedRanges, at: int, some: int, marks: int, live: Array, program: Program, scratch: Scratch
 ) -> int:
-    """Load the states, and list the tables whose outcome neither masks nor the step before tell; how many walks."""
+    """Load the states, and list the tables that neither masks nor the step before decide; the number of walks."""
     registers, rows, left, steady = scratch.registers, scratch.rows, scratch.live, scratch.steady
     reach, lookups, n_masks = 2 * words + 1, program.lookups, program.off.shape[1]
     off = program.off.reshape(program.off.size)
@@ -108,7 +108,7 @@ def _list_walks(
 
 @inlined
 def _take_steps(words: int, some: int, program: Program, output: WorkerOutput, scratch: Scratch) -> int:
-    """What is the case in these states, and where do they lead? How many successors there are."""
+    """Evaluate the walks' outcomes in these states, and make the successors; their number."""
     registers, after, steady, ends = scratch.registers, scratch.after, scratch.steady, scratch.ends
     flags, cursor = output.flags, output.cursor
     reach, n_masks = 2 * words + 1, program.off.shape[1]
@@ -154,7 +154,7 @@ def _take_steps(words: int, some: int, program: Program, output: WorkerOutput, s
 def _judge_steps(
     words: int, taken: int, live: Array, program: Program, output: WorkerOutput, scratch: Scratch
 ) -> None:
-    """What is the case about these steps? Those that nothing can be the case about are not walked."""
+    """Evaluate properties of these steps, except those that must have the usual outcome."""
     registers, after, left, steady = scratch.registers, scratch.after, scratch.live, scratch.steady
     tables, bases, ends, effect = scratch.tables, scratch.bases, scratch.ends, scratch.effect
     step_of, affects, cursor = program.step_of, program.affects, output.cursor
@@ -203,9 +203,9 @@ def _send_off(
     scratch: Scratch,
     patience: int,
 ) -> Any:
-    """Put successors into the outbox, and put off the states that lack something; why it ends, after how many.
+    """Put successors into the outbox, and defer the states that lack something; why it ends, and the number done.
 
-    A successor that equals its state is not sent: that state was visited. It counts as taken.
+    A successor that equals its state is not sent, because that state was visited. It counts as taken.
     """
     words, reach, n_masks = len(shape), 2 * len(shape) + 1, program.off.shape[1]
     room, most_put_off = outbox.marks.shape[0] // PARTITIONS, output.put_off.shape[0] // _PUT_OFF
@@ -275,13 +275,13 @@ def expand(
     scratch: Scratch,
     patience: int,
 ) -> int:
-    """Judge the states in these ranges by the tables that are live, and send their successors off.
+    """Judge the states in these ranges by the live tables, and send off their successors.
 
-    It begins where the cursor is, and returns why it ends. A state of which something is not learned yet is put off
-    as a whole.
+    It begins at the cursor, and returns the reason to end. A state about which something is not learned yet is
+    deferred as a whole.
 
-    States are worked at in batches, stage by stage: memory is asked early for what is looked up, and walks of several
-    states are done together.
+    States are processed in batches, stage by stage: memory for lookups is prefetched, and walks of several states are
+    done together.
     """
     words, ranges, cursor = len(shape), level.ranges, output.cursor
     at_range, at = cursor[Cursor.RANGE], cursor[Cursor.STATE]

@@ -1,7 +1,7 @@
-"""Intrinsics: instructions that kernels need and numba has no word for, each on top of the Python that does the same.
+"""Intrinsics: instructions that kernels need and numba does not offer, each defined on top of equivalent Python.
 
-What is read here is that Python, the *twin*. Compiled code has the instruction in its place; where kernels are not
-compiled (`jit.PLAIN`) the twin runs.
+The Python function is the *twin*, which shows the meaning. Compiled code uses the instruction instead; where kernels
+are not compiled (`jit.PLAIN`), the twin runs.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from spec.checking.local.jit import PLAIN, Array
 
 F = TypeVar("F", bound=Callable[..., Any])
 _Typing = Callable[..., Any]
-"""As `numba.extending.intrinsic` takes it: from the types of the arguments the signature, and what generates code."""
+"""For `numba.extending.intrinsic`: maps argument types to the signature and a code generator."""
 
 TWINS: Final[dict[str, Callable[..., Any]]] = {}
-"""By name."""
+"""The twins by name."""
 
 
 def _instruction(typing: _Typing) -> Callable[[F], F]:
-    """What compiled code has in place of a function of Python."""
+    """Replaces a Python function by an instruction in compiled code."""
 
     def decorate(twin: F) -> F:
         TWINS[twin.__name__] = twin
@@ -37,14 +37,14 @@ def _instruction(typing: _Typing) -> Callable[[F], F]:
 
 
 def _gathers() -> bool:
-    """Whether this machine is quick at gathering bits of a word."""
+    """Whether this machine gathers bits of a word quickly."""
     if config.CPU_NAME or config.CPU_FEATURES:
         return False
     return bool(get_host_cpu_features().get("bmi2")) and get_host_cpu_name() not in {"znver1", "znver2"}
 
 
 GATHERS: Final = _gathers()
-"""Whether the bits of a field may lie anywhere in a word; otherwise they are neighbours."""
+"""Whether the bits of a field may be anywhere in a word; otherwise they are neighbours."""
 
 
 def _cttz(typingctx: Any, word: Any) -> Any:
@@ -76,7 +76,7 @@ def _llvm_prefetch(typingctx: Any, array: Any, at: Any) -> Any:
 
 @_instruction(_llvm_prefetch)
 def prefetch(array: Array, at: int) -> None:
-    """Ask memory for an item that will be needed soon. It may lie behind the end: nothing is read."""
+    """Prefetch an item that will be needed soon. The place may be past the end: nothing is read."""
 
 
 def _pext(typingctx: Any, word: Any, mask: Any) -> Any:
@@ -95,7 +95,7 @@ def _pext(typingctx: Any, word: Any, mask: Any) -> Any:
 
 @_instruction(_pext)
 def gathered(word: Any, mask: Any) -> Any:
-    """These bits of a word, side by side; neighbours, unless this machine `GATHERS`."""
+    """These bits of a word, side by side; they must be neighbours, unless this machine `GATHERS`."""
     bits, left, found, place = int(word), int(mask), 0, 0
     while left:
         lowest = left & -left

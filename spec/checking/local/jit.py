@@ -1,7 +1,7 @@
-"""How the loops are compiled: what every module with compiled functions has in common.
+"""How the loops are compiled: the common part of all modules with compiled functions.
 
-With `KAFKASPEC_KERNELS=python` in the environment they are not: the same functions run as the Python that they are,
-some thousand times slower, and a debugger steps through them. One worker runs in the thread that calls it:
+With `KAFKASPEC_KERNELS=python` in the environment they are not compiled: the same functions run as plain Python, some
+thousand times slower, and a debugger can step through them. One worker runs in the thread that calls it:
 
     KAFKASPEC_KERNELS=python python -m pdb -m spec check controller --engine local --workers 1
 """
@@ -30,22 +30,22 @@ PLAIN: Final = os.environ.get("KAFKASPEC_KERNELS") == "python"
 
 
 def inlined(function: F) -> F:
-    """A part of the compiled functions that call it."""
+    """Inline a function into the compiled functions that call it."""
     made: F = function if PLAIN else njit(inline="always")(function)
     return made
 
 
 def compiled(function: F) -> F:
-    """Compiled when it is first called, and kept on disk if there is a place.
+    """Compile a function at its first call, and keep the code on disk if possible.
 
-    Without numba's counting of references, which costs more than the work; so nothing can be allocated inside.
+    numba's reference counting is turned off, because it costs more than the work; so nothing can be allocated inside.
     """
     if PLAIN:
         return _plain(function)
     options = {"nogil": True, "_nrt": False}
     try:
         made: Any = njit(cache=True, **options)(function)
-    except RuntimeError:  # neither beside the source nor in the home directory can anything be written
+    except RuntimeError:  # neither the source's folder nor the home directory is writable
         _not_kept()
         return njit(**options)(function)
     made._cache._cache_file = KernelCache(made._cache)
@@ -62,7 +62,7 @@ def compiled(function: F) -> F:
 
 
 def _plain(function: F) -> F:
-    """Words are numbers modulo 2 ** 64, about which numpy warns by default."""
+    """Words are numbers modulo 2 ** 64; numpy's default would warn of overflow."""
 
     @wraps(function)
     def run(*args: Any) -> Any:
@@ -73,7 +73,7 @@ def _plain(function: F) -> F:
 
 
 def _not_kept() -> None:
-    why = "compiled code cannot be kept, and is compiled anew each time: NUMBA_CACHE_DIR names a place with room"
+    why = "compiled code cannot be kept, and is compiled anew each time: set NUMBA_CACHE_DIR to a place with room"
     warn(why, EnvironmentWarning, stacklevel=1)
 
 

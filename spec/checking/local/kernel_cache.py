@@ -1,8 +1,8 @@
-"""The files in which numba keeps compiled code, with what it does not see to: damage, and code of other modules.
+"""The files in which numba keeps compiled code, protected against damage and against changes in other modules.
 
-Machine code of which a bit is wrong can crash the process, or answer wrongly. So each file ends with a digest of what
-was written; a file that does not fit its digest counts as missing, and is compiled anew and written over. numba
-itself reads past the digest.
+Machine code with a wrong bit can crash the process, or answer wrongly. So each file ends with a digest of its
+content. A file that does not match its digest counts as missing, and is compiled anew and overwritten. numba itself
+ignores the digest.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MODULES: Final = (
     "random/sketch",
     "states/splitmix",
 )
-"""Of `spec.checking`, those whose code or constants are in kernels of other modules."""
+"""Modules of `spec.checking` whose code or constants are in kernels of other modules."""
 DIGEST: Final = hashlib.sha256().digest_size
 
 
@@ -49,7 +49,7 @@ class KernelCache(IndexDataCacheFile):  # type: ignore[misc]
     def load(self, key: Any) -> Any:
         """The code that was saved under a key; None if it is missing or damaged."""
         found = super().load(key)
-        if found is None or found[0] != key:  # two processes that compile at once can take the same name for a file
+        if found is None or found[0] != key:  # two processes compiling at once can choose the same file name
             return None
         return found[1]
 
@@ -62,7 +62,7 @@ class KernelCache(IndexDataCacheFile):  # type: ignore[misc]
             return {}
         try:
             found: dict[Any, str] = super()._load_index()
-        except (AttributeError, ImportError):  # an earlier version wrote it, whose types have other names
+        except (AttributeError, ImportError):  # written by an earlier version with other type names
             return {}
         return found
 
@@ -93,6 +93,6 @@ def _digest(content: bytes) -> bytes:
 
 @cache
 def _source_of_kernels() -> bytes:
-    """Numba looks for changes in the module of a kernel alone."""
+    """Numba itself notices changes only in the module of a kernel."""
     package = files("spec.checking")
     return _digest(b"".join(package.joinpath(f"{name}.py").read_bytes() for name in MODULES))

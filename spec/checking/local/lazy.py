@@ -1,16 +1,15 @@
-"""Values that are read when they are looked at: what an action is given while its reads are recorded.
+"""Values that are read only when they are used: an action receives them while its reads are recorded.
 
-A record is not read before its fields are, a set not before it is asked for a member, a sequence first for its
-length, an integer not before it is compared or counted with; what is only carried along (`record._replace`, a queue
-that something is appended to, an element that is copied from one log to another, a version that is remembered) is
-never read at all. What was read stands in `ReadSlots`, slot by slot, in order: it
-is what symbolic execution calls the path condition. How values lie in slots, and what is written, is for `lenses`.
+A record is read only when its fields are, a set when it is asked for a member, a sequence first for its length, an
+integer when it is compared or counted with. A value that is only carried along (by `record._replace`, by appending to
+a queue, as an element copied from one log to another, as a remembered version) is never read at all. The reads are in
+`ReadSlots`, slot by slot, in order: in symbolic execution, the path condition. `lenses` defines how values lie in
+slots, and what is written.
 
-Lazy values stand for immutable ones and do what these would. Where they cannot, they raise, and the evaluation is
-done again on plain values (`recording`): C code that takes nothing but tuples, `super()` in a NamedTuple's method.
-Beyond that there are three things that Python does not let a class imitate, and a specification must not ask for:
-the very `type(value)` (`isinstance` and `value.__class__` are fine), whether two values are one object, and
-`"%s" % value`.
+Lazy values stand for immutable ones and behave like them. Where they cannot, they raise, and the evaluation is
+repeated on plain values (`recording`): C code that accepts only tuples, `super()` in a NamedTuple's method. Python
+does not let a class imitate three more things, and a specification must not use them: the exact `type(value)`
+(`isinstance` and `value.__class__` are fine), whether two values are one object, and `"%s" % value`.
 
 The module is long because each kind of value has a method for each of Python's operations.
 """
@@ -31,15 +30,15 @@ if TYPE_CHECKING:
 
 
 class ReadSlots(dict[int, int]):
-    """The slots that were read, in order, and the codes that stood in them. Asking for a slot is reading it."""
+    """The slots that were read, in order, with their codes. Looking up a slot reads it."""
 
     __slots__ = ("held", "places", "registers")
 
     def __init__(self, places: abc.Sequence[tuple[int, int, int]], registers: abc.Sequence[int]):
         self.places, self.registers = places, registers
-        """Of each slot the register, the shift and the mask; and what stands in the registers."""
+        """The register, shift and mask of each slot; and the words in the registers."""
         self.held: list[Lens] = []
-        """Where there are values that were handed out unread."""
+        """The places whose values were handed out unread."""
 
     def __missing__(self, slot: int) -> int:
         register, shift, mask = self.places[slot]
@@ -53,17 +52,17 @@ class ReadSlots(dict[int, int]):
 
 
 class Copy(NamedTuple):
-    """What is written is what stands in this slot."""
+    """Copy the content of this slot."""
 
     slot: int
 
 
 Writes = dict[int, int | Copy]
-"""What is to be written, by slot."""
+"""The content to write, by slot."""
 
 
 class Unread:
-    """In the place of a part that was not looked at yet."""
+    """Stands for a part that was not used yet."""
 
 
 UNREAD = Unread()
@@ -75,7 +74,7 @@ class Lazy:
     __slots__ = ()
 
     def _plain(self) -> Any:
-        """The value, all of it read."""
+        """The value, completely read."""
         raise NotImplementedError
 
     def __hash__(self) -> int:
@@ -107,7 +106,7 @@ class Lazy:
 
 
 def plain(value: Any) -> Any:
-    """A value in which nothing is lazy, nor any part of it."""
+    """A value without lazy parts."""
     if isinstance(value, Lazy):
         return value._plain()
     if isinstance(value, tuple):
@@ -126,7 +125,7 @@ def _same(ones: Iterable[Any], others: Iterable[Any]) -> bool:
 
 
 def hash_what_is_known(value: Any) -> None:
-    """Raise TypeError if a part of a value can be changed in place. Values of the state cannot, and are not read."""
+    """Raise TypeError if a part of a value is mutable. Lazy values are immutable, and are not read for this."""
     if isinstance(value, LazyRecord):
         parts: Iterable[Any] = [part for name, part in value.__dict__.items() if name in value._fields]
     elif isinstance(value, LazySequence):
@@ -141,7 +140,7 @@ def hash_what_is_known(value: Any) -> None:
 
 
 class LazyInteger(Lazy):
-    """An integer, in one slot. Whatever is done with it reads it, but to carry it along."""
+    """An integer, in one slot. Every use reads it, except carrying it along."""
 
     __slots__ = ("lens", "seen")
 
@@ -170,7 +169,7 @@ class LazyInteger(Lazy):
 
 
 def _alone(name: str) -> Callable[[LazyInteger], Any]:
-    """A method of integers that takes nothing else; they are read for it."""
+    """A method of integers without further arguments; it reads the integer."""
     ask = getattr(int, name)
 
     def answer(self: LazyInteger) -> Any:
@@ -181,7 +180,7 @@ def _alone(name: str) -> Callable[[LazyInteger], Any]:
 
 
 def _with_another(name: str) -> Callable[[LazyInteger, Any], Any]:
-    """A method of integers that takes another one. Python does not ask another of the same class in turn."""
+    """A method of integers with another integer. Python does not try the reflected method for the same class."""
     ask = getattr(int, name)
 
     def answer(self: LazyInteger, other: Any) -> Any:
@@ -192,7 +191,7 @@ def _with_another(name: str) -> Callable[[LazyInteger, Any], Any]:
 
 
 def _in_order(name: str) -> Callable[[LazyInteger, Any], Any]:
-    """A comparison that tells which is less. Of one that is so for the whole domain, this integer is not read."""
+    """An order comparison. If its result is the same for the whole domain, this integer is not read."""
     ask = getattr(int, name)
 
     def answer(self: LazyInteger, other: Any) -> Any:
@@ -205,7 +204,7 @@ def _in_order(name: str) -> Callable[[LazyInteger, Any], Any]:
 
 
 def _with_others(name: str) -> Callable[..., Any]:
-    """A method of integers that takes one or two more."""
+    """A method of integers with one or two more arguments."""
     ask = getattr(int, name)
 
     def answer(self: LazyInteger, *others: Any) -> Any:
@@ -223,7 +222,7 @@ _WITH_OTHERS = {"__pow__", "__round__", "__rpow__"}
 
 
 def _method(name: str) -> Callable[..., Any]:
-    """What a lazy integer does where an integer has a method of this name."""
+    """The lazy version of the integer method with this name."""
     if name in _ALONE:
         return _alone(name)
     if name in _ORDER:
@@ -238,7 +237,7 @@ for _name in {name for name in vars(int) if name.startswith("__")} - {*vars(obje
 
 
 class LazySequence(Lazy):
-    """A tuple. Of its parts it knows the value, or the lens that it is to be read with."""
+    """A tuple. It knows the value of each part, or the lens to read it with."""
 
     __slots__ = ("lenses", "seen", "values", "whole")
 
@@ -250,8 +249,8 @@ class LazySequence(Lazy):
         lenses: tuple[Lens | None, ...] = (),
     ):
         self.seen, self.whole, self.values, self.lenses = seen, whole, values, lenses
-        """`whole` is the lens under which it lies, unless it lies under none as it is; without `values` it was
-        not even asked how many they are."""
+        """`whole` is the lens of the unchanged tuple, None if it was changed; without `values` not even its length
+        was read."""
 
     def parts(self) -> list[Any]:
         """Its parts, which may be unread."""
@@ -294,7 +293,7 @@ class LazySequence(Lazy):
         return value
 
     def _beside(self, other: Any) -> tuple[list[Any], tuple[Lens | None, ...]] | None:
-        """The parts of another tuple, so that they can stand beside its own."""
+        """The parts and lenses of another tuple, to be joined with its own."""
         if type(other) is LazySequence and other.seen is self.seen:
             return other.parts(), other.lenses
         if not isinstance(other, tuple):
@@ -339,14 +338,14 @@ class LazySequence(Lazy):
     __hash__ = Lazy.__hash__
 
     def index(self, value: Any, start: Any = 0, stop: Any = maxsize, /) -> int:
-        """As of a tuple."""
+        """As for a tuple."""
         for number in range(len(self))[start:stop]:
             if _alike(self._part(number), value):
                 return number
         raise ValueError("tuple.index(x): x not in tuple")
 
     def count(self, value: Any) -> int:
-        """As of a tuple."""
+        """As for a tuple."""
         return sum(_alike(part, value) for part in self)
 
     @property  # type: ignore[misc]
@@ -355,12 +354,12 @@ class LazySequence(Lazy):
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """How parts of tuples are compared."""
+    """Whether parts of tuples are equal, as tuples compare them."""
     return one is other or bool(one == other)
 
 
 class LazySet(Lazy):
-    """A frozenset. Of each element it knows whether it is a member, or in which slot that stands."""
+    """A frozenset. For each element it knows whether it is a member, or the slot that says so."""
 
     __slots__ = ("lens", "members", "seen")
 
@@ -387,7 +386,7 @@ class LazySet(Lazy):
         return any(map(self._is, self.members))
 
     def _its(self, other: Any) -> abc.Sequence[bool | int] | None:
-        """The other's members, where it is a set of the same elements."""
+        """The other's members, if it is a set of the same elements."""
         if type(other) is LazySet:
             if other.lens.shape is not self.lens.shape:
                 other = other._plain()
@@ -398,7 +397,7 @@ class LazySet(Lazy):
         return self.lens.members_of(other)
 
     def _joined(self, other: Any, join: Callable[..., bool | int], plainly: Callable[[Any, Any], Any]) -> Any:
-        """What comes of it and another set, element by element; reflected where `plainly` takes the other first."""
+        """Join with another set, element by element; the reflected operation if `plainly` takes the other first."""
         if not isinstance(other, abc.Set):
             return NotImplemented
         its = self._its(other)
@@ -441,7 +440,7 @@ class LazySet(Lazy):
         return self._joined(other, self._xor, xor)
 
     def _reflected(self, other: Any, join: Callable[..., bool | int], operator: Callable[[Any, Any], Any]) -> Any:
-        if isinstance(other, set):  # which gives a set, and no frozenset
+        if isinstance(other, set):  # the result is then a set, not a frozenset
             return operator(other, self._plain())
         return self._joined(other, join, lambda mine, its: operator(its, mine))
 
@@ -460,7 +459,7 @@ class LazySet(Lazy):
     def _compared(
         self, other: Any, holds: Callable[[bool | int, bool | int], bool], plainly: Callable[[Any, Any], Any]
     ) -> Any:
-        """Whether something holds of each element; no more is read than it takes to know."""
+        """Whether a relation holds for every element; it reads no more than necessary."""
         if not isinstance(other, abc.Set):
             return NotImplemented
         its = self._its(other)
@@ -496,31 +495,31 @@ class LazySet(Lazy):
     __hash__ = Lazy.__hash__
 
     def isdisjoint(self, other: Iterable[Any]) -> bool:
-        """As of a frozenset."""
+        """As for a frozenset."""
         return not any(element in self for element in other)
 
     def issubset(self, other: Iterable[Any]) -> bool:
-        """As of a frozenset."""
+        """As for a frozenset."""
         return bool(self <= _as_set(other))
 
     def issuperset(self, other: Iterable[Any]) -> bool:
-        """As of a frozenset."""
+        """As for a frozenset."""
         return all(element in self for element in other)
 
     def union(self, *others: Iterable[Any]) -> Any:
-        """As of a frozenset."""
+        """As for a frozenset."""
         return reduce(or_, map(_as_set, others), self)
 
     def intersection(self, *others: Iterable[Any]) -> Any:
-        """As of a frozenset."""
+        """As for a frozenset."""
         return reduce(and_, map(_as_set, others), self)
 
     def difference(self, *others: Iterable[Any]) -> Any:
-        """As of a frozenset."""
+        """As for a frozenset."""
         return reduce(sub, map(_as_set, others), self)
 
     def symmetric_difference(self, other: Iterable[Any]) -> Any:
-        """As of a frozenset."""
+        """As for a frozenset."""
         return self ^ _as_set(other)
 
     @property  # type: ignore[misc]
@@ -533,7 +532,7 @@ def _as_set(elements: Iterable[Any]) -> Any:
 
 
 class LazyRecord(Lazy):
-    """A NamedTuple. In its `__dict__` stand the fields that are known; a subclass has the NamedTuple's methods."""
+    """A NamedTuple. Its `__dict__` holds the fields that are known; a subclass has the NamedTuple's methods."""
 
     _cls: Any
     _fields: tuple[str, ...]
@@ -550,7 +549,7 @@ class LazyRecord(Lazy):
     def _replace(self, /, **changes: Any) -> Any:
         for name in changes:
             if name not in self._fields:
-                return self._plain()._replace(**changes)  # which says what is wrong
+                return self._plain()._replace(**changes)  # raises the right error
         record: Any = object.__new__(type(self))
         record.__dict__.update(self.__dict__, **changes)
         return record
@@ -616,7 +615,7 @@ class LazyRecord(Lazy):
 
 
 class Field:
-    """One of a record, as long as it is not known: what stands in `__dict__` goes before it."""
+    """An unknown field of a record: a known one is in `__dict__`, which takes precedence."""
 
     def __init__(self, name: str):
         self.name = name
@@ -627,13 +626,13 @@ class Field:
         return value
 
 
-# What `case` looks at: tuples are sequences.
+# The `case` statement needs this: tuples are sequences.
 for _lazy in (LazySequence, LazyRecord):
     abc.Sequence.register(_lazy)
 
 
 _CARRIED = {"__bool__", "__format__", "__str__"}
-"""What a NamedTuple may do otherwise than tuples, and stays lazy."""
+"""Methods that a NamedTuple may define differently from tuples, and stay lazy."""
 _UNASKED = {
     *(
         "__annotate__",
@@ -647,14 +646,14 @@ _UNASKED = {
     *("__orig_bases__", "__parameters__", "__qualname__", "__replace__", "__repr__", "__slots__"),
     *("__static_attributes__", "__type_params__", "__weakref__"),
 }
-"""What a value is never asked for, or what a lazy one answers by itself."""
+"""Attributes that are never looked up on a value, or that lazy values define themselves."""
 _REPLACED = {"_asdict", "_fields", "_replace"}
 _OURS = {"_cls", "_lens", "_part", "_plain", "_seen"}
 
 
 @cache
 def lazy_record(cls: Any) -> type[LazyRecord] | None:
-    """The lazy class of a NamedTuple; None if it is too much of its own for that."""
+    """The lazy class of a NamedTuple; None if the NamedTuple defines methods that a lazy class cannot have."""
     bases = [base for base in cls.__mro__ if base not in (tuple, Generic, object)]
     own = {name: value for base in reversed(bases) for name, value in vars(base).items()}
     made = vars(next(base for base in bases if "_fields" in vars(base)))
@@ -668,16 +667,16 @@ def lazy_record(cls: Any) -> type[LazyRecord] | None:
         for name, value in own.items()
         if name not in _UNASKED | _REPLACED | {*cls._fields}
     }
-    for name in {"count", "index"} - own.keys():  # the names of many a field
+    for name in {"count", "index"} - own.keys():  # common names of fields
         members[name] = lambda self, *asked, name=name: getattr(self[:], name)(*asked)
     fields = {name: Field(name) for name in cls._fields}
     return type(cls.__name__, (LazyRecord,), {**members, **fields, "_cls": cls, "_fields": cls._fields})
 
 
 def _carried(cls: Any, name: str, member: Any) -> Any:
-    """A member of a NamedTuple as its lazy class has it."""
+    """A member of a NamedTuple, adapted to its lazy class."""
     if isinstance(member, classmethod):
         return staticmethod(getattr(cls, name))
-    if isinstance(member, cached_property):  # what it keeps would stand among the fields
+    if isinstance(member, cached_property):  # its cached value would be among the fields
         return property(member.func)
     return member

@@ -1,12 +1,12 @@
-"""How domains look at the slots of a packed state: what lies there, and what is written to make it another value.
+"""How domains read the slots of a packed state, and write other values to them.
 
-A `Lens` is a domain at a place; functional programming, too, calls so what gets and sets a part of a whole. `look`
-gives the value that begins at its first slot, unread as far as that can be (`lazy`); `put` says what a value would
-write there, and a part that was not looked at is copied slot by slot.
+A `Lens` is a domain at a place; in functional programming, too, a lens gets and sets a part of a whole. `look` gives
+the value that begins at its first slot, as unread as possible (`lazy`); `put` gives the writes for a value, and
+copies unread parts slot by slot.
 
-A domain does not know its lens: what it is, it is in terms of the language, and that evaluations are recorded is a
-matter of this engine. So lenses are registered here, by class of the domain. A domain without one is read and written
-whole: that is always right, and learns more paths than a lens of its own would.
+A domain does not know its lens: domains belong to the language, and recording evaluations belongs to this engine. So
+lenses are registered here, by class of the domain. A domain without one is read and written whole: that is always
+correct, but learns more paths than a lens of its own would.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from spec.language.errors import OutOfDomain
 
 
 class NotRepresentable(Exception):
-    """A value that a lens cannot write, for it is nothing that has such parts."""
+    """A value that a lens cannot write, because it does not have such parts."""
 
 
 class DomainValues(dict[int, Any]):
@@ -59,25 +59,25 @@ class DomainValues(dict[int, Any]):
 
 
 class LensShape:
-    """What lenses of one shape have in common, and nothing else has."""
+    """The identity of a shape: the lenses of one shape share it."""
 
     def __init__(self, domain: Domain[Any]):
         self.domain, self.values = domain, DomainValues(domain)
 
 
 class Lens:
-    """How a domain looks at the slots from `at` on, one lens for each place that it lies in."""
+    """A domain's access to the slots from `at` on; one lens for each place of the domain."""
 
     def __init__(self, at: int, slots: int, shape: LensShape | None):
         self.at, self.slots, self.shape = at, slots, shape
-        """Where it begins, how many slots it has; lenses of the same shape have the same values by the same codes."""
+        """Its beginning and its number of slots; lenses of the same shape have the same values for the same codes."""
 
     def look(self, seen: ReadSlots) -> Any:
-        """The value that lies here, read as far as it must be."""
+        """The value here, read only as far as necessary."""
         raise NotImplementedError
 
     def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:
-        """What is written to make it hold a value.
+        """Add the writes that make it hold a value.
 
         Raises:
             NotRepresentable, OutOfDomain: it cannot.
@@ -85,7 +85,7 @@ class Lens:
         raise NotImplementedError
 
     def carry(self, seen: ReadSlots, source: Lens, writes: Writes) -> None:
-        """What is written to make it hold what lies elsewhere, unread if that can be."""
+        """Add the writes that copy the value of another place here, unread if possible."""
         if source.shape is not self.shape:
             self.put(seen, source.look(seen), writes)
         elif source.at != self.at:
@@ -100,7 +100,7 @@ class Lens:
 
 
 class ConstantLens(Lens):
-    """A domain of a single value takes no slot."""
+    """A domain of a single value, which takes no slot."""
 
     def __init__(self, at: int, shape: LensShape, domain: Domain[Any]):
         super().__init__(at, 0, shape)
@@ -115,14 +115,14 @@ class ConstantLens(Lens):
 
 
 class LeftOutLens(ConstantLens):
-    """What is left out: whatever is written there is dropped, if it may be in a state at all."""
+    """A part that is left out: any value written there is dropped, provided a state may hold it."""
 
     def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
         hash_what_is_known(value)
 
 
 class LeafLens(Lens):
-    """A domain whose values are numbered in one slot. It is read as soon as it is looked at."""
+    """A domain whose values are numbered in one slot. It is read at once."""
 
     def __init__(self, at: int, shape: LensShape, domain: Domain[Any]):
         super().__init__(at, 1, shape)
@@ -136,7 +136,7 @@ class LeafLens(Lens):
 
 
 class IntegerLens(LeafLens):
-    """A leaf of integers. One is read when something is done with it, see `LazyInteger`."""
+    """A leaf of integers. It is read when it is used, see `LazyInteger`."""
 
     def __init__(self, at: int, shape: LensShape, domain: IntegerDomain | EnumerationDomain[int]):
         super().__init__(at, shape, domain)
@@ -160,7 +160,7 @@ class IntegerLens(LeafLens):
 
 
 class WholeLens(Lens):
-    """Any domain, all of its slots read at once."""
+    """Any domain; all of its slots are read at once."""
 
     def __init__(self, at: int, shape: LensShape, domain: Domain[Any]):
         super().__init__(at, len(domain.slots), shape)
@@ -180,7 +180,7 @@ class WholeLens(Lens):
 
 
 class OptionalLens(Lens):
-    """A slot that tells whether there is something, and what it is."""
+    """A slot that says whether there is a value, and the value."""
 
     def __init__(self, at: int, shape: LensShape, nothing: object, inner: Lens):
         super().__init__(at, 1 + inner.slots, shape)
@@ -230,17 +230,17 @@ class RecordLens(Lens):
 
 
 class PartsLens(Lens):
-    """What the lenses of tuples have in common: one is read when its parts are asked for."""
+    """The common part of lenses of tuples: a tuple is read when its parts are needed."""
 
     shortest: int
-    """No tuple there has fewer parts."""
+    """The least number of parts."""
 
     def look(self, seen: ReadSlots) -> Any:  # noqa: D102
         seen.held.append(self)
         return LazySequence(seen, self)
 
     def parts_in(self, seen: ReadSlots) -> tuple[list[Any], tuple[Lens | None, ...]]:
-        """The parts that there are, and the lens of each that is unread."""
+        """The existing parts, and the lens of each unread one."""
         raise NotImplementedError
 
 
@@ -264,7 +264,7 @@ class NumberedTuplesLens(PartsLens):
 
 
 class ElementsLens(PartsLens):
-    """What `TupleLens` and `SequenceLens` have in common: parts that lie one after the other."""
+    """The common part of `TupleLens` and `SequenceLens`: parts one after the other."""
 
     parts: tuple[Lens, ...]
 
@@ -273,7 +273,7 @@ class ElementsLens(PartsLens):
         return [UNREAD] * number, self.parts[:number]
 
     def count(self, seen: ReadSlots) -> int:
-        """How many of the parts there are."""
+        """The number of existing parts."""
         raise NotImplementedError
 
     def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
@@ -295,7 +295,7 @@ class ElementsLens(PartsLens):
                 self.parts[number].put(seen, part, writes)
 
     def put_number(self, seen: ReadSlots, number: int, writes: Writes) -> None:
-        """What is written to make it hold so many parts."""
+        """Add the writes for this number of parts."""
         raise NotImplementedError
 
 
@@ -333,7 +333,7 @@ class SequenceLens(ElementsLens):
 
 
 class SubsetLens(Lens):
-    """A set: a slot for each element, the one with the highest number first."""
+    """A set: a slot for each element, the highest number first."""
 
     def __init__(self, at: int, shape: LensShape, domain: SubsetDomain[Any]):
         super().__init__(at, len(domain.slots), shape)
@@ -361,7 +361,7 @@ class SubsetLens(Lens):
             writes.update(enumerate(self.domain.codes(plain(value)), self.at))
 
     def members_of(self, other: Any) -> list[bool | int] | None:
-        """Of a plain set, for each element whether it is in there; None if something else is."""
+        """For a plain set, whether it has each element; None if it has any other."""
         found: list[bool | int] = [False] * self.slots
         try:
             for element in frozenset.__iter__(other) if isinstance(other, frozenset) else other:
@@ -379,13 +379,13 @@ class Lenses:
         self._shape_of: dict[Domain[Any], LensShape] = {}
 
     def at(self, domain: Domain[Any], at: int) -> Lens:
-        """How a domain looks at the slots from here on."""
+        """The lens of a domain for the slots from here on."""
         shape = self._shape(domain)
         make: Make = _LENS_OF.get(type(domain), _whole) if domain.slots else _constant
         return make(self, at, shape, domain)
 
     def of_parts(self, domains: Iterable[Domain[Any]], at: int) -> tuple[Lens, ...]:
-        """How domains that lie one after the other look at the slots from here on."""
+        """The lenses of consecutive domains for the slots from here on."""
         lenses: list[Lens] = []
         for domain in domains:
             lenses.append(self.at(domain, at))
@@ -393,10 +393,10 @@ class Lenses:
         return tuple(lenses)
 
     def _shape(self, domain: Domain[Any]) -> LensShape:
-        """The same one for domains that have the same values, types and all, by the same codes."""
+        """One object for all domains that have the same values, types included, for the same codes."""
         shape = self._shape_of.get(domain)
         if shape is None:
-            known = type(domain) in _LENS_OF  # a class that derives from one may have other values
+            known = type(domain) in _LENS_OF  # a derived class may have other values
             likeness = domain.likeness(self._shape) if known else (domain,)
             shape = self._shapes.setdefault((type(domain), *likeness), LensShape(domain))
             self._shape_of[domain] = shape
@@ -404,7 +404,7 @@ class Lenses:
 
 
 Make = Callable[[Lenses, int, LensShape, Any], Lens]
-"""What makes the lens of a domain, given where it begins."""
+"""Makes the lens of a domain at a place."""
 
 
 def _constant(lenses: Lenses, at: int, shape: LensShape, domain: Domain[Any]) -> Lens:
@@ -463,4 +463,4 @@ _LENS_OF: dict[type, Make] = {
     SubsetDomain: _subset,
     TupleDomain: _tuple,
 }
-"""By class of the domain. One that does not stand here, or derives from one that does, is read whole."""
+"""By class of the domain. A class that is not listed, even one derived from a listed class, is read whole."""

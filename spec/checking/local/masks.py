@@ -1,11 +1,11 @@
-"""Masks: what cannot be otherwise, before any table is walked.
+"""Masks: tables that are known to have the usual outcome, before any table is walked.
 
-The slots of a state lie in *groups* of a few bits. For each value of a group, and of several groups together where
-that pays (a *lookup*), there is the set of tables whose outcome is the usual one whatever the other slots hold: an
-action is disabled, an invariant holds. A state that is looked up a dozen times leaves a handful of tables to walk.
+The slots of a state lie in *groups* of a few bits. Each value of a group, and of several groups together where that
+pays (a *lookup*), has a set of tables whose outcome is the usual one whatever the other slots hold: an action is
+disabled, an invariant holds. A dozen lookups leave a handful of tables to walk in a state.
 
-For a property of steps it is the outcome if the step changes nothing of what the property looks at. Databases prune
-by such sets, one bit for each candidate, as bitmap indexes.
+For a property of steps it is the outcome if the step changes nothing that the property reads. Databases prune in the
+same way with bitmap indexes: sets with one bit for each candidate.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from spec.checking.local.traversing import clear
 from spec.language.cells import SlotPlace
 
 GROUP = 9
-"""Bits of a group at most, if a single slot is not wider."""
+"""The most bits of a group, unless a single slot is wider."""
 LOOKUP = 16
-"""Bits of a lookup at most: 65,536 rows, of which only those are touched that states have."""
+"""The most bits of a lookup: 65,536 rows, of which only those of actual states are touched."""
 COMMON = 60
-"""Of the sets of groups that are looked at most often, so many are tried in pairs."""
+"""Of the most common sets of groups, this many are tried in pairs."""
 MIN_GAIN = 0.25
-"""Walks in vain, for each state, that a lookup has to spare: it costs about as much as a fifth of one."""
+"""The fewest useless walks per state that a lookup must save: it costs about a fifth of a walk."""
 
 
 class Group(NamedTuple):
@@ -39,7 +39,7 @@ class Group(NamedTuple):
 
 
 class Lookup(NamedTuple):
-    """Some groups, looked at together."""
+    """Some groups that are looked up together."""
 
     groups: tuple[int, ...]
     bits: int
@@ -49,11 +49,11 @@ class Lookup(NamedTuple):
 
 
 Cube = dict[int, tuple[int, int]]
-"""By group: the bits that count, and what they have to be."""
+"""By group: the bits that count, and their required values."""
 
 
 class Masks:
-    """What is known of the values of groups."""
+    """The tables that each value of a group decides."""
 
     def __init__(self, places: Sequence[SlotPlace], tables: int):
         self.words = (tables + 63) // 64
@@ -72,22 +72,22 @@ class Masks:
         ]
         self._bit_of = [1 << group for group in self.group_of]
         self.lookups: list[Lookup] = []
-        """Those of single groups, then those of several."""
+        """Lookups of single groups, then those of several."""
         rows = sum(1 << group.width for group in self.groups)
         self.off = np.empty((rows + (LOOKUPS << LOOKUP), self.words), np.uint64)
-        """Room for all lookups that there can be; memory is taken as they are written."""
+        """Room for all possible lookups; memory is taken as they are written."""
         self._used = 0
         self.pieces = np.zeros((0, len(LookupPiece)), np.int64)
-        """How compiled code looks up, see `arrays.LookupPiece`."""
+        """The lookups for compiled code, see `arrays.LookupPiece`."""
         self._cubes: list[tuple[int, int, Cube]] = []
-        """Those of several groups that fit into a lookup."""
+        """Cubes of several groups that fit into a lookup."""
         self._fits: dict[int, bool] = {}
         for number, group in enumerate(self.groups):
             self._add((number,), np.full((1 << group.width, self.words), -1, np.int64).view(np.uint64))
         self._look_up()
 
     def learn(self, table: int, reads: Mapping[int, int] | None) -> None:
-        """A table has the usual outcome wherever these slots have these codes."""
+        """Record that a table has the usual outcome wherever these slots have these codes."""
         if reads is None:
             return
         bits = 0
@@ -108,7 +108,7 @@ class Masks:
                 self._clear(lookup, table, cube)
 
     def _can_be_looked_up(self, bits: int) -> bool:
-        """Whether these groups can ever be a part of one lookup."""
+        """Whether these groups can be part of one lookup."""
         if bits not in self._fits:
             widths = [self.groups[group].width for group in _members(bits)]
             self._fits[bits] = len(widths) < 2 or sum(widths) <= LOOKUP
@@ -124,14 +124,14 @@ class Masks:
         clear(self.off, lookup.first + wanted, (1 << at) - 1 & ~known, table)
 
     def _add(self, groups: tuple[int, ...], off: np.ndarray[Any, Any]) -> Lookup:
-        """One more lookup, with these sets of tables in its rows."""
+        """Add a lookup, with these sets of tables in its rows."""
         self.lookups.append(Lookup(groups, _set_of(groups), self._used))
         self._used += len(off)
         self.off[self._used - len(off) : self._used] = off
         return self.lookups[-1]
 
     def _join(self, groups: tuple[int, ...]) -> None:
-        """A lookup of several groups: what is known of each of them by itself, and of some of them together."""
+        """Add a lookup of several groups, from what is known of each alone, and of some together."""
         off = self._off_by(groups[0])
         for group in groups[1:]:
             off = (self._off_by(group)[:, :, None] & off[:, None, :]).reshape(self.words, -1)
@@ -141,12 +141,12 @@ class Masks:
                 self._clear(lookup, table, cube)
 
     def _off_by(self, group: int) -> np.ndarray[Any, Any]:
-        """By word and value of a group by itself, the tables that are off."""
+        """By word and value of a single group, the tables that are off."""
         first = self.lookups[group].first
         return self.off[first : first + (1 << self.groups[group].width)].T
 
     def _look_up(self) -> None:
-        """Look up what was joined, and the groups that are in none of these lookups."""
+        """Use the joined lookups, and single groups that are in none of them."""
         joined = self.lookups[len(self.groups) :]
         covered = {group for lookup in joined for group in lookup.groups}
         pieces: list[dict[LookupPiece, int]] = []
@@ -165,10 +165,10 @@ class Masks:
             pieces[-1] |= {LookupPiece.FIRST: lookup.first, LookupPiece.LAST: 1}
         self.pieces = np.array([[*piece.values()] for piece in pieces], np.int64).reshape(-1, len(LookupPiece))
 
-    def tune(self, vain: np.ndarray[Any, Any], states: int) -> None:
-        """Add lookups for walks in vain, seen in so many states, each given by the groups that it looks at."""
+    def tune(self, useless: np.ndarray[Any, Any], states: int) -> None:
+        """Add lookups that save useless walks, seen in so many states; each walk is given by the groups it reads."""
         width = np.array([group.width for group in self.groups], np.int64)
-        left, many = np.unique(vain, return_counts=True)
+        left, many = np.unique(useless, return_counts=True)
         while len(self.lookups) < len(self.groups) + LOOKUPS and len(left):
             common = left[np.argsort(-many, kind="stable")[:COMMON]]
             unions = np.unique(common[:, None] | common[None, :])
@@ -198,7 +198,7 @@ def _members(bits: int) -> Iterator[int]:
 
 
 def _groups(places: Sequence[SlotPlace]) -> list[Group]:
-    """Neighbouring slots: those of one cell as far as they fit, and whole cells together if they do."""
+    """Neighbouring slots: those of one cell as far as they fit, and whole cells together if they fit."""
     groups: list[Group] = []
     for _, cell in groupby(places, key=lambda place: place.cell):
         pieces: list[Group] = []
@@ -210,7 +210,7 @@ def _groups(places: Sequence[SlotPlace]) -> list[Group]:
 
 
 def _joined(groups: list[Group], piece: Group) -> list[Group]:
-    """The groups and one more piece, as a part of the last one if they are neighbours and it fits."""
+    """The groups and one more piece, joined to the last group if they are neighbours and it fits."""
     if groups:
         last = groups[-1]
         fits = piece.shift + piece.width == last.shift and last.width + piece.width <= GROUP

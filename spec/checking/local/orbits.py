@@ -1,9 +1,9 @@
-"""Orbits for compiled code: what `spec.checking.symmetry.reduction` knows of the permutations, in flat arrays.
+"""Orbits for compiled code: the permutations of `spec.checking.symmetry.reduction`, in flat arrays.
 
-Of a group that is not listed these are the facts and relations of `spec.checking.symmetry.relations`. Of one that is,
-a state is cut into *windows* of a few slots. For each value of a window a table has what all permutations make of it,
-side by side. So one look at each window that has a share in a word gives this word of all images, and the next word
-is looked at only if several images are the least so far. Six permutations cost hardly more than one.
+For a group that is not listed these are the facts and relations of `spec.checking.symmetry.relations`. For a listed
+group, a state is cut into *windows* of a few slots. For each value of a window a table holds its images under all
+permutations, side by side. So one look at each window that contributes to a word gives this word of all images, and
+the next word is needed only if several images are the least so far. Six permutations cost hardly more than one.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from spec.language.cells import SlotPlace
 from spec.language.state import Layout
 
 WIDEST = ((6, 8), (24, 6))
-"""With so many permutations, so many bits of a window, if a single slot is not wider; tables stay small."""
+"""Pairs: up to so many permutations, windows have at most so many bits, unless a single slot is wider."""
 NARROW = 4
-"""With more."""
+"""The bits for more permutations."""
 
 MANY = 1 << 32
-"""Stands for the number of permutations where they are not listed."""
+"""Stands for the number of permutations if they are not listed."""
 
 
 class SlotMove(NamedTuple):
-    """What a permutation does with a slot."""
+    """The effect of a permutation on a slot."""
 
     target: int
     image: Image
 
 
 def orbits(symmetry: Symmetry) -> Orbits:
-    """The permutations as compiled code takes them."""
+    """The permutations in the form for compiled code."""
     layout = symmetry.model.layout
     if isinstance(symmetry.orbits, MinimumImage):
         return listed(layout, symmetry.orbits)
@@ -54,7 +54,7 @@ def orbits(symmetry: Symmetry) -> Orbits:
 
 
 def relations(layout: Layout, facts: Relations) -> RelationTables:
-    """What states say about interchangeable values, for a group that is not listed."""
+    """The relations of interchangeable values, for a group that is not listed."""
     places, most = layout.slots, facts.arguments.shape[1]
     words = np.array([place.word for place in places], np.int64)
     shifts = np.array([place.shift for place in places], np.uint64)
@@ -103,7 +103,7 @@ def listed(layout: Layout, least: MinimumImage) -> Orbits:
 
 
 def _windows(places: Sequence[SlotPlace], moves: Sequence[dict[int, SlotMove]]) -> Iterator[range]:
-    """Neighbouring slots, of which one other slot at most tells whether they are in use."""
+    """Neighbouring slots that depend on at most one slot outside the window to show whether they are in use."""
     widest = next((bits for most, bits in WIDEST if len(moves) <= most), NARROW)
     first = 0
     for slot, place in enumerate(places):
@@ -116,12 +116,12 @@ def _windows(places: Sequence[SlotPlace], moves: Sequence[dict[int, SlotMove]]) 
 
 
 def _guards(moves: Sequence[dict[int, SlotMove]], window: range) -> set[int]:
-    """What tells whether slots of a window are in use, and does not lie in it."""
+    """The slots outside a window that show whether its slots are in use."""
     return {its[slot].image.guard for its in moves for slot in window} - set(window) - {-1}
 
 
 def _place(places: Sequence[SlotPlace], moves: Sequence[dict[int, SlotMove]], window: range) -> tuple[int, ...]:
-    """Where a window lies, word, shift and mask, and its guard; and how far left the guard stands of the window."""
+    """A window's word, shift and mask, those of its guard, and the bits by which the guard is shifted above it."""
     last, width = places[window[-1]], sum(places[slot].width for slot in window)
     guard = (0, 0, 0)
     for slot in _guards(moves, window):
@@ -130,7 +130,7 @@ def _place(places: Sequence[SlotPlace], moves: Sequence[dict[int, SlotMove]], wi
 
 
 def _images(places: Sequence[SlotPlace], words: int, moves: Sequence[dict[int, SlotMove]], window: range) -> Any:
-    """By word, value of the window and its guard, and permutation: the share that the window has in the word."""
+    """By word, value of the window and its guard, and permutation: the window's contribution to the word."""
     _, low, _, _, _, guard_mask, width = _place(places, moves, window)
     values = np.arange((guard_mask + 1) << width, dtype=np.int64)
     found = {slot: values >> (places[slot].shift - low) & ((1 << places[slot].width) - 1) for slot in window}

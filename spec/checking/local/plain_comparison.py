@@ -1,9 +1,9 @@
-"""Recorded paths beside plain values: what a path says of a state must be what plain Python does there.
+"""Recorded paths compared with plain values: a path's claim about a state must hold in plain Python.
 
-A path says something of all states that agree with it in the slots that were read. It is compared in the one in which
-it was recorded, and now and then in one that is otherwise put together from another state. An evaluation that held an
-unread value, and neither read it nor wrote it anywhere, may have seen through it: it is compared with other values
-there. One that held no unread value has seen plain values only: there is nothing to compare.
+A path makes a claim about all states that agree with it in the slots that were read. It is compared in the state in
+which it was recorded, and now and then in one whose other parts come from another state. An evaluation that held an
+unread value, and neither read it nor wrote it anywhere, may have detected that it is lazy: it is compared with other
+values there. An evaluation that held no unread value has seen only plain values: there is nothing to compare.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from spec.language.cells import WORD, Cell, CellRow
 from spec.language.words import Step
 
 OTHERS, OF_MANY_PARTS = 8, 3
-"""Other values that are tried of a value that was held and neither read nor written, at most; and of a record or the
-like, which is mostly held to ask whether there is one."""
+"""The most other values tried for a value that was held but neither read nor written; and for a record or the like,
+which is mostly held to test whether there is one."""
 
 
 class Surroundings(NamedTuple):
-    """What an evaluation may depend on: two packed states, and the step between them."""
+    """Everything on which an evaluation may depend: two packed states, and the step between them."""
 
     here: int
     before: int
@@ -35,32 +35,32 @@ class Surroundings(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What a recorded path says."""
+    """The claim of a recorded path."""
 
     reads: Mapping[int, int]
-    """Slots and codes: it says something of all surroundings in which these are so."""
+    """Slots and codes: the claim is about all surroundings that have these."""
     outcome: int
     """See `outcomes`."""
     writes: Writes
     unused: Collection[Lens]
-    """Where there are values that it held unread, and neither read nor wrote."""
+    """The places of values that it held unread, and neither read nor wrote."""
 
 
 class Refuted(Exception):
-    """Plain values give something else."""
+    """Plain values give another result."""
 
     def __init__(self, twice: bool):
         super().__init__()
         self.twice = twice
-        """Whether they give the same when they are evaluated twice."""
+        """Whether two evaluations on plain values agree with each other."""
 
 
 class PlainComparison:
-    """Evaluates on plain values what was recorded.
+    """Repeats recorded evaluations on plain values.
 
     Args:
-        step_slot: the number of the slot that tells the action of a step; the slots of the state at hand come first,
-            then those of the state before.
+        step_slot: the number of the slot with the action of a step; the slots of the present state come first, then
+            those of the state before.
     """
 
     def __init__(self, model: Model, step_slot: int):
@@ -74,15 +74,15 @@ class PlainComparison:
         self._cell_of = [place.cell for place in layout.slots]
         self._others: dict[Lens, list[tuple[int, int]]] = {}
         self._tried = set[Any]()
-        """What was evaluated with other values, and of which."""
+        """The evaluations repeated with other values, and the places of these values."""
         self._view = _ComparedView(model)
         self._elsewhere = Surroundings(0, 0, self.no_action)
 
     def compare(self, evaluate: Evaluated, at: Surroundings, claim: Claim, mixed: bool) -> None:
-        """Look whether a claim is true; if `mixed`, in a state that is put together from another one, too.
+        """Check a claim; if `mixed`, also in a state whose other parts come from another one.
 
         Raises:
-            Refuted: it is not.
+            Refuted: it does not hold.
         """
         elsewhere, self._elsewhere = self._elsewhere, at
         if claim.outcome == FAILED or claim.reads.get(self.step_slot) == self.no_action:
@@ -110,7 +110,7 @@ class PlainComparison:
             yield at._replace(here=here, before=before)
 
     def _values_of(self, lens: Lens) -> list[tuple[int, int]]:
-        """Some values that there may be in a place: which bits of a packed state it is, and what these are then."""
+        """Some possible values of a place: the mask of its bits in a packed state, and the bits of each value."""
         found = self._others.get(lens)
         if found is None:
             assert lens.shape is not None
@@ -128,14 +128,14 @@ class PlainComparison:
         return found
 
     def _a_step(self, step: int) -> int:
-        """A step; the first one if it is none, for what does not look at it."""
+        """The given step; the first one if it is none, for evaluations that do not read it."""
         return 0 if step & 0xFFFF == self.no_action else step
 
     def _mixed(self, at: Surroundings, elsewhere: Surroundings, reads: Mapping[int, int]) -> Surroundings:
-        """What was read, and everything else from elsewhere, cell by cell.
+        """The parts that were read, and all others from elsewhere, cell by cell.
 
-        A cell that was read in part cannot be put together from two others. It is the other one, if that agrees in
-        what was read; else what was not read has its first value.
+        A cell that was partly read cannot be combined from two states. It comes from elsewhere if it agrees there in
+        the parts that were read; otherwise its unread parts have their first value.
         """
         here, before = self._mixed_state(at.here, elsewhere.here, reads, 0), elsewhere.before
         if any(slot >= self.n_slots for slot in reads):
@@ -162,7 +162,7 @@ class PlainComparison:
             raise Refuted(twice=found == self._outcome(evaluate, there))
 
     def _outcome(self, evaluate: Evaluated, there: Surroundings) -> tuple[int, int]:
-        """What comes of plain values: the outcome, and the state that an action makes."""
+        """The result on plain values: the outcome, and the state that an action makes."""
         view = self._view
         view.load(there)
         outcome = outcome_on_plain_values(evaluate, view)
@@ -180,7 +180,7 @@ class PlainComparison:
 
 
 class _ComparedView(EvaluationView):
-    """Surroundings in plain values. What is read of them is not recorded."""
+    """Surroundings in plain values. Reads are not recorded."""
 
     def __init__(self, model: Model):
         here, before = CellRow(), CellRow()
@@ -191,7 +191,7 @@ class _ComparedView(EvaluationView):
         self.after = 0
 
     def load(self, there: Surroundings) -> None:
-        """Look at these."""
+        """Show these surroundings."""
         self.there, self.asked_for_step = there, False
         self.here.values.load(there.here)
         self.before.values.load(there.before)
@@ -216,7 +216,7 @@ class _ComparedView(EvaluationView):
 
 
 class _Cells(dict[int, Any]):
-    """The values of the cells that were looked at or assigned to."""
+    """The values of the cells that were read or assigned to."""
 
     __slots__ = ("cells", "packed")
 
@@ -229,7 +229,7 @@ class _Cells(dict[int, Any]):
         self.packed = packed
 
     def copy(self) -> _Cells:
-        """What is not in it yet is looked at when it is asked for, as here."""
+        """A copy that, like this one, unpacks cells on demand."""
         return copy(self)
 
     def __missing__(self, at: int) -> Any:

@@ -1,16 +1,16 @@
-"""One evaluation, recorded: which slots an action or property read, in order, and what came of it.
+"""One evaluation, recorded: the slots that an action or property read, in order, and the outcome.
 
-Elsewhere this is dynamic symbolic (concolic) execution: the evaluation runs on one concrete state, and what is kept
-of it holds for every state with the same *path condition*, here the codes of the slots that were read. What is done
-with it is what a tracing JIT does: a path is recorded once in Python, and compiled code takes it from then on.
+In the literature this is dynamic symbolic (concolic) execution: the evaluation runs on one concrete state, and its
+result holds for every state with the same *path condition*, here the codes of the slots that were read. The use is
+that of a tracing JIT: a path is recorded once in Python, and compiled code follows it from then on.
 
-An action is a function of the state, so what it reads next depends on what it has read: two states that agree in
-the slots of a recorded path share its outcome. That is all that the tables of `tables` are made of.
+An action is a function of the state, so its next read depends only on its earlier reads: two states that agree in
+the slots of a recorded path share its outcome. The tables of `tables` rest on this alone.
 
-Evaluations see lazy values (`lazy`). Where these cannot stand for the plain ones, which shows in an exception, the
-evaluation is done again on plain values, with every cell that is looked at read whole; so an exception that is
-recorded is one that plain values raise. Code that could tell lazy values from plain ones (`transparency`) is given
-plain ones from the start. And each path is compared with what plain values give (`plain_comparison`).
+Evaluations see lazy values (`lazy`). Where these cannot stand for plain ones, which shows in an exception, the
+evaluation is repeated on plain values, and every cell it uses is read whole. So a recorded exception is one that
+plain values raise. Code that could distinguish lazy values from plain ones (`transparency`) gets plain ones from the
+start. And each path is compared with the result on plain values (`plain_comparison`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from spec.language.words import Step
 
 
 class Recorded(NamedTuple):
-    """A path through the slots of a state, and what is at its end."""
+    """A path through the slots of a state, and its outcome."""
 
     reads: tuple[tuple[int, int], ...]
     """Slot and code, in order."""
@@ -48,9 +48,9 @@ class Recorded(NamedTuple):
 
 @dataclass(frozen=True)
 class Slots:
-    """Where a slot lies in the registers: the words of the state, those of the state before, and the step.
+    """The places of slots in the registers: the words of the state, those of the state before, and the step.
 
-    Slots are numbered from 0 in the state at hand, and go on in the state before; the last two are the action of
+    Slots are numbered from 0 in the present state, and on through the state before; the last two are the action of
     the step, and its instance.
     """
 
@@ -59,11 +59,11 @@ class Slots:
     masks: tuple[int, ...]
     sizes: tuple[int, ...]
     nodes: tuple[int, ...]
-    """As a node of a table names it: register, shift << 8, width << 16."""
+    """The form in a table's node: register, shift << 8, width << 16."""
 
     @classmethod
     def of(cls, model: Model) -> Slots:
-        """Those of a model's states and steps."""
+        """The slots of a model's states and steps."""
         places, words = model.layout.slots, model.layout.words
         here = [(place.word, place.shift, (1 << place.width) - 1, place.slot.size) for place in places]
         before = [(word + words, shift, mask, size) for word, shift, mask, size in here]
@@ -85,7 +85,7 @@ class Recorder:
         self.slots = Slots.of(model)
         self.n_slots = len(model.layout.slots)
         self.no_step = len(model.actions) | max(len(action.instances) for action in model.actions) << 16
-        """In place of a step: a property of steps that looks at it may find anything."""
+        """Stands for the step: a property of steps that reads it may have any outcome."""
         slots = self.slots
         self._places = tuple(zip(slots.registers, slots.shifts, slots.masks, strict=True))
         self._lazily, self._plainly = _LazyStepView(model, self.n_slots), _PlainStepView(model, self.n_slots)
@@ -96,10 +96,10 @@ class Recorder:
         self._cell_of = [place.cell for place in model.layout.slots]
         self._done: dict[int, int] = {}
         self.opaque = {*opaque(model), *model.opaque_rules}
-        """The actions and properties that are given plain values, by name."""
+        """The actions and properties that get plain values, by name."""
 
     def of_one_state(self, reads: Iterable[tuple[int, int]]) -> dict[int, int] | None:
-        """What was read, if the state before is the same one; None if it cannot be, or the step was looked at."""
+        """The reads, if the state before may be the same as the present one; None if not, or if the step was read."""
         found: dict[int, int] = {}
         for slot, code in reads:
             if slot >= 2 * self.n_slots or found.setdefault(slot % self.n_slots, code) != code:
@@ -107,20 +107,20 @@ class Recorder:
         return found
 
     def action(self, number: int, index: int, registers: Sequence[int]) -> Recorded:
-        """An instance of an action, in the state in the registers.
+        """Record an instance of an action, in the state in the registers.
 
         Raises:
-            EvaluationFailed: done again it did not do the same.
-            OpaqueRuleFound: it did otherwise on lazy values than on plain ones.
+            EvaluationFailed: repeated, it gave another result.
+            OpaqueRuleFound: it gave another result on lazy values than on plain ones.
         """
         return self._recorded(self._acts[number][index], registers)
 
     def of_state(self, instance: Instance, sought: bool, registers: Sequence[int]) -> Recorded:
-        """An instance of a property of states, in the state in the registers."""
+        """Record an instance of a property of states, in the state in the registers."""
         return self._recorded(self._judge(instance, sought, over_steps=False), registers)
 
     def of_step(self, instance: Instance, sought: bool, registers: Sequence[int]) -> Recorded:
-        """An instance of a property of steps: of the step, and the states before and after it, in the registers."""
+        """Record an instance of a property of steps, for the step and the two states in the registers."""
         return self._recorded(self._judge(instance, sought, over_steps=True), registers)
 
     def _judge(self, instance: Instance, sought: bool, over_steps: bool) -> Judge:
@@ -134,7 +134,7 @@ class Recorder:
         self.model.under_way.now = self._error_in, evaluate, registers
         outcome, writes, lazily = self._outcome(evaluate, seen)
         done = self._done[id(evaluate)] = self._done.get(id(evaluate), 0) + 1
-        now_and_then = not done & (done - 1)  # the 1st, 2nd, 4th, 8th and so on; on plain values, in search of chance
+        now_and_then = not done & (done - 1)  # the 1st, 2nd, 4th, 8th and so on, also on plain values, to find chance
         if now_and_then or (lazily and seen.held):
             claim = Claim(seen, outcome, writes, self._unused(seen, writes) if lazily else ())
             self._compare(evaluate, registers, claim, now_and_then)
@@ -142,7 +142,7 @@ class Recorder:
         return Recorded(tuple(seen.items()), outcome, writes)
 
     def _outcome(self, evaluate: Evaluated, seen: ReadSlots) -> tuple[int, Writes, bool]:
-        """The outcome, and what is written; and whether it is what came of lazy values."""
+        """The outcome, and the writes; and whether they come from lazy values."""
         if evaluate.rule not in self.opaque:
             view = self._lazily
             view.load(seen)
@@ -155,12 +155,12 @@ class Recorder:
                     return LEFT, {}, False
             except KeyboardInterrupt:
                 raise
-            except BaseException:  # sys.exit, too, is a failure of what calls it
+            except BaseException:  # including sys.exit: its caller is at fault
                 pass
         return (*self._on_plain_values(evaluate, seen), False)
 
     def _unused(self, seen: ReadSlots, writes: Writes) -> list[Lens]:
-        """Where there are values that an evaluation held unread, and that neither were read nor went anywhere."""
+        """The places of values that an evaluation held unread, and that were neither read nor copied."""
         written = set(self._lazily.here.dirty)
         copied = {what.slot for what in writes.values() if isinstance(what, Copy)}
         unused = []
@@ -173,14 +173,14 @@ class Recorder:
         return unused
 
     def _on_plain_values(self, evaluate: Evaluated, seen: ReadSlots) -> tuple[int, Writes]:
-        """The outcome, and what is written. Every cell that is looked at or assigned to is read whole."""
+        """The outcome, and the writes. Every cell that is read or assigned to is read whole."""
         view = self._plainly
         view.load(seen)
         outcome = outcome_on_plain_values(evaluate, view)
         return outcome, self._changing(view, outcome)
 
     def _changing(self, view: _SeenView, outcome: int) -> Writes:
-        """What is written, but for what is known to stand there already."""
+        """The writes, except those known to change nothing."""
         writes = view.writes if outcome == ENABLED else {}
         return {slot: code for slot, code in writes.items() if view.seen.get(slot) != code}
 
@@ -200,9 +200,9 @@ class Recorder:
             raise EvaluationFailed(str(evaluate), cause, self._shown(registers)) from None
 
     def why_not_repeated(self, instances: Iterable[Instance], otherwise: str) -> str:
-        """What it means that an evaluation of one of these came out otherwise when it was done again.
+        """Why an evaluation of one of these, when repeated, gave another result.
 
-        How many calls are inside calls already is not always the same, so recursion may be too deep only once.
+        The depth of the call stack varies, so recursion may exceed its limit only once.
         """
         asked = set(map(id, instances))
         every: Iterable[Evaluated] = chain(*self._acts, self._judges.values())
@@ -220,11 +220,11 @@ class Recorder:
 
 
 TOO_DEEP = error_text(RecursionError("maximum recursion depth exceeded"))
-DIFFERS = "done again with the same values it does not do the same: it is not deterministic"
+DIFFERS = "repeated with the same values, it gives another result: it is not deterministic"
 
 
 class _SeenView(EvaluationView):
-    """A view that reads slots, so that it is known which were read."""
+    """A view that records reads of slots."""
 
     def __init__(self, model: Model, n_slots: int, here: CellRow, before: CellRow):
         super().__init__(model, here, before)
@@ -233,7 +233,7 @@ class _SeenView(EvaluationView):
         self.seen: ReadSlots
 
     def load(self, seen: ReadSlots) -> None:
-        """Look at what is in other registers; what was assigned is forgotten."""
+        """Show other registers; assignments are forgotten."""
         self.seen, self.writes = seen, {}
         self.here.values.load(seen)
         self.before.values.load(seen)
@@ -241,11 +241,11 @@ class _SeenView(EvaluationView):
         self.here.writer = None
 
     def has_no_step(self) -> bool:
-        """Whether it was found out that there is none."""
+        """Whether an attempt to read a missing step was noticed."""
         return self.seen.get(self.first_step_slot) == len(self.model.actions)
 
     def action(self) -> Action:
-        """That of the step.
+        """The action of the step.
 
         Raises:
             NoStep: there is none.
@@ -257,7 +257,7 @@ class _SeenView(EvaluationView):
 
 
 class _Cells(dict[int, Any]):
-    """The values of the cells that were looked at or assigned to."""
+    """The values of the cells that were read or assigned to."""
 
     __slots__ = ("seen",)
     seen: ReadSlots
@@ -267,12 +267,12 @@ class _Cells(dict[int, Any]):
         self.seen = seen
 
     def copy(self) -> _Cells:
-        """What is not in it yet is read when it is looked at, as here."""
+        """A copy that, like this one, reads cells on demand."""
         return copy(self)
 
 
 class _LazyStepView(_SeenView):
-    """Everything is read as it is looked at."""
+    """Everything is read on demand."""
 
     def __init__(self, model: Model, n_slots: int):
         layout, lenses = model.layout, Lenses()
@@ -295,10 +295,10 @@ class _LazyStepView(_SeenView):
         return self._step.look(self.seen)
 
     def put(self) -> None:
-        """Say what is written.
+        """Collect the writes.
 
         Raises:
-            NotRepresentable: a value lies outside its domain, or it is none that a state may have.
+            NotRepresentable: a value lies outside its domain, or is not one that a state may have.
         """
         values = self.here.values
         try:
@@ -321,13 +321,13 @@ class _LazyCells(_Cells):
 
 
 class _BlindRow(CellRow):
-    """It can be assigned to without being looked at."""
+    """A row that can be assigned to without being read."""
 
     __slots__ = ()
 
     def write(self, at: int, value: Any, name: str) -> None:
         if self.writer is None:
-            super().write(at, value, name)  # which says what is wrong
+            super().write(at, value, name)  # raises the right error
         if self.values.get(at, self) is not value:
             self.values[at] = value
             self.dirty.append(at)
@@ -367,11 +367,11 @@ class _PlainStepView(_SeenView):
         return self.action().step(self.seen[self.first_step_slot + 1])
 
     def put(self) -> None:
-        """Say what is written.
+        """Collect the writes.
 
         Raises:
             OutOfCell: a value lies outside its domain.
-            SpecificationError: it is none that a state may have.
+            SpecificationError: it is not a value that a state may have.
         """
         values, layout = self.here.values, self.model.layout
         for at in self.here.dirty:

@@ -1,8 +1,8 @@
-"""The compiled loops that put the representative of its orbit in the place of a state.
+"""The compiled loops that replace a state by its orbit's representative.
 
-Of a small group all images of a state are looked at, side by side, word after word. Of a large one the canonical form
-is sought as in `spec.checking.symmetry.canonical`, whose steps these are, one for one: what comes out must be the
-same state.
+For a small group all images of a state are made side by side, word after word. For a large one the canonical form is
+found as in `spec.checking.symmetry.canonical`. These are the same steps, one for one: the result must be the same
+state.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class MovedSlot(IntEnum):
     SHIFT = 1
     MASK = 2
     FIRST = 3
-    """The fact that its code 0 is."""
+    """The fact for its code 0."""
     GUARD_WORD = 4
     GUARD_SHIFT = 5
     GUARD_MASK = 6
-    """Of the slot that tells whether this one is in use; the mask is 0 if there is none."""
+    """For the slot that shows whether this one is in use; the mask is 0 if there is none."""
     ABOVE = 7
     """It is in use if the guard's code is greater."""
 
@@ -39,23 +39,23 @@ class Fact(IntEnum):
     """The columns of `Relations.facts`."""
 
     KIND = 0
-    """-1 of a fact that says nothing."""
+    """-1 for a fact without content."""
     WORD = 1
     ARGUMENTS = 2
-    """The first of them; the others follow."""
+    """The first argument; the others follow."""
 
 
 class FactKind(IntEnum):
     """The columns of `Relations.kinds`."""
 
     OFFSET = 0
-    """Where its part of the table begins."""
+    """The beginning of its part of the table."""
     ARITY = 1
-    """How many arguments it has."""
+    """The number of arguments."""
     DISTINGUISHED = 2
-    """As many, or 0 if they cannot be told from other values."""
+    """The same number, or 0 if arguments cannot be distinguished from other values."""
     STRIDES = 3
-    """How far the table goes with the first argument; those of the others follow."""
+    """The table's stride for the first argument; those of the others follow."""
 
 
 class ImageWindow(IntEnum):
@@ -67,28 +67,28 @@ class ImageWindow(IntEnum):
     GUARD_WORD = 3
     GUARD_SHIFT = 4
     GUARD_MASK = 5
-    """Of the slot that tells whether slots of the window are in use; the mask is 0 if there is none."""
+    """For the slot that shows whether slots of the window are in use; the mask is 0 if there is none."""
     GUARD_AT = 6
-    """How far left the guard stands of what is in the window."""
+    """How many bits the guard is shifted above the window's content."""
     IMAGES = 7
-    """Where its images begin."""
+    """The beginning of its images."""
 
 
 class RelationTables(NamedTuple):
-    """What states say about interchangeable values: `spec.checking.symmetry.relations` in arrays."""
+    """The relations of interchangeable values: `spec.checking.symmetry.relations` in arrays."""
 
     begins: Array
-    """By value, the first one of its sort. Empty where the group is listed."""
+    """By value, the first value of its sort. Empty if the group is listed."""
     slots: Array
-    """Those that permutations move, with the columns of `MovedSlot`."""
+    """The slots that permutations move, with the columns of `MovedSlot`."""
     facts: Array
     """With the columns of `Fact`."""
     bits: Array
-    """Of a fact, in its word."""
+    """The bits of a fact, in its word."""
     kinds: Array
     """With the columns of `FactKind`."""
     salts: Array
-    """Of a kind, then of each argument."""
+    """The salt of a kind, then those of its arguments."""
     table: Array
     """Facts by kind and arguments."""
     stays: Array
@@ -96,16 +96,16 @@ class RelationTables(NamedTuple):
 
 
 class Orbits(NamedTuple):
-    """What permutations make of states; see `orbits`."""
+    """The effect of permutations on states; see `orbits`."""
 
     windows: Array
     """Parts of a state, with the columns of `ImageWindow`."""
     spans: Array
-    """Where the windows begin that have a share in each word."""
+    """For each word, the first window that contributes to it."""
     images: Array
-    """For each value of a window, the share that it has under each permutation, side by side."""
+    """For each value of a window, its contribution under each permutation, side by side."""
     permutations: int
-    """How many, the first of which changes nothing; many, if they are not listed; 0: states stand for themselves."""
+    """Their number; the first changes nothing. A large number if they are not listed; 0 without symmetry."""
     relations: RelationTables
 
 
@@ -125,43 +125,43 @@ NONE = Orbits(
         stays=np.zeros(0, np.uint64),
     ),
 )
-"""Of a search that does not go by orbits."""
+"""For a search without symmetry."""
 
 
 class SearchNode(IntEnum):
-    """What a node of the search has behind the three numbers for each value."""
+    """The numbers of a search node after the three for each value."""
 
     CELLS = 0
-    """How many cells there are."""
+    """The number of cells."""
     BEGIN = 1
     END = 2
     """The cell whose values are tried in turn."""
     NEXT = 3
-    """The place of the one that is tried next."""
+    """The place of the value to try next."""
     CHOSEN = 4
     """The value that was tried last."""
 
 
 class OrbitScratch(NamedTuple):
-    """Room to work in, of one worker."""
+    """Working memory of one worker."""
 
     left: Array
     word_of: Array
-    """By permutation: whether it leads to the least image so far, and a word of its image."""
+    """By permutation: whether it gives the least image so far, and a word of its image."""
     image: Array
     facts: Array
-    """Those of a state; then those of several arguments."""
+    """The facts of a state; then those with several arguments."""
     marks: Array
-    """By fact, the number of the state that has it. Behind them, the number of the state at hand."""
+    """By fact, the number of the state that last had it. At the end, the number of the present state."""
     numbers: Array
-    """For each level of the search a node: the values in their order, their colours, which of them lead to the same;
-    and see `SearchNode`. Behind them: the best order and path, and the places of values."""
+    """For each level of the search a node: the values in order, their colours, which of them lead to the same; and
+    the numbers of `SearchNode`. After all nodes: the best order and path, and the places of values."""
     words: Array
-    """By value what it is told apart by; the trace, the traces of the best path, the best image."""
+    """By value, the word that distinguishes it; the trace, the traces of the best path, the best image."""
 
     @classmethod
     def of(cls, words: int, orbits: Orbits) -> OrbitScratch:
-        """For states of so many words."""
+        """Working memory for states of so many words."""
         values, slots = len(orbits.relations.begins), len(orbits.relations.slots)
         listed = 0 if values else orbits.permutations
         return cls(
@@ -180,7 +180,7 @@ _NODE = len(SearchNode)
 
 @compiled
 def represent_in(shape: Any, orbits: Orbits, states: Array, at: int, scratch: OrbitScratch) -> bool:
-    """Put the representative of its orbit in the place of the state that begins here; whether it may be another."""
+    """Replace the state that begins here by its orbit's representative; whether it may have changed."""
     if orbits.relations.begins.shape[0] > 0:
         return _canonical(orbits.relations, states, at, scratch)
     return _least(shape, orbits, states, at, scratch)
@@ -191,7 +191,7 @@ def represent_in(shape: Any, orbits: Orbits, states: Array, at: int, scratch: Or
 
 @inlined
 def _looked_at(windows: Array, window: int, states: Array, at: int, permutations: int) -> Any:
-    """Where the images stand of what is in a window."""
+    """The place of the images of a window's content."""
     found = states[at + windows[window, ImageWindow.WORD]] >> uint64(windows[window, ImageWindow.SHIFT])
     found &= uint64(windows[window, ImageWindow.MASK])
     guard = states[at + windows[window, ImageWindow.GUARD_WORD]] >> uint64(windows[window, ImageWindow.GUARD_SHIFT])
@@ -253,7 +253,7 @@ def _least(shape: Any, orbits: Orbits, states: Array, at: int, scratch: OrbitScr
 
 @compiled
 def _split(numbers: Array, node: int, values: int, words: Array) -> int:
-    """Let values of a cell part that have different words, the lower first; the number of cells."""
+    """Split cells by the words of their values, the lowest first; the number of cells."""
     order, colour = node, node + values
     cells, place, trace = 0, 0, words[values]
     while place < values:
@@ -283,7 +283,7 @@ def _split(numbers: Array, node: int, values: int, words: Array) -> int:
 def _refined(
     relations: RelationTables, facts: Array, first: int, last: int, numbers: Array, node: int, words: Array
 ) -> int:
-    """Tell apart what occurs with what is told apart, until that is all; the number of cells. The trace begins."""
+    """Start a new trace and refine colours until nothing changes; the number of cells."""
     values = relations.begins.shape[0]
     colour, cells = node + values, numbers[node + 3 * values + SearchNode.CELLS]
     words[values] = uint64(0)
@@ -309,7 +309,7 @@ def _refined(
 
 @compiled
 def _are_twins(relations: RelationTables, facts: Array, number: int, marks: Array, one: int, other: int) -> bool:
-    """Whether the state stays what it is if these two values are exchanged."""
+    """Whether exchanging these two values leaves the state unchanged."""
     here = marks[marks.shape[0] - 1]
     for i in range(number):
         fact = facts[i]
@@ -329,7 +329,7 @@ def _are_twins(relations: RelationTables, facts: Array, number: int, marks: Arra
 
 @compiled
 def _aim(relations: RelationTables, facts: Array, number: int, marks: Array, numbers: Array, node: int) -> bool:
-    """Find the first cell whose values are not all twins, and which of them are; whether there is one."""
+    """Find the first cell whose values are not all twins, and the twins in it; whether there is one."""
     values = relations.begins.shape[0]
     order, colour, alike, about = node, node + values, node + 2 * values, node + 3 * values
     place = 0
@@ -361,7 +361,7 @@ def _aim(relations: RelationTables, facts: Array, number: int, marks: Array, num
 
 @inlined
 def _join(numbers: Array, alike: int, values: int, one: int, other: int) -> None:
-    """Note that two values lead to the same, and so those that lead to the same as they."""
+    """Record that two values lead to the same result; so do all values that lead to the same as either."""
     kept, gone = numbers[alike + one], numbers[alike + other]
     if kept != gone:
         for value in range(values):
@@ -373,7 +373,7 @@ def _join(numbers: Array, alike: int, values: int, one: int, other: int) -> None
 def _rename(
     relations: RelationTables, facts: Array, number: int, numbers: Array, order: int, name: int, image: Array
 ) -> None:
-    """The image of a state if values are renamed in this order, without what no permutation moves."""
+    """The image of a state after renaming values in this order, without the bits that no permutation moves."""
     for place in range(relations.begins.shape[0]):
         numbers[name + numbers[order + place]] = place
     for word in range(image.shape[0]):
@@ -391,7 +391,7 @@ def _rename(
 
 @compiled
 def _search(relations: RelationTables, number: int, last: int, scratch: OrbitScratch) -> None:
-    """Go through the tree of orders below the node of level 0; the best image is left in the scratch."""
+    """Search the tree of orders below the node of level 0; the best image is left in the scratch."""
     facts, marks, numbers, words, image = scratch.facts, scratch.marks, scratch.numbers, scratch.words, scratch.image
     values, first, width = relations.begins.shape[0], facts.shape[0] // 2, image.shape[0]
     size = 3 * values + _NODE
@@ -492,7 +492,7 @@ def _canonical(relations: RelationTables, states: Array, at: int, scratch: Orbit
         numbers[value] = value
         numbers[values + value] = relations.begins[value]
         words[value] = uint64(0)
-    # Not literals: functions are compiled once more for those.
+    # Not literals: functions would be compiled again for literals.
     root: Any = np.int64(0)
     number: Any = np.int64(0)
     last: Any = np.int64(slots.shape[0])

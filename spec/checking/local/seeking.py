@@ -1,11 +1,11 @@
-"""Seeking: what a sweep discovered somewhere in a level is sought in it, and the lowest of all places is told.
+"""Seeking: finds the place of a sweep's discovery in a level, the lowest of all such places.
 
-A sweep only leaves a flag on the table that has something to tell. That is rare, so it costs nothing to go through
-the level once more. Predecessors of a state are sought in the same way.
+A sweep only flags the table that has made a discovery. That is rare, so going through the level once more costs
+little. Predecessors of a state are found in the same way.
 
-A search goes by the states of a level and by the tables, and by nothing else: neither by what a sweep knew of these
-states, nor by which engine expanded them. What the tables do not know is learned on the way. So it does not matter
-whether the level was expanded here, before an interruption, or by another engine.
+A search uses only the states of a level and the tables, not what a sweep knew about these states. Missing paths are
+learned on the way. So it does not matter whether the level was expanded here, before an interruption, or by another
+engine.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from spec.language.rules import Instance
 from spec.language.state import Values
 
 PATIENCE = 64
-"""Unknown paths that are learned together; the more, the more of them are the same."""
+"""Unknown paths that are learned together; the more there are, the more of them are the same."""
 TO_STATE, BY_STEP, OUTSIDE, DEAD, IN_STATE, FAILS = range(6)
-"""What is sought: steps to a state, steps and states for which one of the tables has the outcome, steps that leave a
-domain, states without steps, states that cannot be expanded because something raises."""
+"""The kinds of search: steps to a state, steps and states for which one of the tables has the outcome, steps that
+leave a domain, states without steps, states that cannot be expanded because an action raises."""
 AT_A_TIME = 1 << 19
-"""States after which a search returns, if only to let Ctrl-C in."""
+"""States after which a search returns, at least to handle Ctrl-C."""
 BEYOND = 1 << 10
-"""States to which it goes on behind the first of which something is unknown: what it asks for is learned together."""
+"""States to search beyond the first with a missing path, so that missing paths are learned together."""
 
 
 class Match(NamedTuple):
-    """The lowest match of a search: where a step leads, or a state; from where, and the table of the step."""
+    """The lowest match of a search: a step's successor or a state; the state before, and the table of the step."""
 
     end: bytes
     before: bytes
@@ -52,10 +52,10 @@ class Match(NamedTuple):
 
 
 class Seeker:
-    """Knows from tables what there is to be met, and finds it again.
+    """Finds the discoveries that tables have flagged.
 
     Args:
-        scratch: room to work in, which nothing else uses meanwhile.
+        scratch: working memory; nobody else may use it meanwhile.
     """
 
     def __init__(self, tables: DecisionTables, scratch: Scratch):
@@ -65,11 +65,11 @@ class Seeker:
         self.type_ok, self.deadlock = (self.model.numbers([name])[0] for name in (TYPE_OK, DEADLOCK))
 
     def load(self) -> None:
-        """Have the compiled code there, before the clock runs."""
+        """Load the compiled code before time is measured."""
         self.predecessors(StateRanges.of(np.zeros((0, self.words), np.uint64)), [])
 
     def in_states(self, where: StateRanges, flags: Array, discoveries: LevelDiscoveries) -> None:
-        """Properties of states, in states that were judged."""
+        """Find discoveries of properties of states, in states that were judged."""
         for number, tables in self._flagged("state", flags):
             found = self._lowest(where, IN_STATE, tables, FOUND) if _any(flags[tables], MET) else None
             failed = self._lowest(where, IN_STATE, tables, FAILED) if _any(flags[tables], RAISED) else None
@@ -83,7 +83,7 @@ class Seeker:
     def in_steps(
         self, where: StateRanges, flags: Array, decided: Collection[int], discoveries: LevelDiscoveries
     ) -> None:
-        """Properties of steps, and what comes of actions themselves, in states that were expanded."""
+        """Find discoveries of properties of steps and of actions themselves, in states that were expanded."""
         actions = self.tables.actions
         steps = dict(self._flagged("step", flags))
         raising = [tables for tables in steps.values() if _any(flags[tables], RAISED)]
@@ -112,12 +112,12 @@ class Seeker:
         return {match.end: Predecessor(match.before, step.number, step.index) for match, step in steps}
 
     def _flagged(self, kind: str, flags: Array) -> Iterable[tuple[int, list[int]]]:
-        """The tables of properties of which some table was flagged."""
+        """The properties with flagged tables, each with all its tables."""
         return [(number, tables) for number, tables in self.tables.of_kind(kind).items() if flags[tables].any()]
 
     def _known(self, where: StateRanges, what: int, tables: Sequence[int] = (), outcome: int = 0) -> Match:
         found = self._lowest(where, what, tables, outcome)
-        assert found is not None, "what was flagged is there"
+        assert found is not None, "a flagged discovery exists"
         return found
 
     def _lowest(self, where: StateRanges, what: int, tables: Sequence[int] = (), outcome: int = 0) -> Match | None:
@@ -131,7 +131,7 @@ class Seeker:
         outcome: int = 0,
         targets: Sequence[bytes] = (),
     ) -> list[Match]:
-        """The lowest of what is sought; of steps to targets, for each that is reached."""
+        """The lowest match; of steps to targets, one for each target that is reached."""
         wanted = words_of(targets, BYTES * self.words).reshape(-1)
         found = np.full(max(1, len(targets)), -1, np.int64)
         best = np.zeros((len(found), 2 * self.words), np.uint64)
@@ -177,7 +177,7 @@ class Seeker:
         return self._not_repeated(str(self.model.actions[step.number].step(step.index)), state, [step.instance])
 
     def _not_repeated(self, what: str, state: Values, instances: Iterable[Instance]) -> EvaluationFailed:
-        """It raised while it was recorded, and does not when it is done again."""
+        """The error for an evaluation that raised while it was recorded, but not when repeated."""
         again = "it is not deterministic: done twice in one state, it raised once and once it did not"
         cause = self.tables.recorder.why_not_repeated(instances, again)
         return EvaluationFailed(what, cause, self.model.show(state))
@@ -207,7 +207,7 @@ def _before(one: Array, at: int, other: Array, its: int, words: int) -> int:
 def _lowest(
     found: Array, best: Array, number: int, after: Array, before: Array, at: int, table: Any, words: int
 ) -> None:
-    """Keep a find if it is lower than the one with this number: by its end, the state before it, the table."""
+    """Keep a match if it is lower than the one with this number: by its end, the state before it, the table."""
     row = 2 * words * number
     order = -1
     if found[number] >= 0:
@@ -225,9 +225,9 @@ def _lowest(
 def _has(
     tables: Array, wanted: int, registers: Array, program: Program, missing: Array, number: int, reach: int
 ) -> Any:
-    """Whether a property has the outcome that is wanted; and how many paths are missing by now.
+    """Whether a property has the wanted outcome; and the number of missing paths so far.
 
-    These are the tables of its instances. Python asks them in this order, up to one that is not as usual.
+    These are the tables of its instances. Python evaluates them in this order, up to one with an unusual outcome.
     """
     first = USUAL
     for t in range(tables.shape[0]):
@@ -243,7 +243,7 @@ def _has(
 def _seek_targets(
     after: Array, targets: Array, hashes: Any, found: Array, best: Array, registers: Array, table: Any, words: int
 ) -> None:
-    """Keep the step to a state if that is one of the targets, of whose hashes six bits each are in a set."""
+    """Keep the step to a state if that is a target; `hashes` is a set of six bits of each target's hash."""
     if (hashes >> (hash_of(after, 0, words) & uint64(63))) & uint64(1) != uint64(0):
         for t in range(targets.shape[0] // words):
             if _before(after, 0, targets, t * words, words) == 0:
@@ -265,7 +265,7 @@ def _seek_steps(
     number: int,
     scratch: Scratch,
 ) -> Any:
-    """What is sought among the steps from the state in the registers: whether it has any, and the missing paths."""
+    """Search the steps from the state in the registers; whether it has any, and the number of missing paths."""
     words, reach = len(shape), 2 * len(shape) + 1
     registers, live, after, actions = scratch.registers, scratch.live, scratch.after, scratch.tables
     by_orbits, any_step = program.orbits.permutations > 0, False
@@ -325,13 +325,13 @@ def seek(
     missing: Array,
     scratch: Scratch,
 ) -> int:
-    """The lowest of what is sought: its end state, then the state before it, then the instance.
+    """Find the lowest match: by its end state, then the state before it, then the instance.
 
-    States are gone through from where the cursor is: range and state. `found` has the instance, -1 as long as there
-    is none, and `best` the end state and the one before it; of `TO_STATE` they have a row for each of the targets.
+    The search begins at the cursor: range and state. `found` has the instance, -1 as long as there is none, and
+    `best` the end state and the one before it; for `TO_STATE` they have a row for each of the targets.
 
-    What is not learned yet stops the search soon: the paths are in `missing`, as they are in `WorkerOutput`, their
-    number is returned, and the cursor is at the first state that wants one of them.
+    Missing paths soon stop the search: the paths are in `missing`, as in `WorkerOutput`, their number is returned,
+    and the cursor is at the first state that needs one of them.
     """
     words, reach = len(shape), 2 * len(shape) + 1
     registers, after = scratch.registers, scratch.after

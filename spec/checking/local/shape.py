@@ -1,4 +1,4 @@
-"""Shape: how compiled code is told of how many words a state is, which decides for what it is compiled."""
+"""Shape: tells compiled code the number of words of a state, for which it is compiled."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, Final
 import numpy as np
 
 UNROLLED: Final = 16
-"""Up to so many words code is compiled for each number of them, with all loops over words unrolled: a fifth to a
-third faster, and 20 seconds of compiling, once on a machine, for each. Beyond, unrolling gains nothing and takes
-ever longer, so one form serves all."""
+"""Up to so many words, code is compiled for each number of them, with all loops over words unrolled. That is a fifth
+to a third faster, and takes 20 seconds of compiling for each, once per machine. Beyond, unrolling gains nothing and
+takes ever longer to compile, so one form serves all."""
 
 
 def shape_of(words: int) -> Any:
-    """What kernels take in place of the number of words: its length is that number.
+    """An argument for kernels in place of the number of words: its length is that number.
 
     The length of a tuple is a part of its type, and known to the compiler; that of an array is not.
     """

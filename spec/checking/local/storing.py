@@ -1,4 +1,4 @@
-"""The compiled loops that put states into the visited set: sent to their partitions, found again there, or new."""
+"""The compiled loops that put states into the visited set: each goes to its partition, where it is found or added."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from spec.checking.local.jit import Array, compiled, inlined
 
 @inlined
 def hash_of(states: Array, at: int, words: int) -> Any:
-    """The number by which the partition, place and tag of a state are found."""
+    """The hash that determines the partition, place and tag of a state."""
     mixed = uint64(0x9E3779B97F4A7C15)
     for k in range(words):
         mixed = (mixed ^ states[at + k]) * uint64(0xBF58476D1CE4E5B9)
@@ -34,7 +34,7 @@ def hash_of(states: Array, at: int, words: int) -> Any:
 
 @compiled
 def post(shape: Any, states: Array, marks: Array, start: int, outbox: Outbox) -> int:
-    """Send states off with their marks, from the one with this number on; up to which is returned."""
+    """Send off states with their marks, from this number on; returns the number of the next one."""
     words = len(shape)
     room = outbox.marks.shape[0] // PARTITIONS
     for i in range(start, states.shape[0] // words):
@@ -60,13 +60,13 @@ def are_same(states: Array, one: int, others: Array, other: int, words: int) -> 
 
 @inlined
 def place_of(mixed: Any, capacity: int) -> Any:
-    """Where in an index of any length a state is looked for first."""
+    """The first place to look for a state in an index of any length."""
     return np.int64(((mixed & uint64(0xFFFFFFFF)) * uint64(capacity)) >> uint64(32))
 
 
 @inlined
 def tag_of(mixed: Any) -> Any:
-    """What an index remembers of a hash beside where the state lies."""
+    """The part of a hash that an index keeps beside the number of the state."""
     return ((mixed >> uint64(40)) & uint64(0xFF)) << uint64(TAG_SHIFT)
 
 
@@ -93,10 +93,10 @@ def _index_anew(shape: Any, storage: Storage, partition: int, capacity: int) -> 
 def insert(
     shape: Any, storage: Storage, first_partition: int, last_partition: int, sent: Outbox, scratch: Scratch
 ) -> int:
-    """Put into the visited set what all workers sent to the partitions from the first up to the last.
+    """Put the states that workers sent to the partitions from the first up to the last into the visited set.
 
-    The partition that is full, or -1. States are looked up some at a time: first each is looked for where it should
-    be, so that memory has time to answer.
+    Returns a partition that is full, or -1. States are looked up in batches: each place is prefetched before it is
+    read.
     """
     words = len(shape)
     states, marks, count = sent.states, sent.marks, sent.count

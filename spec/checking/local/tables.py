@@ -1,10 +1,11 @@
-"""Decision tables: everything that was learned of a specification, in flat arrays that compiled code walks.
+"""Decision tables: everything learned about a specification, in flat arrays that compiled code walks.
 
-Each instance of an action and of a property has a table of its own, a tree: a node names a slot and has an edge for
-each code in it, and a path ends in what was recorded of it. An edge is an offset into `code`, if positive that of the
-next node, if negative an outcome; 0 is a path that is not learned yet. The writes of an action are kept as they are
-applied, `word & ~clear | put` for each word of the state, and copies of slots to slots beside them. Elsewhere such
-trees are multi-valued decision diagrams; `compact` makes of them what is walked, in which equal subtrees are shared.
+Each instance of an action and of a property has its own table, a tree: a node names a slot and has an edge for each
+of its codes, and a path ends in the recorded outcome. An edge is an offset into `code`: positive for the next node,
+negative for an outcome, 0 for a path that is not learned yet. The writes of an action are kept in the form in which
+they are applied, `word & ~clear | put` for each word of the state, with copies of slots to slots beside them. In the
+literature such trees are multi-valued decision diagrams. Kernels walk the copy of them in `compact`, which shares
+equal subtrees.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ from spec.language.rules import Instance
 
 @dataclass(frozen=True)
 class DecisionTable:
-    """What a table belongs to: an instance of an action or of a property."""
+    """The subject of a table: an instance of an action or of a property."""
 
     kind: str
     """action, state (a property of states) or step."""
     number: int
-    """Of the action or property, in order of declaration."""
+    """The number of the action or property, in order of declaration."""
     index: int
-    """Of the instance."""
+    """The number of the instance."""
     instance: Instance
     sought: bool = False
-    """What the property answers where there is something to find."""
+    """The property's answer that is a discovery."""
 
 
 class GrowingArray:
@@ -55,10 +56,10 @@ class GrowingArray:
         self.columns, self.used = columns, used
         self.array: Any = np.zeros(max(1, 2 * used) * columns * 64, dtype)
         self.view: Any = self.array.data
-        """The same; Python reads and writes single items faster here."""
+        """A view of it; Python reads and writes single items faster here."""
 
     def take(self, rows: int) -> int:
-        """Room for so many more rows; the number of the first."""
+        """Make room for so many more rows; the number of the first."""
         first = self.used
         self.used += rows
         needed = self.used * self.columns
@@ -69,7 +70,7 @@ class GrowingArray:
         return first
 
     def append(self, *row: int) -> int:
-        """One more row; its number."""
+        """Add a row; its number."""
         at = self.take(1)
         for column, item in enumerate(row, at * self.columns):
             self.view[column] = item
@@ -77,10 +78,10 @@ class GrowingArray:
 
 
 class DecisionTables:
-    """What was learned of a model so far.
+    """Everything learned about a model so far.
 
     Args:
-        symmetry: puts successors for their orbits, and compares what is learned; without it they stay what they are.
+        symmetry: replaces successors by their orbits, and compares learned paths; without it states stay as they are.
     """
 
     def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None = None):
@@ -104,7 +105,7 @@ class DecisionTables:
             register | shift << 8 | (size - 1).bit_length() << 16
             for register, shift, size in zip(slots.registers, slots.shifts, slots.sizes, strict=True)
         ]
-        """As a node names a slot: register, shift << 8, width << 16."""
+        """The form of each slot in a node: register, shift << 8, width << 16."""
         self._places = dict(
             zip(self._nodes, zip(slots.registers, slots.shifts, slots.masks, strict=True), strict=True)
         )
@@ -116,25 +117,25 @@ class DecisionTables:
         self._effects: dict[tuple[Any, ...], int] = {}
         self._written: list[int] = [0] * EFFECTS
         self._codes: list[Set[Any]] = [frozenset()] * EFFECTS
-        """By effect, the slots that it writes, one bit for each; and with what stands there then."""
+        """By effect, the slots that it writes, one bit for each; and with the codes written."""
         self._looked_at = [0] * len(self.all)
         self._settling: list[list[Set[Any]]] = [[] for _ in self.all]
-        """By table of a property of steps, the slots and codes of paths to the usual outcome on which it looks at
-        nothing but the state after the step."""
+        """By table of a property of steps, the slots and codes of paths to the usual outcome that read only the state
+        after the step."""
         self._here = (1 << self.recorder.n_slots) - 1
-        """The slots of the state at hand, one bit for each."""
+        """The slots of the present state, one bit for each."""
 
         self.masks = Masks(model.layout.slots, len(self.all))
         self.affects = GrowingArray(np.uint64, self.masks.words, used=EFFECTS)
-        """By effect, the tables that look at something it writes, one bit for each; but for properties of steps that
-        what it writes settles."""
+        """By effect, the tables that read a slot it writes, one bit for each; without properties of steps that its
+        writes settle."""
         self.step_of = np.array(
             [table.number | table.index << 16 for table in self.all[: self.actions]] + [self.recorder.no_step],
             np.uint64,
         )
         self.orbits = orbits(symmetry) if symmetry else NONE
         self.learned = 0
-        """Paths so far."""
+        """The number of paths so far."""
         self._changed: set[int] = set()
         """The nodes on paths that are not in the copy yet."""
         self._copy = CompactCopy()
@@ -163,7 +164,7 @@ class DecisionTables:
         return np.packbits(bits, bitorder="little").view(np.uint64)
 
     def program(self) -> Program:
-        """The tables as compiled code takes them."""
+        """The tables in the form for compiled code."""
         if self.learned > self._compacted:
             self._compact = self._copied()
         return Program(
@@ -188,7 +189,7 @@ class DecisionTables:
         )
 
     def _copied(self) -> Compact:
-        """The tables as they are walked."""
+        """The tables in the form that is walked."""
         roots, changed = self.root.array[: len(self.all)], self._changed
         self._compacted, self._changed = self.learned, set()
         return self._copy.of(self.code.array, self.code.used, roots, changed, len(self._written))
@@ -196,11 +197,11 @@ class DecisionTables:
     # Learning.
 
     def learn(self, number: int, registers: Sequence[int]) -> None:
-        """Evaluate what a table does not know, with these words in the registers: the state, and the one before.
+        """Evaluate a missing path of a table, with these words in the registers: the state, and the one before.
 
         Raises:
-            EvaluationFailed: what was recorded contradicts what was learned before.
-            UsageError: it tells interchangeable values apart.
+            EvaluationFailed: the recorded path contradicts an earlier one.
+            UsageError: it distinguishes interchangeable values.
         """
         if self.outcome(number, registers) >= 0:
             return
@@ -219,7 +220,7 @@ class DecisionTables:
         self.learned += 1
 
     def _compare(self, table: DecisionTable, registers: Sequence[int]) -> None:
-        """Compare what is learned with what it does under other names, see `spec.checking.symmetry.renamings`."""
+        """Compare an evaluation with itself under other names, see `spec.checking.symmetry.renamings`."""
         assert self.symmetry is not None
         here, before, step = number_of(registers[: self.words]), number_of(registers[self.words : -1]), registers[-1]
         taken = (step & 0xFFFF, step >> 16) if step & 0xFFFF < len(self.model.actions) else None
@@ -228,7 +229,7 @@ class DecisionTables:
         self.symmetry.renamings.compare(Evaluation(table.kind, table.number, table.index, here, before, taken))
 
     def outcome(self, number: int, registers: Sequence[int]) -> int:
-        """The outcome for what is in the registers; -1 if that is not learned yet."""
+        """The outcome for these registers; -1 if it is not learned yet."""
         code, places, at = self.code.view, self._places, self.root.view[number]
         while at > 0:
             register, shift, mask = places[code[at]]
@@ -289,7 +290,7 @@ class DecisionTables:
         return number
 
     def _look(self, number: int, slots: int) -> None:
-        """A table looks at these slots, one bit for each."""
+        """Record that a table reads these slots, one bit for each."""
         looked_at = self._looked_at[number]
         new = slots & ~looked_at
         if new:
@@ -299,7 +300,7 @@ class DecisionTables:
                     self._affect(effect, number)
 
     def _settle(self, number: int, path: Set[Any]) -> None:
-        """A property of steps has the usual outcome wherever these slots have these codes after the step."""
+        """Record that a property of steps has the usual outcome wherever these slots have these codes afterwards."""
         self._settling[number].append(path)
         for effect, codes in enumerate(self._codes):
             if path <= codes:
@@ -317,27 +318,27 @@ class DecisionTables:
         else:
             what = self.model.properties[table.number].name
         state = PackedState.of_words(layout, registers[: self.words])
-        cause = "it is not deterministic: done twice with the same values, it did not do the same"
+        cause = "it is not deterministic: done twice with the same values, it gave two results"
         return EvaluationFailed(what, cause, self.model.show(state.values))
 
     # Masks.
 
     def tune(self, states: Any) -> None:
-        """Let the masks cover what tables are walked for in vain in these states, an array of (states, words)."""
+        """Let masks save useless walks in these states, an array of (states, words)."""
         if 0 < len(self.masks.groups) <= 64:
             self.masks.tune(self.survey(states), len(states))
 
     def survey(self, states: Any) -> Any:
-        """The groups, 64 at most, at which each walk looks in vain in these states."""
+        """The groups, 64 at most, that each useless walk in these states reads."""
         program = self.program()
         groups_of = self._groups_of_fields()
-        vain = np.zeros(len(states) * self.judging, np.uint64)
+        useless = np.zeros(len(states) * self.judging, np.uint64)
         scratch = Scratch.of(self.words, len(self.all))
-        number = survey(shape_of(self.words), states.ravel(), program, groups_of, vain, scratch)
-        return vain[:number]
+        number = survey(shape_of(self.words), states.ravel(), program, groups_of, useless, scratch)
+        return useless[:number]
 
     def _groups_of_fields(self) -> Any:
-        """The groups in which the bits of each field lie, as sets."""
+        """The groups of the bits of each field, as sets."""
         group_of = np.array(self.masks.group_of, np.uint64)
         slots, here = self.recorder.slots, slice(self.recorder.n_slots)
         bits = np.array(slots.masks[here], np.uint64) << np.array(slots.shifts[here], np.uint64)

@@ -1,9 +1,9 @@
-"""Transparency: which actions and properties do on lazy values what they do on plain ones, told from their code.
+"""Transparency: finds in their code which actions and properties treat lazy values like plain ones.
 
-A lazy value answers as the plain one does where Python lets it. It cannot have its very type or its identity. `%`
-with a text takes it for one value where a tuple is several. Code that is not written in Python may refuse it, or look
-past its methods; and the author's own code may catch a refusal. A rule whose code does any of that is *opaque*: it is
-given plain values from the start. What is not found here shows when paths are compared (`plain_comparison`): then the
+A lazy value behaves like the plain one where Python permits it. It cannot have its exact type or its identity. `%`
+with a text takes it for one value where a tuple is several. Code that is not written in Python may reject it, or
+bypass its methods; and the author's own code may catch such an exception. A rule with such code is *opaque*: it gets
+plain values from the start. Cases that are not found here show when paths are compared (`plain_comparison`): then the
 rule becomes opaque, and exploring begins again.
 """
 
@@ -21,20 +21,20 @@ from spec.checking.model import Model
 from spec.language.rules import Action, Property
 
 ASKS_WHAT_IT_IS: Final = (type, id, eval, exec, compile, memoryview)
-"""Of the functions of Python itself those to which a lazy value is no plain one."""
+"""Functions of Python itself that distinguish a lazy value from a plain one."""
 KNOWN: Final = {
     *("abc", "bisect", "builtins", "collections", "copy", "dataclasses", "enum", "functools", "heapq", "itertools"),
     *("logging", "math", "operator", "spec", "transitions", "types", "typing", "typing_extensions"),
 }
-"""Packages whose functions do the same with lazy values as with plain ones."""
+"""Packages whose functions treat lazy values like plain ones."""
 REFUSALS: Final = (TypeError, AttributeError, RecursionError)
-"""What is raised where a lazy value is refused."""
+"""The exceptions with which code rejects a lazy value."""
 _REMAINDER: Final = opmap["BINARY_OP"], {6, 19}
 """The instruction, and its arguments for `%` and `%=`."""
 
 
 def opaque(model: Model) -> dict[str, str]:
-    """The actions and properties that are to be given plain values, by name, with why."""
+    """The actions and properties that need plain values, by name, with the reason."""
     reachable = model.hidden_state.reachable
     rules: tuple[Action | Property, ...] = (*model.actions, *model.properties)
     runs = {rule.name: rule.instances[0].run for rule in rules if rule.instances}
@@ -56,12 +56,12 @@ def opaque(model: Model) -> dict[str, str]:
 
 
 def _opacity(function: FunctionType, named: list[Named], reachable: Reachable) -> str:
-    """What a function does that lazy values do not stand; empty if it does nothing of that."""
+    """What a function does that does not work with lazy values; empty if there is none."""
     for each in named:
         if any(each.value is asks for asks in ASKS_WHAT_IT_IS):
             return f"calls {each.name}"
         if not _is_known(each.value, reachable):
-            return f"calls {each.name}, of which nothing is known"
+            return f"calls {each.name}, whose behaviour is unknown"
     if _formats(function, named):
         return "puts a text together with %"
     if swallowed := _swallowed(function, named):
@@ -70,7 +70,7 @@ def _opacity(function: FunctionType, named: list[Named], reachable: Reachable) -
 
 
 def _is_known(value: Any, reachable: Reachable) -> bool:
-    """Whether it is no function, or one that does the same with lazy values, or the author's, whose code is seen."""
+    """Whether lazy values are safe here: it is no function, a known one, or the author's, whose code is inspected."""
     if not callable(value) or (isinstance(value, type) and issubclass(value, BaseException)):
         return True
     module = str(getattr(value, "__module__", None) or type(value).__module__)
@@ -78,7 +78,7 @@ def _is_known(value: Any, reachable: Reachable) -> bool:
 
 
 def _formats(function: FunctionType, named: list[Named]) -> bool:
-    """Whether a text might stand before a `%`."""
+    """Whether a text might be formatted with `%`."""
     operators, inner = _REMAINDER, list(codes_of(function.__code__))
     if not any(
         operation == operators[0] and argument in operators[1]
@@ -91,7 +91,7 @@ def _formats(function: FunctionType, named: list[Named]) -> bool:
 
 
 def _swallowed(function: FunctionType, named: list[Named]) -> str:
-    """What a function catches, if a refusal of a lazy value might be among it; empty if none is."""
+    """The exceptions that a function catches, if the rejection of a lazy value may be among them; otherwise empty."""
     if not any(code.co_exceptiontable for code in codes_of(function.__code__)):
         return ""
     try:
@@ -103,7 +103,7 @@ def _swallowed(function: FunctionType, named: list[Named]) -> str:
         if not isinstance(tried, ast.Try | ast.TryStar):
             continue
         for handler in tried.handlers:
-            # One that raises in its turn hides nothing: what comes of that is compared.
+            # A handler that raises again hides nothing: the resulting exception is compared.
             if not isinstance(handler.body[-1], ast.Raise) and _may_catch(handler.type, names):
                 return "everything" if handler.type is None else ast.unparse(handler.type)
         if any(
@@ -116,7 +116,7 @@ def _swallowed(function: FunctionType, named: list[Named]) -> str:
 
 
 def _may_catch(caught: ast.expr | None, names: dict[str, Any]) -> bool:
-    """Whether the refusal of a lazy value might be one of these exceptions."""
+    """Whether the rejection of a lazy value might be one of these exceptions."""
     if isinstance(caught, ast.Tuple):
         return any(_may_catch(each, names) for each in caught.elts)
     cls = None if caught is None else names.get(ast.unparse(caught))

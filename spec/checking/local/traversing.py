@@ -1,4 +1,4 @@
-"""The compiled loops through decision tables: which are to be walked, where walks end, what an effect makes."""
+"""The compiled loops through decision tables: the tables to walk, the ends of walks, the results of effects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COPIED = len(CopiedSlot)
 
 @compiled
 def clear(off: Array, first: int, free: int, table: int) -> None:
-    """Take a table out of the rows whose number is `first` and any of the free bits."""
+    """Remove a table from the rows with number `first` and any combination of the free bits."""
     word, kept = table >> 6, ~(uint64(1) << uint64(table & 63))
     some = np.int64(0)
     while True:
@@ -29,7 +29,7 @@ def clear(off: Array, first: int, free: int, table: int) -> None:
 
 @inlined
 def mask(program: Program, registers: Array, live: Array) -> None:
-    """Leave only the tables whose outcome is not known to be the usual one."""
+    """Leave only the tables that are not known to have the usual outcome."""
     pieces, off = program.pieces, program.off
     row = uint64(0)
     for p in range(uint64(pieces.shape[0])):
@@ -46,7 +46,7 @@ def mask(program: Program, registers: Array, live: Array) -> None:
 
 @inlined
 def look_up(program: Program, states: Array, at: int, rows: Array, first: int) -> None:
-    """The rows of the masks for the state that begins here."""
+    """Find the rows of the masks for the state that begins here."""
     pieces, number, row = program.pieces, uint64(first), uint64(0)
     for p in range(uint64(pieces.shape[0])):
         value = (
@@ -60,7 +60,7 @@ def look_up(program: Program, states: Array, at: int, rows: Array, first: int) -
 
 @inlined
 def outcome_at(code: Array, at: int, registers: Array) -> int:
-    """The outcome of a table, from an edge on; -1 where nothing is known."""
+    """The outcome of a table, from an edge on; -1 if it is unknown."""
     while at > 0:
         node = uint64(code[uint64(at)])
         value = (registers[node & uint64(0xFF)] >> ((node >> uint64(8)) & uint64(0x3F))) & (
@@ -72,7 +72,7 @@ def outcome_at(code: Array, at: int, registers: Array) -> int:
 
 @inlined
 def next_node(code: Array, fields: Array, registers: Array, base: Any, at: Any) -> Any:
-    """One step of a walk through compact tables; from an outcome it leads back there."""
+    """One step of a walk through compact tables; an outcome leads back to itself."""
     node = uint64(code[at])
     value = gathered(registers[base + (node & uint64(0xFF))], fields[node >> uint64(8)])
     return uint64(code[at + uint64(1) + value])
@@ -80,7 +80,7 @@ def next_node(code: Array, fields: Array, registers: Array, base: Any, at: Any) 
 
 @inlined
 def follow(program: Program, registers: Array, number: int, tables: Array, bases: Array, outcomes: Array) -> None:
-    """The outcomes of several tables, walked eight at a time: a walk by itself does little but wait for memory."""
+    """The outcomes of several tables, walked eight at a time: a single walk mostly waits for memory."""
     code, root, fields = program.compact, program.compact_root, program.fields
     inner = uint64(program.inner)
     for i in range(number, number + 7):
@@ -108,10 +108,10 @@ def follow(program: Program, registers: Array, number: int, tables: Array, bases
 
 
 @compiled
-def survey(shape: Any, states: Array, program: Program, groups_of: Array, vain: Array, scratch: Scratch) -> int:
-    """The groups at which each walk in these states looks that ends in the usual outcome; how many walks.
+def survey(shape: Any, states: Array, program: Program, groups_of: Array, useless: Array, scratch: Scratch) -> int:
+    """The groups that each useless walk in these states reads, one that ends in the usual outcome; their number.
 
-    The groups are given for each field.
+    `groups_of` has the groups of each field.
     """
     words = len(shape)
     code, root, fields, n_judging = program.compact, program.compact_root, program.fields, program.judging
@@ -130,14 +130,14 @@ def survey(shape: Any, states: Array, program: Program, groups_of: Array, vain: 
                 groups |= groups_of[uint64(code[node]) >> uint64(8)]
                 node = next_node(code, fields, registers, uint64(0), node)
             if node == usual:
-                vain[number] = groups
+                useless[number] = groups
                 number += 1
     return number
 
 
 @inlined
 def listed(bits: Array, at: int, first: int, last: int, tables: Array, number: int) -> int:
-    """List the tables from first up to last whose bit is set behind others; how many there are then."""
+    """Append the tables from first up to last whose bit is set; the new number of tables."""
     for m in range(first >> 6, (last + 63) >> 6):
         word = bits[at + m]
         if m == first >> 6:
@@ -153,7 +153,7 @@ def listed(bits: Array, at: int, first: int, last: int, tables: Array, number: i
 
 @inlined
 def ask(missing: Array, number: int, table: Any, registers: Array, base: int, reach: int) -> int:
-    """Write down a path that is not learned, if there is room; how many there are by now."""
+    """Record a missing path, if there is room; the number of missing paths."""
     if (number + 1) * (reach + 1) <= missing.shape[0]:
         missing[number * (reach + 1)] = uint64(table)
         for k in range(reach):
@@ -164,7 +164,7 @@ def ask(missing: Array, number: int, table: Any, registers: Array, base: int, re
 
 @inlined
 def apply(program: Program, outcome: int, registers: Array, base: int, after: Array, at: int, words: int) -> None:
-    """The state that an effect makes of the one in the registers."""
+    """Apply an effect to the state in the registers."""
     effects, spans, copies = program.effects, program.spans, program.copies
     for k in range(words):
         kept = registers[base + k] & ~effects[2 * words * outcome + k]

@@ -1,10 +1,10 @@
-"""The visited set: exact, in the order in which states came, growing in place.
+"""The visited set: exact, in order of arrival, growing in place.
 
 States are spread over partitions by their hash. A partition keeps its states one after the other, so that a level is
-a range of each, and an index on them: a number of 32 bits for each place, part of it a tag that spares most
-comparisons. All of the address space is reserved at once and memory taken from the machine page by page, as it is
-needed: so states are never copied to grow, and of the index only one partition at a time is built anew. Which pages
-that will be is known before they are touched, so the visited set ends before memory does.
+a range of each. Its index has a number of 32 bits for each place, with a tag in it that saves most comparisons. The
+whole address space is reserved at once, and memory is taken page by page as needed. So states are never copied to
+grow, and only one partition's index at a time is rebuilt. The pages needed are known before they are touched, so the
+visited set reports the end of memory in time.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ from spec.checking.machine.memory import MB, PAGE, OutOfMemory, address_space, r
 from spec.language.errors import UsageError
 
 LARGEST = (1 << TAG_SHIFT) - 2
-"""States in a partition, as far as its index can count."""
+"""The most states of a partition that its index can count."""
 HUGE = 2 << 20
 """A huge page, in bytes."""
 SMALL = 4 * HUGE
-"""What a partition takes beyond this is taken in huge pages, which are faster to take, and to find. All partitions
-come to their next huge page at about the same time, and then little of it is used."""
+"""Beyond this size a partition takes huge pages, which are faster to take, and to look up. All partitions reach their
+next huge page at about the same time, and at first little of it is used."""
 OTHERS = 192 * MB
 STACK = 8 * MB
-"""Of limited address space so much is left to others: arrays, what is read and written; and a stack for each core."""
+"""Parts of a limited address space for other uses: arrays, files; and a stack for each core."""
 FEWEST = 1024
-"""States for which a partition has room at least."""
+"""The least room of a partition, in states."""
 FEW = 1 << 16
-"""States that are rather copied than looked at piece by piece."""
+"""Up to so many states are copied rather than used piece by piece."""
 _NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 
 
 class Visited:
-    """The states that were met, level by level.
+    """The visited states, level by level.
 
     Args:
         words: of a state.
-        memory: bytes that there might be for states, their index and marks: address space is reserved for so many.
+        memory: the most bytes for states, their index and marks: this much address space is reserved.
         spare: the bytes that may still be taken if the largest level has so many states.
 
     Raises:
@@ -91,12 +91,12 @@ class Visited:
             marks_begin=marks.begin,
         )
         self._marks = others.items
-        """Those of the newest level that is complete; those of the next are gathered in the storage."""
+        """The marks of the newest complete level; those of the next are gathered in the storage."""
         self.levels: list[Array] = []
-        """Of each level that is complete, where it lies: from, to, and by how much its marks lay before it while it
-        was the newest, for each partition that has something of it."""
+        """The place of each complete level: from, to, and how many places earlier its marks were while it was the
+        newest, for each partition with states of it."""
         self._marked, self._marked_before = np.zeros(PARTITIONS, np.int64), np.zeros(PARTITIONS, np.int64)
-        """How many marks each partition ever had, in the storage and in the other array."""
+        """The most marks that each partition ever had, in the storage and in the other array."""
 
     @property
     def states(self) -> np.ndarray[Any, Any]:
@@ -106,16 +106,16 @@ class Visited:
 
     @property
     def size(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return int(self.storage.size.sum())
 
     @property
     def allocated(self) -> int:
-        """Bytes that states and their index take."""
+        """Bytes taken by states and their index."""
         return self.size * 8 * self.words + 4 * int(self.storage.capacity.sum())
 
     def insert(self, first: int, last: int, sent: Outbox, scratch: Scratch) -> None:
-        """Take in what is on its way to these partitions, for which there is room.
+        """Add the states sent to these partitions, for which there is room.
 
         Raises:
             OutOfMemory: there is none.
@@ -124,7 +124,7 @@ class Visited:
             raise OutOfMemory
 
     def require_room(self, sent: Outbox) -> None:
-        """See that there is room for what is on its way, even if none of it is known.
+        """Require room for the states sent, even if all of them are new.
 
         Raises:
             OutOfMemory: there is not enough.
@@ -138,12 +138,12 @@ class Visited:
             raise OutOfMemory
 
     def needed(self, sent: Outbox) -> int:
-        """Bytes that it takes to take in what is on its way, if none of it is known."""
+        """Bytes needed to add the states sent, if all of them are new."""
         more = sent.count.reshape(-1, PARTITIONS).sum(axis=0)
         return int(self._taken(more).sum()) - int(self._taken().sum())
 
     def _taken(self, more: Array | int = 0) -> Array:
-        """Bytes that each partition has taken, or will have when so many more states were sent there."""
+        """Bytes that each partition has taken, or will have taken with so many more states."""
         size, capacity, most = self.storage.size + more, self.storage.capacity.copy(), self.storage.index_room
         while np.any(few := (4 * (size + AT_ONCE) >= 3 * capacity) & (capacity < most) & (size > 0)):
             grown = np.minimum(most, np.maximum(128, capacity + capacity // 2))
@@ -153,7 +153,7 @@ class Visited:
         return taken + _paged(8 * marked) + _paged(8 * self._marked_before)
 
     def complete(self, new_states: np.ndarray[Any, Any]) -> int:
-        """End the newest level, and begin the next; how many states it has. Counts them by action."""
+        """End the newest level, and begin the next; returns its number of states. Counts them by action."""
         credit(self.storage, new_states)
         level, done, begin = self.storage.level, self.storage.marks, self.storage.begin
         self._marked, marked = self._marked_before, np.maximum(self._marked, self.storage.size - level)
@@ -172,7 +172,7 @@ class Visited:
         return number
 
     def empty(self) -> None:
-        """Have no state any more, and give the memory back."""
+        """Remove all states, and free the memory."""
         for numbers in (self.storage.size, self.storage.level, self.storage.capacity):
             numbers[:] = 0
         self._marked[:] = self._marked_before[:] = self._largest = 0
@@ -181,20 +181,20 @@ class Visited:
             region.give_back()
 
     def newest(self) -> MarkedRanges:
-        """The newest level that is complete, where it lies, with its marks: those of other levels are gone."""
+        """The newest complete level, in place, with its marks: those of other levels are gone."""
         return MarkedRanges(self.states, self._marks, self.levels[-1])
 
     def ranges_of(self, number: int) -> StateRanges:
-        """The states of a level, the first being 1, where they lie."""
+        """The states of a level, the first being 1, in place."""
         return StateRanges(self.states, np.ascontiguousarray(self.levels[number - 1][:, : StateRange.MARKS]))
 
     def level(self, number: int) -> Array:
-        """The states of a level, brought together: an array of (states, words)."""
+        """The states of a level in one array of (states, words)."""
         parts = self.parts(number)
         return np.concatenate(parts) if parts else np.empty((0, self.words), np.uint64)
 
     def parts(self, number: int) -> list[Array]:
-        """The states of a level, arrays of (states, words): few are brought together, many stay where they lie."""
+        """The states of a level, arrays of (states, words): few states are copied together, many stay in place."""
         rows = self.states[: len(self.states) // self.words * self.words].reshape(-1, self.words)
         ranges = self.levels[number - 1]
         parts = [rows[first:last] for first, last, _ in ranges]
@@ -202,17 +202,17 @@ class Visited:
         return [np.concatenate(parts)] if few and parts else parts
 
     def some(self, number: int, most: int) -> Array:
-        """About so many states of a level at most."""
+        """About this many states of a level at most."""
         parts = self.parts(number)
         every = max(1, sum(map(len, parts)) // most)
         return np.concatenate([part[::every] for part in parts] or [np.empty((0, self.words), np.uint64)])
 
 
 def _addressable(words: int) -> int:
-    """For how many states in each partition there is address space.
+    """The number of states in each partition for which there is address space.
 
     Raises:
-        UsageError: for too few.
+        UsageError: there is too little.
     """
     left = address_space()
     if left is None:
@@ -222,7 +222,7 @@ def _addressable(words: int) -> int:
         OTHERS + STACK * (os.cpu_count() or 1) + 4 * (PARTITIONS * (PAGE + 4 * 256) + HUGE),
     )
     most = (left - fixed) // PARTITIONS // each
-    if most * each > SMALL:  # strides are of huge pages then
+    if most * each > SMALL:  # strides are then of huge pages
         most = max(SMALL // each, most - 4 * HUGE // each)
     if most < FEWEST:
         needed = rounded_up(fixed + PARTITIONS * FEWEST * each)
@@ -234,7 +234,7 @@ def _addressable(words: int) -> int:
 
 
 def _paged(size: Array) -> Array:
-    """The bytes of memory in which so many, from the beginning of a partition on, lie."""
+    """The memory of the pages that hold so many bytes from the beginning of a partition on."""
     small: Array = -(-np.minimum(size, SMALL) // PAGE) * PAGE
     huge: Array = -(-np.maximum(size - SMALL, 0) // HUGE) * HUGE
     return small + huge
@@ -253,21 +253,21 @@ class _Region:
         aligned = -self.items.ctypes.data % HUGE
         begin = [aligned + partition * stride for partition in range(PARTITIONS)]
         self.begin = np.array([-(-place // (size * unit)) * unit for place in begin], np.int64)
-        """Where each partition begins, a multiple of the unit."""
+        """The beginning of each partition, a multiple of the unit."""
         self._tails = [(place + SMALL, stride - SMALL) for place in begin] if stride > SMALL else []
         if hasattr(mmap, "MADV_HUGEPAGE"):
             pages.madvise(mmap.MADV_NOHUGEPAGE)
 
     def prepare_tails(self) -> None:
-        """Have huge pages beyond the small ones, from now on.
+        """Use huge pages beyond the small ones, from now on.
 
-        Before that the mapping is in one piece, not in one for each partition, which costs milliseconds to make.
+        Before that the mapping is one piece. One piece for each partition costs milliseconds to make.
         """
         if hasattr(mmap, "MADV_HUGEPAGE"):
             while self._tails:
                 self._pages.madvise(mmap.MADV_HUGEPAGE, *self._tails.pop())
 
     def give_back(self) -> None:
-        """Take no memory any more; what was written is lost."""
+        """Free the memory; the content is lost."""
         if hasattr(mmap, "MADV_DONTNEED"):
             self._pages.madvise(mmap.MADV_DONTNEED)

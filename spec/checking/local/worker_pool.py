@@ -1,12 +1,10 @@
 """The worker pool: threads that expand a level together.
 
-Each worker runs compiled code, on its own until its outbox is full: it takes work item after work item, each a part
-of the level, and what its tables do not know it learns, one worker at a time while the others go on with what they
-knew. When an outbox is full all of them stop and deliver: then each takes in what was sent to its share of the
-partitions.
-
-Learning runs actions and properties, and these run in the thread of the caller alone: there Ctrl-C falls into an
-evaluation that does not come to an end, and ends it. So a worker that learns leaves that to the caller, and waits.
+Each worker runs compiled code by itself until its outbox is full. It takes work item after work item, each a part of
+the level. It learns paths that its tables miss, one worker at a time, while the others continue with their present
+tables. When an outbox is full, all workers stop and deliver: each adds the states sent to its share of partitions.
+Learning runs actions and properties, and these run only in the caller's thread: there Ctrl-C can interrupt an
+evaluation that does not end. So a worker that learns hands the work to the caller, and waits.
 """
 
 from __future__ import annotations
@@ -45,41 +43,41 @@ from spec.checking.machine.interrupts import DeferredSignals
 T = TypeVar("T")
 
 ROOM = 2048
-"""Successors that a worker gathers for one partition before they are delivered, if memory is no matter."""
+"""Successors that a worker gathers for one partition before they are delivered, if memory does not matter."""
 SHARE = 16
-"""Of what memory there is, a part like this at most is for successors on their way."""
+"""The reciprocal of the largest share of memory for successors on their way."""
 PATIENCE = 64
-"""Unknown paths that a worker gathers before they are learned; the more, the more of them are the same."""
+"""Unknown paths that a worker gathers before they are learned; the more there are, the more of them are the same."""
 ENDURANCE = 16
-"""So many times as many it gathers while another one learns."""
+"""While another worker learns, it gathers so many times as many."""
 WORK_ITEM = 4_000
-"""States that a worker takes at once, at least."""
+"""The fewest states that a worker takes at once."""
 LOOK = 0.1
-"""Seconds after which a worker that waits looks whether it is to stop."""
+"""Seconds between a waiting worker's checks of whether it must stop."""
 
 Task = tuple[Callable[[], None], "Future[None]"]
-"""What a worker wants to be done, and where it waits for that."""
+"""Work for the caller, and the future on which the worker waits."""
 
 
 @dataclass
 class Worker:
-    """A thread of the pool, with what is its own."""
+    """A thread of the pool, with its own data."""
 
     outbox: Outbox
     output: WorkerOutput
     scratch: Scratch
     program: Program
     known: int = 0
-    """Paths that the program knows."""
+    """The number of paths in the program."""
     ranges: Array | None = None
-    """The work item that it is at."""
+    """Its current work item."""
 
 
 class WorkerPool:
     """Workers over one visited set, with the same tables.
 
     Args:
-        memory: bytes that there are for all.
+        memory: bytes for everything together.
     """
 
     def __init__(
@@ -128,18 +126,18 @@ class WorkerPool:
         ]
         self.work_items: deque[Array] = deque()
         self.level = MarkedRanges.of(np.zeros((0, words), np.uint64), np.zeros(0, np.uint64))
-        """What the work_items are of."""
+        """The level of the work items."""
         self.live = tables.live()
         """The tables that are walked."""
         self.at_work: list[Future[Any]] = []
         self.caller, self.errands = get_ident(), SimpleQueue[Task | None]()
         self.learning, self.stopped = Lock(), False
         self.python = 0.0
-        """Seconds that were spent in learning."""
+        """Seconds spent in learning."""
 
     @property
     def enabled(self) -> Array:
-        """By action, the states in which it is enabled."""
+        """By action, the number of states in which it is enabled."""
         counts: Array = sum(worker.output.enabled for worker in self.workers)
         return counts
 
@@ -157,13 +155,13 @@ class WorkerPool:
 
     @property
     def queue(self) -> int:
-        """States that are to be expanded yet, those of the next level included."""
+        """States yet to be expanded, including those of the next level."""
         under_way = [worker.ranges for worker in self.workers if worker.ranges is not None]
         newest = self.visited.storage.size - self.visited.storage.level
         return sum(map(_states_in, (*self.work_items, *under_way))) + int(newest.sum())
 
     def load(self) -> None:
-        """Have the compiled code there, before the clock runs."""
+        """Load the compiled code before time is measured."""
         worker, nothing = self.workers[0], np.zeros((0, len(StateRange)), np.int64)
         worker.ranges = nothing
         self._expand(worker)
@@ -175,7 +173,7 @@ class WorkerPool:
         clear(np.zeros((1, 1), np.uint64), 0, 0, 0)
 
     def stop(self) -> None:
-        """Let the workers come to an end, wherever they are."""
+        """Stop all workers, wherever they are."""
         self.stopped = True
         self._halt()
         for part in self.at_work:
@@ -183,7 +181,7 @@ class WorkerPool:
         wait(self.at_work)
 
     def start_over(self) -> None:
-        """Throw away what was under way."""
+        """Discard unfinished work."""
         self.stop()
         self.stopped = False
         self.work_items.clear()
@@ -193,7 +191,7 @@ class WorkerPool:
             worker.output.cursor[:] = 0
 
     def each(self, work: Callable[[Any], T], parts: Iterable[Any]) -> list[T]:
-        """Have all parts worked at, on all cores. If it fails, no worker is at work any more."""
+        """Have all parts done, on all cores. After a failure no worker is running any more."""
         self.at_work.clear()
         self.caller, self.errands = get_ident(), SimpleQueue()
         wake = partial(self.errands.put, None)
@@ -213,10 +211,10 @@ class WorkerPool:
                 raise
 
     def _by_caller(self, work: Callable[[], None]) -> None:
-        """Have something done in the thread in which Ctrl-C arrives.
+        """Have work done in the thread that receives Ctrl-C.
 
         Raises:
-            CancelledError: the workers are to stop.
+            CancelledError: the workers must stop.
         """
         if get_ident() == self.caller:
             work()
@@ -231,16 +229,16 @@ class WorkerPool:
     # A level.
 
     def take_in(self, states: Array) -> None:
-        """Let the newest level have these states, given word after word."""
+        """Add these states, given as words one after the other, to the newest level."""
         done, outbox, marks = 0, self.workers[0].outbox, np.zeros(len(states) // len(self.shape), np.uint16)
         while (done := storing.post(self.shape, states, marks, done, outbox)) < len(marks):
             self._deliver()
         self._deliver()
 
     def sweep(self, live: Array, on_progress: Callable[[], None]) -> Array:
-        """Judge the newest level that is complete, and let the next one have the successors of its states.
+        """Judge the newest complete level, and give the next level the successors of its states.
 
-        By table, what was met: see `WorkerOutput.flags`.
+        The result is a flag for each table, see `WorkerOutput.flags`.
         """
         self._begin(self.visited.newest(), live)
         while self.work_items or any(worker.ranges is not None for worker in self.workers):
@@ -258,11 +256,11 @@ class WorkerPool:
         self.work_items.extend(_work_items(level.ranges))
 
     def complete(self) -> int:
-        """End the newest level; how many states it has."""
+        """End the newest level; its number of states."""
         return self.visited.complete(self.new_states)
 
     def _together(self, work: Callable[[Worker], None]) -> None:
-        """Let all workers work; or one, if there is not enough to do."""
+        """Let all workers work; or only one, if there is little to do."""
         self.caller = get_ident()
         for worker in self.workers:
             worker.output.cursor[Cursor.STOP] = self.stopped
@@ -275,7 +273,7 @@ class WorkerPool:
             self.each(work, busy)
 
     def _expand(self, worker: Worker) -> None:
-        """Expand work item after work item, until nothing is left or an outbox is full."""
+        """Expand work item after work item, until none is left or an outbox is full."""
         patience = PATIENCE
         try:
             while worker.ranges is not None or self._take_work_item(worker) or self._learn(worker):
@@ -323,9 +321,9 @@ class WorkerPool:
             worker.output.cursor[Cursor.STOP] = 1
 
     def _learn(self, worker: Worker, wait: bool = True) -> bool:
-        """Learn what a worker did not know, and hand back the states that wait for it.
+        """Learn the paths that a worker missed, and queue the states that wait for them.
 
-        False if there was nothing; or another one is learning, and this one does not want to wait.
+        Returns False if there were none; or if another worker is learning, and this one does not want to wait.
         """
         cursor, output = worker.output.cursor, worker.output
         missing, waiting = int(cursor[Cursor.MISSING]), int(cursor[Cursor.PUT_OFF])
@@ -352,13 +350,13 @@ class WorkerPool:
         self.python += time.perf_counter() - began
 
     def _hand_over(self, worker: Worker) -> None:
-        """Give a worker the tables as they are by now; what was learned is copied for that."""
+        """Give a worker the present tables, which are first copied if something was learned."""
         began = time.perf_counter()
         worker.program, worker.known = self.tables.program(), self.tables.learned
         self.python += time.perf_counter() - began
 
     def _deliver(self) -> None:
-        """Let every partition take in what is on its way to it."""
+        """Let every partition add the states sent to it."""
         total = int(self.sent.count.sum())
         if not total:
             return
@@ -376,7 +374,7 @@ class WorkerPool:
 
 
 def _run(work: Callable[[], None], done: Future[None], held: DeferredSignals) -> None:
-    """Do what a worker wants; what goes wrong is for the worker, but for Ctrl-C."""
+    """Do a worker's work; an exception goes to the worker, except Ctrl-C."""
     try:
         with held.through():
             work()

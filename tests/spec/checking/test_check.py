@@ -408,5 +408,5 @@ def test_a_state_in_which_it_may_end_is_no_deadlock(engine: str) -> None:
     assert check(Down(), engine=engine, max_depth=1).without_effect == ()
     elsewhere = check(Down(first=0), engine=engine, deadlock=True)
     assert elsewhere.verdict == "deadlock"
-    assert "an action says it that has a guard and no effect" in str(elsewhere)
+    assert "add an action with a guard and no effect" in str(elsewhere)
     assert check(Down(first=0), engine=engine).why == "action down is never taken; action ended is never taken"

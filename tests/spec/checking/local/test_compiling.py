@@ -106,7 +106,7 @@ def compare(load, run):
 
 compare(compiling.load, lambda: check(Bank(), engine="local", keep_going=True))
 compare(visited_buckets.load, lambda: check(Bank(), engine="spark", keep_going=True))
-compare(walks.load, lambda: simulate(Bank(), runs=500, shrinking=False))
+compare(compiled_walks.load, lambda: simulate(Bank(), runs=500, shrinking=False))
 """
 
 

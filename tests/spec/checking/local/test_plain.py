@@ -50,7 +50,7 @@ class Stepping(bdb.Bdb):
     def user_line(self, frame):
         self.lines += 1
         if self.lines == 1:
-            self.set_break(following.__file__, inspect.getsourcelines(following.apply)[1] + 4)
+            self.set_break(traversing.__file__, inspect.getsourcelines(traversing.apply)[1] + 4)
             self.set_continue()
         else:
             print(frame.f_code.co_name, frame.f_locals["words"], int(frame.f_locals["registers"][0]))

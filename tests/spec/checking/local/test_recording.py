@@ -619,7 +619,9 @@ def alternating() -> Callable[[LogsState, int], None]:
 
 def test_a_nondeterministic_action_is_detected() -> None:
     """Done again with the same values it does something else; the state is told."""
-    with pytest.raises(EvaluationFailed, match=r"^act\(n=0\): done again with the same values it does not") as caught:
+    with pytest.raises(
+        EvaluationFailed, match=r"^act\(n=0\): repeated with the same values, it gives another"
+    ) as caught:
         acting(alternating())
     assert "number = 2" in caught.value.state
 
@@ -639,7 +641,7 @@ def test_an_action_with_memory_is_detected() -> None:
 def test_a_nondeterministic_property_is_detected() -> None:
     """By its name."""
     calls = list(range(99))
-    with pytest.raises(EvaluationFailed, match=r"^judge: done again"):
+    with pytest.raises(EvaluationFailed, match=r"^judge: repeated with"):
         Recording(judged=lambda s: calls.pop() % 2 == 0).judge()
 
 

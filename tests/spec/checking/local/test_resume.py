@@ -349,7 +349,7 @@ def test_a_run_that_reached_the_memory_can_go_on_with_spark(small_memory: None, 
     result = check(subject, engine=LocalEngine(run_dir=tmp_path), keep_going=True, properties=["not_too_far"])
     assert (result.verdict, result.exit_code) == ("bounded", 20)
     assert result.why == (
-        f"the bound on memory was reached; --resume {tmp_path} goes on, with a larger --memory or with --engine spark"
+        f"the bound on memory was reached; continue with --resume {tmp_path} and a larger --memory or --engine spark"
     )
     found = check(subject, engine=SparkEngine(tmp_path, resume=True), keep_going=True, properties=["not_too_far"])
     assert (found.verdict, found.distinct_states) == ("holds", 4**4)
