@@ -1,7 +1,7 @@
-"""The Spark engine: explores on as many cores and machines as Spark is given, and can be resumed.
+"""The Spark engine: explores on as many cores and machines as Spark has, and its runs can be resumed.
 
-One noun in each module: `engine` goes from level to level, `work` is what is done to states, `jobs` are how Spark
-does it, `session` is where Spark comes from. Levels are kept in a run directory, `spec.checking.runs.rundir`.
+One noun in each module: `engine` goes from level to level, `work` processes states, `jobs` are how Spark does it,
+`session` provides Spark. Levels are kept in a run directory, `spec.checking.runs.rundir`.
 """
 
 from spec.language.extras import require

@@ -1,7 +1,7 @@
 """The allotment: how a budget of memory is divided among the driver, Java and Python's workers.
 
-What each process takes before it has a single state is not to be had cheaper. It was measured (Spark 4.3 on Java 17,
-numba 0.68; `docs/reliability.md`), and what remains is divided. Each process then keeps to its `MemoryQuota`.
+Each process needs a fixed amount of memory before it holds a single state. It was measured (Spark 4.3 on Java 17,
+numba 0.68; `docs/reliability.md`), and the rest is divided. Each process then keeps to its `MemoryQuota`.
 """
 
 from __future__ import annotations
@@ -12,51 +12,51 @@ from typing import Final
 from spec.checking.machine.memory import MB, Budget, private
 
 DRIVER: Final = 112 * MB
-"""What the driver has taken with the specification in it. Files that all map are counted once in PSS."""
+"""Taken by the driver with the specification loaded. PSS counts files that all processes map only once."""
 CODE: Final = 56 * MB
-"""Compiled code, once it is loaded, and room to work in; the driver has it and each worker."""
+"""Compiled code, once loaded, and room to work in; taken by the driver and by each worker."""
 CLIENT: Final = 40 * MB
-"""What the driver takes to talk to Spark."""
+"""Taken by the driver to talk to Spark."""
 JAVA: Final = 240 * MB
-"""Java beside its heap: classes, code, stacks, buffers of what is handed on."""
+"""Taken by Java besides its heap: classes, code, stacks, buffers of rows in transit."""
 HEAP: Final = 96 * MB
 HEAP_FOR_A_WORKER: Final = 32 * MB
 LARGEST_HEAP: Final = 1024 * MB
 DAEMON: Final = 64 * MB
 """The process from which workers fork."""
 WORKER: Final = 72 * MB
-"""What a worker comes to have of its own beside compiled code; the rest it shares with the daemon."""
+"""A worker's own memory besides compiled code; it shares the rest with the daemon."""
 WORK: Final = 80 * MB
-"""The least for states and for what is learned, beside the rest; with less no process gets anywhere."""
+"""The minimum for states and for what is learned; with less, no process makes progress."""
 
 
 @dataclass(frozen=True)
 class MemoryQuota:
-    """Bytes of memory that a process may take beyond what it had when it began."""
+    """Bytes of memory that a process may take beyond its memory at the beginning."""
 
     size: int
     began: int
-    """Bytes that it had then, see `memory.private`, with what is loaded later and does not count."""
+    """Bytes at the beginning, see `memory.private`, plus code that is loaded later and does not count."""
 
     @property
     def left(self) -> int:
-        """Bytes that may be taken yet."""
+        """Bytes that may still be taken."""
         return self.size - (private() - self.began)
 
 
 @dataclass(frozen=True)
 class Allotment:
-    """Bytes for each process, of a session that is started here."""
+    """Bytes for each process of a session that is started here."""
 
     workers: int
     heap: int
-    """Java's."""
+    """Java's heap."""
     work: int
     """The quota of each worker and of the driver."""
 
 
 def allotted(budget: Budget, workers: int | None, cores: int) -> Allotment:
-    """A budget divided among so many workers; by default as many as there are cores, or fewer if they do not fit.
+    """A budget divided among so many workers; by default one per core, or fewer if they do not fit.
 
     Raises:
         UsageError: it is too small for them.

@@ -1,6 +1,6 @@
-"""Work done at compiled speed: actions and properties are learned as tables, as the local engine has them.
+"""Work at compiled speed: actions and properties are learned as tables, as in the local engine.
 
-Each worker learns by itself, and what two workers learned apart comes to the same.
+Each worker learns by itself; tables that two workers learned separately give the same results.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class CompiledWork(Work):
         self._quota = quota
         self.tables = DecisionTables(model, properties, symmetry)
         self._reached = Visited(self.words, quota.size, _spare(quota, self.words))
-        """The states that are expanded, and those to which they lead."""
+        """The expanded states, and their successors."""
         self._threads = ThreadPoolExecutor(1)
         self._pool = self._pool_over(self._reached)
         self._seeker = Seeker(self.tables, self._pool.workers[0].scratch)
@@ -72,11 +72,11 @@ class CompiledWork(Work):
         return reached.newest()
 
     def release(self) -> None:
-        """Give back the memory of what was expanded last, see `Work`."""
+        """Free the memory of the last expansion, see `Work`."""
         self._reached.empty()
 
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
-        """Look at the newest level, see `Work`."""
+        """Evaluate properties in the newest level, see `Work`."""
         if self._judges is None or self._judges[0] is not visited:
             self._judges = visited, self._pool_over(visited)
         pool, newest = self._judges[1], visited.newest().unmarked
@@ -89,7 +89,7 @@ class CompiledWork(Work):
         return self._seeker.predecessors(StateRanges.of(states), targets)
 
     def _tune(self, states: Words) -> None:
-        """Now and then, tune the tables to the states that they are used on."""
+        """Now and then, tune the tables to the states on which they are used."""
         self._expanded += len(states)
         if self._tunings and self._expanded >= self._tunings[0]:
             self._tunings = [more for more in self._tunings if more > self._expanded]
@@ -97,9 +97,9 @@ class CompiledWork(Work):
 
 
 def _spare(quota: MemoryQuota, words: int) -> Callable[[int], int]:
-    """Bytes that may still be taken if a level has so many states, which are written and sent."""
+    """Bytes that may still be taken, if a level has so many states, which must be written and sent."""
     return lambda states: quota.left - (8 * words + 6) * states
 
 
 def _nothing() -> None:
-    """Progress within a part of a level is not told."""
+    """Progress within a part of a level is not reported."""

@@ -1,7 +1,7 @@
-"""The daemon from which Spark's workers on this machine fork: what each of them needs it has loaded once for all.
+"""The daemon from which Spark's workers on this machine fork: it loads once what every worker needs.
 
-Spark has each worker collect garbage after each task. The daemon freezes the modules that it has loaded, so that no
-worker goes through them.
+Spark makes each worker collect garbage after each task. The daemon freezes the modules that it has loaded, so that no
+worker scans them.
 """
 
 import gc

@@ -1,4 +1,4 @@
-"""The Spark engine: level by level, each committed to a run directory before the next is begun."""
+"""The Spark engine: level by level, each committed to a run directory before the next begins."""
 
 from __future__ import annotations
 
@@ -53,41 +53,41 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DRIVER_LEVEL = 200_000
-"""A job costs half a second whatever it does, in which the driver expands 150,000 states of an election. Many cores
-gain that back from about as many on, two cores from 400,000."""
+"""A job always costs at least half a second, in which the driver expands 150,000 states of an election. Many cores
+save that time from about as many states on, two cores from 400,000."""
 DRIVER_STATES = 5_000_000
-"""Visited states that the driver holds, at most; beyond them every level is a job. As many that were found by jobs
-are read in a second, when levels have become small again."""
-MORE = "a level did not fit; more --memory, or fewer --workers, each with more of it, goes further"
-"""What helps when memory is reached."""
+"""The most visited states that the driver holds; beyond them every level is a job. When levels have become small
+again, the driver reads about this many states per second from the files of jobs."""
+MORE = "a level did not fit; it needs more --memory, or fewer --workers, each with more memory"
+"""The remedy when memory runs out."""
 VISITED = 16
-"""Bytes that a visited state takes beside its words: the index, and room in it."""
+"""Bytes of a visited state besides its words: the index, and room in it."""
 
 
 def of_a_state(words: int) -> int:
-    """Bytes that it takes to expand a state, or to settle its successors: with three new ones, and their copies."""
+    """Bytes needed to expand a state, or to settle its successors: with three new ones, and their copies."""
     return 72 * words + 74
 
 
 class SparkEngine:
-    """Explores on Spark, and on the driver as long as a level is not worth a job.
+    """Explores on Spark; a level that is not worth a job is expanded on the driver.
 
     Args:
-        run_dir: where the run is kept, empty or not there; without it, nothing is kept. Whatever the workers of
-            the session are, they must see it under the same path.
-        resume: go on with the run in `run_dir`. Only the bounds and `keep_going` may differ from before.
-        workers: how many tasks run at once; by default as many as there are cores, or fewer if that many do not fit.
-        memory: bytes, or a size like '512M', that this process, Java and the workers may take together; see
-            `spec.checking.machine.memory` for the default. Of a session that was not started here it bounds this
-            process alone.
+        run_dir: directory of the run, empty or not yet there; without it, nothing is kept. All workers of the session
+            must see it under the same path.
+        resume: continue the run in `run_dir`. Only the bounds and `keep_going` may differ from before.
+        workers: the number of tasks at once; by default one per core, or fewer if that many do not fit.
+        memory: bytes, or a size like '512M', for this process, Java and the workers together; see
+            `spec.checking.machine.memory` for the default. With a session that was not started here it bounds only
+            this process.
         session: the session to use; it is not stopped. Without one, the active session is used, or one is
-            started on this machine when the first job needs it, and stopped.
-        driver_level: states of a level that this process expands itself, at most; 0 makes every level a job. The
+            started on this machine when the first job needs it, and stopped at the end.
+        driver_level: the most states of a level that this process expands itself; 0 makes every level a job. The
             driver expands fewer if its memory is too small for a level.
-        buckets: over how many files a level is spread; a run that is resumed keeps its own.
+        buckets: the number of files over which a level is spread; a resumed run keeps its own number.
 
-    Exploring raises what every engine does, and UsageError: there is no Java, `run_dir` is not empty, or what it
-    holds cannot be resumed.
+    Exploring raises the errors of every engine, and UsageError: there is no Java, `run_dir` is not empty, or its
+    content cannot be resumed.
     """
 
     name = "spark"
@@ -110,7 +110,7 @@ class SparkEngine:
         self.resume, self.buckets, self.session = resume, buckets, session
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
-        """Go through the states, level by level."""
+        """Explore the states, level by level."""
         if self.session is None:
             require_java()
         return retry_on_opaque_rule(lambda again: self._explore(model, options, on_progress, again))
@@ -127,7 +127,7 @@ class SparkEngine:
         initial = work.initial_states()
         with ExitStack() as until_done:
             directory, commits = self._directory(model, options, until_done, again)
-            if model.opaque_rules != known:  # the run that is resumed knew more
+            if model.opaque_rules != known:  # the resumed run knew more opaque rules
                 work = work_now()
             until_done.enter_context(environment_failures(self.run_dir, SparkFailed))
             cluster = SparkCluster(self.session, self.workers, directory.path / "_spark.log", allotment)
@@ -140,7 +140,7 @@ class SparkEngine:
             return replace(found, kept=self._kept(found.ended), compile_seconds=compile_seconds)
 
     def _kept(self, ended: str) -> str:
-        """How to go on with a run that ended before its time."""
+        """How to continue a run that ended early."""
         if ended == "memory":
             return MORE if self.run_dir is None else f"{MORE}, with --resume {self.run_dir}"
         if ended == "interrupted" and self.run_dir is not None:
@@ -183,7 +183,7 @@ class _Search:
         """The states of the last level that was settled here."""
         self.checkpoint: Checkpoint = BEFORE_FIRST
         self.complete: list[Statistics] = []
-        """Of each level, see `Exploration.levels`."""
+        """For each level, see `Exploration.levels`."""
         self.began = time.perf_counter()
 
     def run(self, commits: list[Commit], initial: list[bytes]) -> Exploration:
@@ -198,13 +198,13 @@ class _Search:
                     return self.report(why)
         except OutOfMemory:
             self.worker.visited_buckets.forget()
-            with suppress(OutOfMemory):  # to reconstruct the paths takes memory, too
+            with suppress(OutOfMemory):  # reconstructing the paths takes memory, too
                 return self.report("memory")
             return self.report_without_discoveries("memory")
         raise AssertionError("levels come without end")
 
     def levels(self, commits: list[Commit], initial: list[bytes]) -> Iterator[Commit]:
-        """Commits that are there already, so that a run ends where it would have ended; then those of new levels."""
+        """Existing commits first, so that a run ends where it would have ended; then those of new levels."""
         yield from commits
         if commits:
             commit = commits[-1]
@@ -258,7 +258,7 @@ class _Search:
         )
 
     def by_job(self, commit: Commit) -> Report:
-        if commit.distinct > self.driver_states and self.newest is not None:  # there is no way back from there
+        if commit.distinct > self.driver_states and self.newest is not None:  # from here on every level is a job
             self.worker.visited_buckets.forget()
             self.newest = None
         job = self.job(commit.level, frozenset(self.checkpoint.discoveries))
@@ -272,10 +272,10 @@ class _Search:
         """Commit the level after this one.
 
         Raises:
-            EvaluationFailed: an evaluation did, with the shortest path there.
+            EvaluationFailed: an evaluation failed; with the shortest path there.
             OutOfMemory: a part of the level did not fit.
-            UsageError: interchangeable values are told apart.
-            SpecificationError: something that actions and properties look at besides the state has changed.
+            UsageError: interchangeable values are distinguished.
+            SpecificationError: values that actions and properties read besides the state have changed.
         """
         if report.refused:
             raise UsageError(report.refused)
@@ -317,7 +317,7 @@ class _Search:
         self.directory.commit(commit)
         return commit
 
-    # What Spark is asked for.
+    # Requests to Spark.
 
     def run_job(self, job: Callable[[SparkSession], T]) -> T:
         return self.cluster.run(job, lambda: self.on_progress(self.under_way()))
@@ -325,7 +325,7 @@ class _Search:
     def job(self, level: int, decided: frozenset[int]) -> Job:
         asked = time.perf_counter()
         parallelism, work = self.cluster.parallelism, self.cluster.work
-        self.began += time.perf_counter() - asked  # to start a session is not to explore
+        self.began += time.perf_counter() - asked  # starting a session does not count as exploring
         rows = sum(file.rows for file in self.directory.committed(level))
         largest = LARGEST_SHARE if work is None else max(1, work // of_a_state(self.work.words))
         return Job(
@@ -361,7 +361,7 @@ class _Search:
         return lowest
 
     def nothing_is(self, opaque_rules: set[str]) -> None:
-        """Require that no worker saw through lazy values.
+        """Require that no worker found an opaque rule.
 
         Raises:
             OpaqueRuleFound: one did.
@@ -370,10 +370,10 @@ class _Search:
             self.model.opaque_rules |= opaque_rules
             raise OpaqueRuleFound(min(opaque_rules))
 
-    # What was found.
+    # Findings.
 
     def under_way(self) -> Statistics:
-        """Statistics of the last level that is complete, while a job makes the next one."""
+        """Statistics of the last complete level, while a job makes the next one."""
         return self.checkpoint.statistics._replace(seconds=time.perf_counter() - self.began)
 
     def report(self, why: str) -> Exploration:
@@ -381,9 +381,9 @@ class _Search:
         return replace(self.report_without_discoveries(why), discoveries=found)
 
     def interrupted(self) -> Exploration:
-        """What is known of the last complete level. A second Ctrl-C is heard while paths are sought, and ends that.
+        """The report of the last complete level. A second Ctrl-C during the search for paths ends that search.
 
-        The work may have been interrupted anywhere, so the paths are sought by a new one.
+        The work may have been interrupted at any point, so a new one searches for the paths.
         """
         try:
             self.work = work_on(self.model, self.options.properties, self.quota, by_orbits=self.options.symmetry)
@@ -399,7 +399,7 @@ class _Search:
         )
 
     def compared(self) -> str:
-        """What was compared so that orbits may be merged, in words."""
+        """What was compared to justify merging orbits, in words."""
         if self.work.symmetry is None:
             return ""
         compared, statistics = self.checkpoint.compared, self.checkpoint.statistics

@@ -1,4 +1,4 @@
-"""States on their way to their buckets, and from there into the visited set: arrays throughout, never one by one."""
+"""States on their way to their buckets, and from there into the visited set: always arrays, never single states."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class ByBucket(NamedTuple):
 
     states: Words
     actions: np.ndarray[Any, np.dtype[np.uint16]]
-    """The lowest one that leads there."""
+    """The lowest action that leads to each state."""
     bounds: np.ndarray[Any, np.dtype[np.int64]]
-    """Where each bucket begins; and the end."""
+    """The beginning of each bucket, and the end of the last."""
 
 
 def load(words: int) -> None:
-    """Have what the driver and workers run, see `local.compiling`."""
+    """Compile or load the code that the driver and workers run, see `local.compiling`."""
     compiling.load(words)
     by_bucket(MarkedRanges.of(np.zeros((0, words), np.uint64), np.zeros(0, np.uint64)), words, 1)
 
 
 def by_bucket(found: MarkedRanges, words: int, buckets: int) -> ByBucket:
-    """Bring states together that have the same bucket, see `packed.bucket_of`."""
+    """Group states by their bucket, see `packed.bucket_of`."""
     number, shape = int((found.ranges[:, 1] - found.ranges[:, 0]).sum()), shape_of(words)
     its, bounds = np.empty(number, np.int32), np.zeros(buckets + 1, np.int64)
     _count(shape, found.words, found.ranges, its, bounds)
@@ -53,7 +53,7 @@ def _bucket(states: Array, at: int, words: int, buckets: Any) -> Any:
 
 @compiled
 def _count(shape: Any, states: Array, ranges: Array, its: Array, bounds: Array) -> None:
-    """The bucket of each state, and behind the place of each bucket how many states it has."""
+    """The bucket of each state; and how many states each bucket has, stored one place after the bucket's own."""
     words, buckets, number = len(shape), uint64(bounds.shape[0] - 1), 0
     for r in range(ranges.shape[0]):
         for at in range(ranges[r, 0], ranges[r, 1]):

@@ -1,7 +1,7 @@
-"""The Spark jobs: one expands and settles a level, others follow a path back.
+"""The Spark jobs: one expands and settles a level, others trace a path back.
 
-A task expands a share of the level. The successors are brought to the task that has their bucket, which drops those
-that were visited, judges the new ones and writes them.
+A task expands a share of the level. The successors go to the task that has their bucket. It drops those already
+visited, evaluates properties in the new ones, and writes them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LARGEST_SHARE = 1_000_000
-"""States that a task expands at most: some seconds, lost when its worker is lost, and some hundred megabytes."""
+"""The most states that a task expands: some seconds, lost if its worker is lost, and some hundred megabytes."""
 
 
 def shares(
@@ -28,9 +28,9 @@ def shares(
 ) -> tuple[tuple[BucketRange, ...], ...]:
     """A level in equal shares: one for each core or, if that made them too large, two, and so on.
 
-    A share is what lies between two states in code order, or nearly so: the same part of each bucket. Such states are
-    alike, and lead to the same states: two shares of an election lead to 2.4 times as many states as there are, each
-    counted once in a share, and to 3.8 times as many if they are of whole buckets.
+    A share is roughly a range of states in code order: the same part of each bucket. Such states are similar, with
+    successors in common. Two shares of an election have 2.4 times as many successors, counted once per share, as
+    there are states; shares of whole buckets have 3.8 times as many.
     """
     files = directory.committed(level)
     rows = sum(file.rows for file in files)
@@ -61,7 +61,7 @@ def expand_level(session: SparkSession, job: Job) -> list[Report]:
 def find_predecessors(
     session: SparkSession, job: Job, targets: frozenset[bytes]
 ) -> tuple[dict[bytes, Predecessor], set[str]]:
-    """The lowest predecessor of each target in the level; and what was seen through, see `Report.opaque_rules`."""
+    """The lowest predecessor of each target in the level; and newly found opaque rules, see `Report.opaque_rules`."""
     tasks = len(job.shares)
     lowest: dict[bytes, Predecessor] = {}
     opaque_rules: set[str] = set()

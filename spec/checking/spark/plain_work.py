@@ -1,4 +1,4 @@
-"""Work done state by state, in plain Python: for models that are too large to be learned as tables."""
+"""Work state by state, in plain Python: for models that are too large to be learned as tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spec.checking.symmetry.reduction import COMPARED, Symmetry
 from spec.checking.symmetry.renamings import ComparisonCounts
 
 OFTEN = 64
-"""States between two looks at how much memory is left."""
+"""States between two checks of the remaining memory."""
 
 
 class PlainWork(Work):
@@ -71,7 +71,7 @@ class PlainWork(Work):
         return MarkedRanges.of(words_of(reached, self.width), np.array(list(reached.values()), np.uint64))
 
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
-        """Look at the newest level until every property is decided, see `Work`."""
+        """Evaluate properties in the newest level until all are decided, see `Work`."""
         wanted = [number for number in self.in_states if number not in decided]
         for packed in sorted(bytes_of(visited.level(len(visited.levels)))):
             if not wanted:
@@ -99,7 +99,7 @@ class PlainWork(Work):
                 yield number
 
     def compare(self, parts: Sequence[Words], before: int, share: float) -> ComparisonCounts:
-        """Compare the states, as long as not too many were compared before, see `Work`."""
+        """Compare the states, until enough states have been compared, see `Work`."""
         if self.symmetry is None:
             return ComparisonCounts()
         room = int(max(0, COMPARED - before) * share)

@@ -1,6 +1,6 @@
-"""Reports: what came of a part of a level. The report on the whole level is the sum of those on its parts.
+"""Reports: the results for a part of a level. The report on the whole level is the sum of those on its parts.
 
-It does not matter which worker expanded or judged which part: counts add up, and see `LevelDiscoveries`.
+It does not matter which worker did which part: counts add up, and discoveries merge (`LevelDiscoveries`).
 """
 
 from __future__ import annotations
@@ -17,41 +17,42 @@ from spec.checking.runs.rundir import LevelFile
 from spec.checking.symmetry.renamings import ComparisonCounts
 
 PRINTED = 10_000
-"""Characters that a report holds of what actions and properties print; the rest is dropped."""
+"""The most characters of printed output that a report keeps; the rest is dropped."""
 
 
 @dataclass
 class Report(LevelDiscoveries):
-    """What came of a part of a level: of expanding it, and of the new states to which that led."""
+    """The results for a part of a level: its expansion, and the new states found by it."""
 
     coverage: tuple[Coverage, ...] = ()
     files: list[LevelFile] = field(default_factory=list)
-    """Where the new states were written."""
+    """The files with the new states."""
     out_of_memory: bool = False
     """Whether memory ended the work on this part."""
     hidden_state: str = ""
-    """What actions and properties look at besides the state and has changed; empty if nothing has."""
+    """A changed value that actions and properties read besides the state; empty if none has changed."""
     sample: list[bytes] = field(default_factory=list)
-    """Some of the new states, if orbits are explored: those that are compared one by one beside the learned paths."""
+    """Some of the new states, if orbits are explored: they are compared one by one, besides the learned paths."""
     compared: ComparisonCounts = field(default_factory=ComparisonCounts)
-    """What was compared, if orbits are explored."""
+    """The comparisons, if orbits are explored."""
     refused: str = ""
-    """What tells interchangeable values apart; empty if nothing does."""
+    """The error if interchangeable values are distinguished; empty if they are not."""
     opaque_rules: set[str] = field(default_factory=set)
-    """Actions and properties that did otherwise on lazy values than on plain ones: then nothing else here counts."""
+    """Actions and properties that gave other results on lazy values than on plain ones. If there are any, the rest of
+    the report is void."""
     printed: str = ""
-    """What actions and properties printed."""
+    """The output that actions and properties printed."""
     workers: set[str] = field(default_factory=set)
-    """Worker processes that did some of it; none if the driver did it all."""
+    """Worker processes that took part; none if the driver did it all."""
 
     @classmethod
     def on_nothing(cls, model: Model) -> Report:
-        """The report on no state, to which others are added."""
+        """The empty report, to which others are added."""
         return cls(coverage=tuple(Coverage() for _ in model.actions))
 
     @contextmanager
     def printing(self) -> Iterator[None]:
-        """Keep what is printed meanwhile: a worker's stdout is seen by no person."""
+        """While this is open, capture printed output: nobody sees a worker's stdout."""
         with redirect_stdout(io.StringIO()) as printed:
             yield
         self.printed += printed.getvalue()[:PRINTED]
@@ -77,5 +78,5 @@ class Report(LevelDiscoveries):
 
     @property
     def generated(self) -> int:
-        """How many successors were found."""
+        """The number of successors found."""
         return sum(each.taken for each in self.coverage)

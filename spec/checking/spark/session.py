@@ -38,28 +38,28 @@ T = TypeVar("T")
 JAVA = 17
 """The oldest Java that Spark runs on."""
 SLENDER = "-Xss512k -XX:ReservedCodeCacheSize=64m -XX:CompressedClassSpaceSize=64m -XX:-UsePerfData"
-"""What Java takes beside its heap is for a server otherwise; here it passes rows on."""
+"""Java's default memory besides the heap suits a server; here it only passes rows on."""
 FRUGAL = {
-    "MALLOC_ARENA_MAX": "2",  # else each of Java's threads has a heap of its own
-    "MALLOC_MMAP_THRESHOLD_": str(MB),  # else arrays that are gone leave holes in it
+    "MALLOC_ARENA_MAX": "2",  # otherwise each of Java's threads has a heap of its own
+    "MALLOC_MMAP_THRESHOLD_": str(MB),  # otherwise freed arrays leave holes in it
     "MALLOC_TRIM_THRESHOLD_": str(MB),
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
-"""What has Java and the workers give back memory that they do not need any more."""
+"""Settings that make Java and the workers return memory that they no longer need."""
 RESERVED = 32 * MB
-"""Of the heap, for Spark itself: it would want 300 MB, and refuse any heap below 450."""
+"""Heap reserved for Spark itself: by default it reserves 300 MB, and rejects any heap below 450."""
 BATCH = 8 * MB
-"""What Java hands to a worker at once. It lies beside the heap, on both sides."""
+"""Bytes that Java passes to a worker at once. They are outside the heap, on both sides."""
 TRIES = 4
 """How often a task may lose its worker before the run is given up."""
 
 
 class SparkFailed(Exception):
-    """Java, a worker or a disk of theirs is gone; one line says which."""
+    """Java, a worker or a disk of theirs has failed; one line says which."""
 
 
 class _OwnSession:
-    """The session that is started here. Checks that go on at the same time share it; the last one to end stops it."""
+    """The session that is started here. Concurrent checks share it; the last one to end stops it."""
 
     def __init__(self) -> None:
         self._lock, self._users = Lock(), 0
@@ -67,7 +67,7 @@ class _OwnSession:
         self._until_unused = ExitStack()
 
     def found_or_joined(self, allotment: Allotment, log: Path) -> tuple[SparkSession, bool]:
-        """A session that the caller has at work, and that it is not this one; or this one, started if need be."""
+        """A running session of the caller's, and False; or this one, started if necessary, and True."""
         with self._lock:
             if self._session is None:
                 if (found := _at_work()) is not None:
@@ -79,7 +79,7 @@ class _OwnSession:
             return self._session, True
 
     def leave(self) -> None:
-        """One of those who joined it needs it no more."""
+        """One of the checks that share the session no longer needs it."""
         with self._lock:
             self._users -= 1
             if not self._users:
@@ -91,7 +91,7 @@ _OWN: Final = _OwnSession()
 
 
 class SparkCluster:
-    """The Spark on which jobs run. A session that the caller gave is never stopped, one that was started here is."""
+    """The Spark on which jobs run. A session from the caller is never stopped; one that was started here is."""
 
     def __init__(self, given: SparkSession | None, workers: int | None, log: Path, allotment: Allotment):
         self._given, self._workers, self._log = given, workers, log
@@ -114,39 +114,39 @@ class SparkCluster:
 
     @property
     def parallelism(self) -> int:
-        """How many tasks run at once, as far as one can know. It takes a session to know it."""
+        """The number of tasks at once, as far as it is known. Finding out requires the session."""
         session = self.session
         if self._ours:
             return self._allotment.workers
         if self._workers:
             return self._workers
-        with suppress(Exception):  # Spark Connect has no context, and says so in more than one way
+        with suppress(Exception):  # Spark Connect has no context, and raises various errors
             return session.sparkContext.defaultParallelism
         return cores()
 
     @property
     def work(self) -> int | None:
-        """The quota of each worker in bytes; None in a session of the caller's. It takes a session to know it."""
+        """The quota of each worker in bytes; None in a session of the caller's. Finding out requires the session."""
         assert self.session is not None
         return self._allotment.work if self._ours else None
 
     def run(self, job: Callable[[SparkSession], T], tick: Callable[[], None]) -> T:
-        """What a job gives. Meanwhile `tick` is called now and then.
+        """The result of a job. Meanwhile `tick` is called now and then.
 
-        It runs in a thread of its own: Ctrl-C must not fall into a talk with Java, which would not recover.
+        It runs in a thread of its own: Ctrl-C must not interrupt a conversation with Java, which would not recover.
 
         Raises:
             KeyboardInterrupt: Ctrl-C was pressed, and the job is cancelled.
             OutOfMemory: Java's heap was too small.
-            SparkFailed: Java, a worker or a disk of theirs is gone.
-            RuntimeError: Spark has given it up for another reason; the first line of it.
+            SparkFailed: Java, a worker or a disk of theirs has failed.
+            RuntimeError: Spark has given up for another reason; with its first line.
         """
         session, outcome, ended = self.session, Future[T](), SimpleQueue[None]()
         mark, cancel = _marking(session)
 
         def run() -> None:
             try:
-                with suppress(Exception):  # without it the job can only not be cancelled
+                with suppress(Exception):  # without a mark the job merely cannot be cancelled
                     mark(self._mark)
                 outcome.set_result(job(session))
             except BaseException as failure:
@@ -162,7 +162,7 @@ class SparkCluster:
                     held.deliver()
                     tick()
         except KeyboardInterrupt:
-            with suppress(Exception):  # what goes on running only writes files that are never read
+            with suppress(Exception):  # tasks still running only write files that are never read
                 cancel(self._mark)
                 while not outcome.done():
                     ended.get(timeout=PATIENCE)
@@ -177,14 +177,14 @@ class SparkCluster:
             raise RuntimeError(f"Spark has given up: {_first_line(failure)}") from failure
 
     def stop(self) -> None:
-        """Stop the session if it was started here, and nobody else needs it."""
+        """Stop the session if it was started here, and no other check needs it."""
         if self._ours and self._session is not None:
             self._session, self._ours = None, False
             _OWN.leave()
 
 
 def _marking(session: SparkSession) -> tuple[Callable[[str], None], Callable[[str], Any]]:
-    """How the jobs of a thread are marked, and how those with a mark are cancelled from any thread."""
+    """Functions to mark the jobs of a thread, and to cancel jobs with a mark from any thread."""
     # The session's own tags would do both, but can only be cancelled by the thread that set them, except on Connect.
     context = getattr(session, "sparkContext", None)
     if context is None:
@@ -195,7 +195,7 @@ def _marking(session: SparkSession) -> tuple[Callable[[str], None], Callable[[st
 TICK = 1.0
 """Seconds between two calls of `tick` while a job runs."""
 PATIENCE = 10.0
-"""Seconds in which a job that is cancelled should have ended."""
+"""Seconds in which a cancelled job should end."""
 
 
 def cores() -> int:
@@ -204,7 +204,7 @@ def cores() -> int:
 
 
 def _at_work() -> SparkSession | None:
-    """The session that the caller has at work in this process, in whichever thread; None if there is none."""
+    """A running session of the caller's in this process, in any thread; None if there is none."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -220,7 +220,7 @@ def _started(allotment: Allotment, log: Path) -> Iterator[SparkSession]:
     from pyspark import SparkContext, SparkFiles
 
     with ExitStack() as until_stopped:
-        if SparkContext._gateway is None:  # else it is the caller's
+        if SparkContext._gateway is None:  # otherwise it is the caller's
             until_stopped.callback(_end_java)
         until_stopped.callback(logging.getLogger().removeFilter, _not_of_py4j)
         session = start(allotment, log)
@@ -231,16 +231,16 @@ def _started(allotment: Allotment, log: Path) -> Iterator[SparkSession]:
 
 
 def _end_java() -> None:
-    """PySpark keeps its Java, and 200 MB of memory, for as long as this process lives."""
+    """End Java: PySpark would keep it, and its 200 MB of memory, for as long as this process lives."""
     from pyspark import SparkContext
 
     gateway: Any = SparkContext._gateway
     SparkContext._gateway = SparkContext._jvm = None
-    if gateway is None or gateway.proc is None:  # it has not started, or not from here
+    if gateway is None or gateway.proc is None:  # it was not started, or not from here
         return
     with suppress(Exception):  # it has died
         gateway.shutdown()
-    gateway.proc.stdin.close()  # which Java waits for
+    gateway.proc.stdin.close()  # Java waits for this
     try:
         gateway.proc.wait(PATIENCE)
     except subprocess.TimeoutExpired:
@@ -249,13 +249,13 @@ def _end_java() -> None:
 
 
 def _forget(place: str) -> None:
-    """Modules are not looked for any more in a folder of a session."""
+    """Remove a session's folder from the module search path."""
     with suppress(ValueError):
         sys.path.remove(place)
 
 
 def start(allotment: Allotment, log: Path) -> SparkSession:
-    """A quiet session on this machine, reached from this process alone. What Java prints goes to the log."""
+    """A quiet session on this machine, reachable only from this process. Java's output goes to the log."""
     with _environment_as_it_was(), _interrupts_as_they_are(), _errors_to(log):
         try:
             return _silent_at_death(_builder(allotment).getOrCreate())
@@ -265,10 +265,10 @@ def start(allotment: Allotment, log: Path) -> SparkSession:
 
 
 def _builder(allotment: Allotment) -> SparkSession.Builder:
-    """What a session is to be like; some of it is said in the environment."""
+    """The settings of a session; some of them are environment variables."""
     from pyspark.sql import SparkSession
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # the workers must run our interpreter; a setting comes too late
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # the workers must run our interpreter; a setting is too late
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     for name, value in FRUGAL.items():
         os.environ.setdefault(name, value)
@@ -277,27 +277,27 @@ def _builder(allotment: Allotment) -> SparkSession.Builder:
         "spark.local.dir": tempfile.gettempdir(),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.authenticate": "true",  # by a secret that Spark makes up; its ports for Python have their own
-        # Java only passes rows on: compiling them further, or many threads to tidy up, costs twice the time.
+        "spark.authenticate": "true",  # with a secret that Spark generates; its ports for Python have their own
+        # Java only passes rows on: optimizing its code further, or many threads for cleanup, would double the time.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC " + SLENDER,
         "spark.driver.memory": f"{allotment.heap // MB}m",
         "spark.testing.reservedMemory": str(RESERVED),
         "spark.sql.execution.arrow.maxBytesPerBatch": str(BATCH),
         "spark.python.daemon.module": "spec.checking.spark.daemon",
-        "spark.sql.adaptive.enabled": "false",  # a level is two stages, with nothing to be planned anew between them
+        "spark.sql.adaptive.enabled": "false",  # a level is two stages; nothing needs replanning between them
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.executorEnv.PYTHONPATH": str(HOME),
-        "spark.executorEnv.PYTHONSAFEPATH": "1",  # else workers import what lies in the working directory
+        "spark.executorEnv.PYTHONSAFEPATH": "1",  # otherwise workers import from the working directory
     }.items():
         builder = builder.config(name, value)
     return builder
 
 
 def _silent_at_death(session: SparkSession) -> SparkSession:
-    """The same, which does not print a traceback for each of its connections when Java dies; one line is enough."""
+    """The same session, without a traceback for each of its connections when Java dies; one line is enough."""
     logging.getLogger().addFilter(_not_of_py4j)
-    with suppress(AttributeError):  # there is no other way to its server
+    with suppress(AttributeError):  # PySpark has no public access to its server
         server: Any = session.sparkContext._accumulatorServer
         server.handle_error = lambda request, client: None
     return session
@@ -314,10 +314,10 @@ def ship(session: SparkSession) -> None:
 
 @cache
 def archive() -> Path:
-    """Our packages in a zip, as long as this process lives: workers fetch it when they need it.
+    """Our packages in a zip, which exists as long as this process: workers fetch it when they need it.
 
-    Its name says what is in it, since a session takes nothing else under a name that it knows. What is compiled of it
-    goes along: to compile takes each worker longer than most levels.
+    Its name includes a digest of the content, because a session accepts no other content under a known name. Compiled
+    code goes along: compiling takes each worker longer than most levels.
     """
     paths = [path for package in PACKAGES for path in sorted((HOME / package).rglob("*"))]
     sources = {
@@ -340,7 +340,7 @@ def archive() -> Path:
 
 
 def _compiled_of(source: Path) -> Iterator[Path]:
-    """What numba keeps of the functions of a module as it is now: files are named by function and line."""
+    """Numba's cache files for the present functions of a module: files are named by function and line."""
     kept = sorted(source.parent.glob(f"__pycache__/{source.stem}.*.nb[ic]"))
     lines = source.read_text(encoding="utf-8").splitlines() if kept else []
     for path in kept:
@@ -352,14 +352,14 @@ def _compiled_of(source: Path) -> Iterator[Path]:
 
 
 def in_workers(session: SparkSession, stage: str, *given: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """A stage, and what it is given, as a function that can be sent to workers.
+    """A stage and its arguments, as a function that can be sent to workers.
 
-    Compiled code is kept on disk beside its source, for later processes. So workers that are on this machine take
-    our packages from here, and others unpack what was shipped, once on each machine: in a zip nothing can be kept.
-    That is done before anything of ours is imported, by a function that names nothing of ours.
+    Compiled code is kept on disk beside its source, for later processes. So workers on this machine import our
+    packages from here. Others unpack the shipped packages, once on each machine, because nothing can be kept in a
+    zip. The function does this before it imports anything of ours, so it refers to nothing of ours.
 
-    Spark has each worker collect garbage after each task. That goes through all objects that the worker keeps, its
-    decision tables among them. So each task begins by freezing the objects that earlier tasks left.
+    Spark makes each worker collect garbage after each task. The collector scans all objects that the worker keeps,
+    including its decision tables. So each task begins by freezing the objects that earlier tasks left.
     """
     content = pickle.dumps(given)
     home = str(HOME) if _is_here(session) else ""
@@ -396,7 +396,7 @@ def in_workers(session: SparkSession, stage: str, *given: Any) -> Callable[[Iter
             if home:
                 sys.path.insert(0, home)
             elif found:
-                with suppress(OSError):  # there may be no place: then each worker compiles for itself
+                with suppress(OSError):  # without a writable place each worker compiles for itself
                     sys.path.insert(0, unpacked(found[0]))
         do = getattr(import_module("spec.checking.spark.stages"), stage)
         found_in_stage: Iterator[Any] = do(*pickle.loads(content), batches)
@@ -407,13 +407,13 @@ def in_workers(session: SparkSession, stage: str, *given: Any) -> Callable[[Iter
 
 def _is_here(session: SparkSession) -> bool:
     """Whether the workers are on this machine, and part of this process's session."""
-    with suppress(Exception):  # Spark Connect has no context, and says so in more than one way
+    with suppress(Exception):  # Spark Connect has no context, and raises various errors
         return str(session.sparkContext.master).startswith("local[")
     return False
 
 
 def require_java() -> None:
-    """See that there is a Java that Spark runs on, before Spark finds that there is none.
+    """Require a Java on which Spark runs, before Spark itself fails without one.
 
     Raises:
         UsageError: there is none, or it is too old.
@@ -440,7 +440,7 @@ def _require_java(home: str | None, on_path: str | None) -> None:
 
 
 def java_version(said: str) -> int | None:
-    """The version in what `java -version` says; None if it is not understood.
+    """The version in the output of `java -version`; None if it cannot be found.
 
     >>> java_version('openjdk version "17.0.15" 2025-04-15'), java_version('java version "1.8.0_392"')
     (17, 8)
@@ -451,7 +451,7 @@ def java_version(said: str) -> int | None:
 
 @contextmanager
 def _environment_as_it_was() -> Iterator[None]:
-    """Variables of the environment that are set meanwhile are for what is started meanwhile."""
+    """Restore environment variables at the end: changes are only for processes that are started meanwhile."""
     before = dict(os.environ)
     try:
         yield
@@ -464,7 +464,7 @@ def _environment_as_it_was() -> Iterator[None]:
 
 @contextmanager
 def _interrupts_as_they_are() -> Iterator[None]:
-    """PySpark takes Ctrl-C for itself when it starts, and does not give it back when it stops."""
+    """Restore the handler of Ctrl-C, which PySpark replaces when it starts, and never restores."""
     if current_thread() is not main_thread():
         yield
         return
@@ -477,7 +477,7 @@ def _interrupts_as_they_are() -> Iterator[None]:
 
 @contextmanager
 def _errors_to(log: Path) -> Iterator[None]:
-    """The processes that are started meanwhile write their errors to the log, as long as they live."""
+    """Processes that are started meanwhile write their errors to the log, as long as they live."""
     sys.stderr.flush()
     mine = os.dup(2)
     try:
@@ -490,19 +490,19 @@ def _errors_to(log: Path) -> Iterator[None]:
 
 
 def _gave_way(failure: Exception) -> str:
-    """What is no more, in words; empty if it is something else why a job failed."""
+    """The part that has failed, in words; empty if the job failed for another reason."""
     said = str(failure)
     if any(map(_is_unanswered, _with_what_led_to_it(failure))):
         return "Java, on which Spark runs, has died"
     if full := re.search("No space left on device|Read-only file system|Disk quota exceeded|File too large", said):
-        return f"Spark's workers cannot write any more: {full[0]}"
+        return f"Spark's workers can no longer write: {full[0]}"
     if "crashed" in said or "OutOfMemoryError" in said:
-        return f"a worker of Spark died {TRIES} times in a row, as one does that takes more memory than there is"
+        return f"a worker of Spark died {TRIES} times in a row, as happens when it takes more memory than there is"
     return ""
 
 
 def _with_what_led_to_it(failure: BaseException) -> Iterator[BaseException]:
-    """A failure, and those that it was raised from: PySpark puts some into words of its own."""
+    """An exception and its causes: PySpark wraps some in exceptions of its own."""
     cause: BaseException | None = failure
     while cause is not None:
         yield cause
@@ -510,12 +510,12 @@ def _with_what_led_to_it(failure: BaseException) -> Iterator[BaseException]:
 
 
 def _is_unanswered(failure: BaseException) -> bool:
-    """Whether it says that Java does not answer."""
+    """Whether the exception means that Java does not answer."""
     from py4j.protocol import Py4JError, Py4JJavaError
 
     if isinstance(failure, ConnectionError | EOFError):
         return True
-    # What Java refuses comes with its trace. Py4J takes no answer for a refusal: "... does not exist in the JVM".
+    # An exception in Java brings its trace. Py4J reports a missing answer as "... does not exist in the JVM".
     return isinstance(failure, Py4JError) and not isinstance(failure, Py4JJavaError) and "Trace:" not in str(failure)
 
 

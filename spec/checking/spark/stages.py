@@ -1,12 +1,10 @@
-"""What Spark's workers do: a level is expanded in one stage and settled in the other.
+"""The stages in Spark's workers: a level is expanded in one stage and settled in the other.
 
-A worker keeps its `WorkerState` from job to job: what it learned, and the visited states of the buckets it was given.
-It may lose that state or be given other buckets: whatever is missing is read from the files of committed levels, or
-learned again.
+A worker keeps its `WorkerState` from job to job: what it learned, and the visited states of its buckets. It may lose
+that state or get other buckets. Whatever is missing is read from the files of committed levels, or learned again.
 
-Between the stages a row is a block of states, packed one after the other, so that no code handles states one by one.
-What is to be counted travels along and is collected from the tasks that count, never in accumulators: a task that is
-done twice is counted once.
+Between the stages a row is a block of packed states in sequence, so that no code handles states one by one. Counts
+travel along in rows and are collected from the tasks, never in accumulators: a task that runs twice is counted once.
 """
 
 from __future__ import annotations
@@ -39,23 +37,23 @@ from spec.checking.spark.worker_state import BucketRange, WorkerState, work_on
 from spec.language.errors import UsageError
 
 BLOCK = 32_768
-"""States in a row, at most. Rows are what Spark counts when it hands them on."""
+"""The most states in a row. Spark counts rows when it passes them on."""
 ROW = 1 << 20
-"""Bytes of a row, about, if states are wide."""
+"""Approximate bytes of a row, if states are wide."""
 ROWS = 4
-"""Rows that are handed to Spark at once: Java holds some of these batches in memory, beside its heap."""
+"""Rows that are passed to Spark at once: Java holds some of these batches in memory, outside its heap."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is sent to the workers: what is explored, and which level of it."""
+    """The message to the workers: the subject of the exploration, and the level."""
 
     directory: RunDirectory
     specification: bytes
-    """Pickled, with what is to be shown of it."""
+    """Pickled, with the goal."""
     properties: tuple[int, ...]
     by_orbits: bool
-    """Whether each state stands for its orbit."""
+    """Whether each state represents its orbit."""
     opaque_rules: frozenset[str]
     """See `Model.opaque_rules`."""
     level: int
@@ -67,9 +65,9 @@ class Job:
     work: int | None
     """The quota of a worker in bytes; None: half of its share of its machine."""
     compared: int
-    """States that were compared one by one before, see `Symmetry.examine`."""
+    """The number of states compared one by one before, see `Symmetry.examine`."""
     settlers: int
-    """Tasks that settle the next level. Task n has the buckets whose numbers leave n when divided by this number."""
+    """Tasks that settle the next level. Task n has the buckets whose number modulo this is n."""
 
 
 BLOCKS = "bucket int, states binary, actions binary, report binary"
@@ -95,7 +93,7 @@ def expand(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 
 def settle(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The report on what is new in some buckets, which is then written, and on how it was reached."""
+    """The report on the new states in some buckets, which are then written."""
     with _worker_for(job) as worker:
         report = Report.on_nothing(worker.work.model)
         blocks = _blocks(batches, worker.work.words, report)
@@ -148,8 +146,8 @@ def _worker_for(job: Job) -> Iterator[WorkerState]:
     worker = _worker
     if worker is None or not _is_for(worker, job):
         if worker is not None:
-            gc.unfreeze()  # Spark collects what the earlier run left when this task has ended
-        worker = _worker = None  # before there is another one: each takes much room
+            gc.unfreeze()  # Spark collects the objects of the earlier run when this task has ended
+        worker = _worker = None  # before a new one is made: each takes much memory
         quota = _quota_of(job)
         model = Model(*unpickled(job.specification))
         model.opaque_rules.update(job.opaque_rules)
@@ -159,18 +157,18 @@ def _worker_for(job: Job) -> Iterator[WorkerState]:
     except BaseException:
         _worker = None
         raise
-    _worker = worker if _is_for(worker, job) else None  # what it learned is void if it saw through something
+    _worker = worker if _is_for(worker, job) else None  # what it learned is void if it found an opaque rule
 
 
 def _is_for(worker: WorkerState, job: Job) -> bool:
-    """Whether a worker has begun what a job goes on with."""
+    """Whether a worker has begun the run that a job continues."""
     known = worker.directory, worker.work.properties, frozenset(worker.work.model.opaque_rules)
     return known == (job.directory, job.properties, job.opaque_rules)
 
 
 @contextmanager
 def _reporting(report: Report, model: Model) -> Iterator[None]:
-    """Put what raises into the report, and what has changed. A failure that cannot be repeated has no state and is of
+    """Put exceptions and hidden changes into the report. A failure that cannot be repeated has no state and concerns
     the whole level.
     """
     try:
@@ -180,7 +178,7 @@ def _reporting(report: Report, model: Model) -> Iterator[None]:
         report.out_of_memory = True
     except OpaqueRuleFound as seen:
         report.opaque_rules.add(seen.rule)
-    except UsageError as refused:  # values are told apart
+    except UsageError as refused:  # values are distinguished
         report.refused = str(refused)
     except EvaluationFailed as error:
         report.failures.append(LocatedFailure(b"", STEP, error))
@@ -202,7 +200,7 @@ def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
 
 
 def _rows(found: ByBucket) -> Iterator[pa.RecordBatch]:
-    """States bucket by bucket, none of them copied."""
+    """States bucket by bucket, without copying them."""
     block = max(1, min(BLOCK, ROW // found.states[:1].nbytes)) if len(found.states) else BLOCK
     cuts = [
         (bucket, start, min(start + block, stop))
@@ -227,13 +225,13 @@ def _rows(found: ByBucket) -> Iterator[pa.RecordBatch]:
 
 
 def _binary(array: Array, bounds: Array) -> pa.Array:
-    """The rows of an array up to each of these bounds, as they lie in memory."""
+    """The rows of an array up to each of these bounds, without copying them."""
     offsets = (bounds * array[:1].nbytes).astype(np.int32)
     return pa.Array.from_buffers(pa.binary(), len(bounds) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(array)])
 
 
 def _blocks(batches: Iterable[pa.RecordBatch], words: int, report: Report) -> Iterator[Block]:
-    """The blocks that were sent; the reports that were sent with them are added to this one."""
+    """The blocks that were sent; reports that were sent with them are added to this one."""
     for batch in batches:
         bucket, states, actions, reports = batch.columns
         for row in range(batch.num_rows):

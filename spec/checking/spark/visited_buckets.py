@@ -1,7 +1,7 @@
 """The visited states of some buckets, in the compiled visited set: a cache of the files of committed levels.
 
-If they do not fit into memory, only new states are held, and the files are read past them, level after level, to
-strike out those that were visited.
+If they do not fit into memory, only new states are held. The files are then read level after level, and new states
+that were visited before are struck out.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from spec.checking.spark.allotment import MemoryQuota
 ROOM = 512
 """States that are gathered for one partition of the visited set before they are looked up."""
 STRUCK = 1 << ACTION_BITS
-"""In the mark of a state: it is in a level that is committed."""
+"""In the mark of a state: it is in a committed level."""
 
 
 class VisitedBuckets:
-    """What was visited of the buckets that a worker was given, up to a level of each.
+    """The visited states of a worker's buckets, up to a level of each.
 
-    Only what is in a committed level counts. New states are in the set before their level is committed, so that
-    they need not be read again; a digest of what was written of them is remembered, and if something else was
-    committed, everything is read anew. So is what was lost, or settled by another worker.
+    Only states of committed levels count. New states are in the set before their level is committed, so that they
+    need not be read again. A digest of the written states is remembered, and if something else was committed,
+    everything is read anew. So are buckets that were lost, or settled by another worker.
 
-    Half of the memory quota is for this; all of it, if what was visited does not fit and nothing stays here.
+    Half of the memory quota is for this; all of it, if the visited states do not fit and none stay here.
     """
 
     def __init__(self, directory: RunDirectory, quota: MemoryQuota):
@@ -42,14 +42,14 @@ class VisitedBuckets:
         self.directory = directory
         self._quota = quota
         self.beyond = False
-        """Whether what was visited does not fit into memory."""
+        """Whether the visited states do not fit into memory."""
         self.visited = Visited(words, quota.size)
         self._sent = self._outbox()
         self._scratch = Scratch.of(words, 0)
         self._levels: dict[int, int] = {}
         """By bucket: the level up to which its states are held."""
         self._written: dict[int, tuple[int, str]] = {}
-        """By bucket: a level that was not committed when it was settled here, and the digest of what was written."""
+        """By bucket: a level that was not yet committed when it was settled here, and the digest of its file."""
         self._settling = False
         self._committed: tuple[int, frozenset[int]] = 0, frozenset()
         """The level and buckets of the last `up_to`."""
@@ -82,7 +82,7 @@ class VisitedBuckets:
         self._levels.update(dict.fromkeys(buckets, level))
 
     def _missing(self, level: int) -> Iterator[tuple[int, int]]:
-        """Of the buckets that were asked for, the files up to a level that are not held here."""
+        """The files of the requested buckets, up to a level, that are not held here."""
         _, buckets = self._committed
         for number in range(min((self._levels.get(each, 0) for each in buckets), default=level) + 1, level + 1):
             for file in self.directory.committed(number):
@@ -90,7 +90,7 @@ class VisitedBuckets:
                     yield number, file.bucket
 
     def _holds(self, buckets: Sequence[int], level: int) -> bool:
-        """Whether what is held of these buckets is what was committed, and nothing of a level beyond this one."""
+        """Whether the states held of these buckets are those committed, and none is of a level beyond this one."""
         if any(self._levels.get(bucket, 0) > level for bucket in buckets):
             return False
         written = [(bucket, *self._written.pop(bucket)) for bucket in buckets if bucket in self._written]
@@ -98,7 +98,7 @@ class VisitedBuckets:
         return all(digest == committed[number].get(bucket, "") for bucket, number, digest in written)
 
     def settle(self, blocks: Iterable[tuple[Array, Array]], new_states: Array) -> None:
-        """Let the newest level be those of these states that are new, each with the lowest action that led there.
+        """Make the newest level of the new states among these, each with the lowest action that leads to it.
 
         New states are counted by action. The blocks are of buckets that are `up_to` the level before.
 
@@ -113,7 +113,7 @@ class VisitedBuckets:
         self._complete(new_states)
 
     def _strike(self) -> None:
-        """Keep only what is in no level that is committed."""
+        """Keep only states that are in no committed level."""
         level, _ = self._committed
         visited = self.visited
         for number, bucket in self._missing(level):
@@ -122,7 +122,7 @@ class VisitedBuckets:
         self._keep()
 
     def _keep(self) -> None:
-        """Hold the newest states and nothing else, of these only those that are not struck."""
+        """Hold only the newest states, and of these only those that are not struck."""
         self._complete(np.zeros(1 << ACTION_BITS, np.int64))
         states, marks, ranges = self.visited.newest()
         words = self.visited.words
@@ -140,7 +140,7 @@ class VisitedBuckets:
         self._sent, self._settling = waiting, True
 
     def settled(self, level: int, buckets: Iterable[int], files: Iterable[LevelFile]) -> None:
-        """The new states were written to these files, of this level."""
+        """Record that the new states were written to these files of this level."""
         if self.beyond:
             self.forget()
             return
@@ -151,7 +151,7 @@ class VisitedBuckets:
         self._settling = False
 
     def forget(self) -> None:
-        """Hold nothing; what is asked for next is read again."""
+        """Hold nothing; later requests are read from files again."""
         self._levels.clear()
         self._written.clear()
         self._settling = False
@@ -165,7 +165,7 @@ class VisitedBuckets:
             self._deliver()
 
     def _complete(self, new_states: Array) -> None:
-        """Let what was added be the newest level; the others are not asked for."""
+        """Make the added states the newest level; earlier levels are not needed."""
         self.visited.levels.clear()
         self.visited.complete(new_states)
 
@@ -182,7 +182,7 @@ class VisitedBuckets:
         self.visited.insert(0, PARTITIONS, self._sent, self._scratch)
 
     def _left(self) -> int:
-        """Bytes that may be taken yet, but for a copy of the newest states."""
+        """Bytes that may still be taken, after a copy of the newest states."""
         left = self._quota.left - (0 if self.beyond else self._quota.size // 2)
         if not self._settling:
             return left
@@ -192,7 +192,7 @@ class VisitedBuckets:
 
 
 def load(words: int) -> None:
-    """Have what the driver and workers run, see `local.compiling`."""
+    """Compile or load the code that the driver and workers run, see `local.compiling`."""
     exchange.load(words)
     nothing = Visited(words, memory=0)
     strike(nothing.shape, nothing.storage, np.zeros(0, np.uint64))
@@ -200,7 +200,7 @@ def load(words: int) -> None:
 
 @compiled
 def strike(shape: Any, storage: Storage, states: Array) -> None:
-    """Mark those of the newest level that are among these states."""
+    """Mark the states of the newest level that are among these states."""
     words = len(shape)
     index = storage.index
     for i in range(states.shape[0] // words):

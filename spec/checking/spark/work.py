@@ -1,6 +1,6 @@
-"""Work: states are expanded and judged. It knows neither Spark nor files.
+"""Work: expand states and evaluate properties. It knows neither Spark nor files.
 
-The driver does it to small levels and Spark's workers to shares of large ones, with the same outcome: a `Report`.
+The driver does it for small levels, and Spark's workers for shares of large ones, with the same result: a `Report`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from spec.language.state import Values
 
 
 class Work(ABC):
-    """Expands and judges packed states of a model.
+    """Expands packed states of a model, and evaluates properties in them.
 
     Args:
-        symmetry: gives the representatives of orbits; without it states stand for themselves.
+        symmetry: gives the representatives of orbits; without it states represent themselves.
     """
 
     is_plain = False
@@ -45,11 +45,11 @@ class Work(ABC):
         return 8 * self.words
 
     def initial_states(self) -> list[bytes]:
-        """The states to begin with, packed."""
+        """The initial states, packed."""
         return [self.pack(state) for state in self.model.first_states()]
 
     def pack(self, state: Values) -> bytes:
-        """A state, or the one that stands for its orbit, as bytes that are ordered as codes are."""
+        """A state, or its orbit's representative, as bytes that sort in code order."""
         state = self.symmetry.representative(state) if self.symmetry else state
         return PackedState.of_values(self.model.layout, state).bytes
 
@@ -59,40 +59,40 @@ class Work(ABC):
 
     @abstractmethod
     def expand(self, states: Words, decided: Collection[int], report: Report) -> MarkedRanges:
-        """Take every step from these states, and give the successors; they are valid until the next call.
+        """Take every step from these states, and return the successors; they are valid until the next call.
 
-        Each successor has the action declared first that leads to it. Of the states themselves those that are
-        successors, too, may be left out: they are not new. After a failure the successors do not matter.
+        Each successor has the action declared first that leads to it. Successors that are among the states themselves
+        may be left out: they are not new. After a failure the successors do not matter.
 
         Raises:
-            OutOfMemory: the states are too many; fewer might do.
+            OutOfMemory: there are too many states; fewer might fit.
         """
 
-    def release(self) -> None:  # noqa: B027 - there may be none
-        """Give back the memory of what was expanded last."""
+    def release(self) -> None:  # noqa: B027 - there may be nothing to free
+        """Free the memory of the last expansion."""
 
     @abstractmethod
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
-        """Look at the newest level, which is complete."""
+        """Evaluate properties in the newest level, which is complete."""
 
     def compare(self, parts: Sequence[Words], before: int, share: float) -> ComparisonCounts:
-        """Compare new states one by one, if the work learns no paths, and tell what was compared.
+        """Compare new states one by one, if the work learns no paths, and return the counts.
 
         Args:
             parts: the states.
             before: how many were compared before.
-            share: the part of as many as may be compared yet that is for these.
+            share: the fraction of the remaining comparisons that is for these states.
 
         Raises:
-            UsageError: values are told apart.
+            UsageError: values are distinguished.
         """
         return self.by_permutations
 
     @property
     def by_permutations(self) -> ComparisonCounts:
-        """What was compared under permutations alone, see `ComparisonCounts`."""
+        """The rules compared only under permutations, see `ComparisonCounts`."""
         return self.symmetry.renamings.compared._replace(states=0) if self.symmetry else ComparisonCounts()
 
     @abstractmethod
     def predecessors(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Predecessor]:
-        """For each target to which a step from these states leads, its lowest predecessor among them."""
+        """The lowest predecessor among these states of each target that is a successor of one."""

@@ -1,4 +1,4 @@
-"""State that a worker, or the driver, keeps between levels: what it learned, and which states were visited."""
+"""The state that a worker, or the driver, keeps between levels: what it learned, and the visited states."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from spec.checking.symmetry.reduction import Symmetry
 from spec.checking.symmetry.renamings import SPOT_CHECKS
 
 FEWEST = 256
-"""States that are expanded at once, at least."""
+"""The fewest states that are expanded at once."""
 
 
 class BucketRange(NamedTuple):
@@ -37,14 +37,14 @@ class BucketRange(NamedTuple):
 
 
 class WorkerState:
-    """The run, the work done to its states, and what was visited of it."""
+    """The run, the work on its states, and its visited states."""
 
     def __init__(self, directory: RunDirectory, work: Work, quota: MemoryQuota):
         self.directory, self.work = directory, work
         self.visited_buckets = VisitedBuckets(directory, quota)
 
     def states(self, level: int, ranges: Iterable[BucketRange]) -> Words:
-        """The states in some ranges of a level that is committed."""
+        """The states in some ranges of a committed level."""
         parts = [self.directory.read_array(level, *each) for each in ranges]
         return np.concatenate(parts) if parts else np.empty((0, self.work.words), np.uint64)
 
@@ -78,10 +78,10 @@ class WorkerState:
         report: Report,
         compared: int = 0,
     ) -> None:
-        """Judge the new states among the successors of a level, and write them to attempts.
+        """Evaluate properties in the new states among the successors of a level, and write them to attempts.
 
-        The successors come in blocks, each with the lowest action that leads to it, and are of these buckets. So many
-        states were compared one by one before (`Symmetry.examine`).
+        The successors come in blocks, each with the lowest action that leads to it, and belong to these buckets.
+        `compared` states were compared one by one before (`Symmetry.examine`).
 
         Raises:
             OutOfMemory: the new states do not fit.
@@ -117,6 +117,6 @@ def work_on(
     by_orbits: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Work:
-    """The work on a model: at compiled speed, unless the model is too large for that."""
+    """The work on a model: at compiled speed, unless the model is too large for tables."""
     symmetry = Symmetry(model, properties, on_progress) if by_orbits else None
     return (PlainWork if too_large(model) else CompiledWork)(model, properties, symmetry, quota)

@@ -335,7 +335,9 @@ def test_a_budget_is_divided_or_refused(size: int, workers: int | None, monkeypa
     monkeypatch.setattr("spec.checking.machine.memory.total", lambda: 1 << 50)
     budget = Budget(size * MB)
     if budget.size < minimum(workers or 1):
-        with pytest.raises(UsageError, match=f"--memory {written(budget.size)}: the Spark engine needs at least"):
+        with pytest.raises(
+            UsageError, match=f"--memory {written(budget.size)}: the Spark engine cannot explore this with less"
+        ):
             allotted(budget, workers, 4)
         return
     found = allotted(budget, workers, 4)

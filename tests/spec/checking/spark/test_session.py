@@ -147,7 +147,7 @@ def test_the_command_makes_every_level_a_job(tmp_path: Path) -> None:
 
 CALLED = "An error occurred while calling o1.collectToPython"
 DIED = "Java, on which Spark runs, has died"
-FULL = "Spark's workers cannot write any more: "
+FULL = "Spark's workers can no longer write: "
 
 
 def of_a_worker(said: str) -> Exception:
