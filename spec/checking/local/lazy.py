@@ -1,10 +1,10 @@
 """Values that are read only when they are used: an action receives them while its reads are recorded.
 
-A record is read only when its fields are, a set when it is asked for a member, a sequence first for its length, an
-integer when it is compared or counted with. A value that is only carried along (by `record._replace`, by appending to
-a queue, as an element copied from one log to another, as a remembered version) is never read at all. The reads are in
+A record is read only when its fields are, and a set when it is asked for a member. A sequence first reads its length.
+An integer is read when it is compared or counted with. A value that is only carried along is never read: by
+`record._replace`, by appending to a queue, by copying an element from one log to another. The reads are in
 `ReadSlots`, slot by slot, in order: in symbolic execution, the path condition. `lenses` defines how values lie in
-slots, and what is written.
+slots, and the writes.
 
 Lazy values stand for immutable ones and behave like them. Where they cannot, they raise, and the evaluation is
 repeated on plain values (`recording`): C code that accepts only tuples, `super()` in a NamedTuple's method. Python

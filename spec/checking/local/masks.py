@@ -1,8 +1,8 @@
 """Masks: tables that are known to have the usual outcome, before any table is walked.
 
-The slots of a state lie in *groups* of a few bits. Each value of a group, and of several groups together where that
-pays (a *lookup*), has a set of tables whose outcome is the usual one whatever the other slots hold: an action is
-disabled, an invariant holds. A dozen lookups leave a handful of tables to walk in a state.
+The slots of a state lie in *groups* of a few bits. Each value of a group has a set of tables that it decides: their
+outcome is the usual one whatever the other slots hold. An action is disabled, an invariant holds. Where it pays,
+several groups are looked up together (a *lookup*). A dozen lookups leave a handful of tables to walk in a state.
 
 For a property of steps it is the outcome if the step changes nothing that the property reads. Databases prune in the
 same way with bitmap indexes: sets with one bit for each candidate.

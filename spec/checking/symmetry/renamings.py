@@ -8,7 +8,7 @@ The evaluation is repeated in two ways, and must have the same outcome:
 
 - With *anonymous* values (`spec.language.anonymous`), which support only equality. An evaluation with the same
   outcome there has it whatever the names are. It is repeated once for each value as which they may hash, so that no
-  name can be looked up in a set or mapping, and in other images of the state meanwhile.
+  name can be looked up in a set or mapping. Each repetition uses another image of the state, if there are enough.
 - With the names themselves, in images of the state under *permutations*: all of a small group, otherwise its
   generators. This finds code that depends on the order in which sets and mappings are iterated, or on text and
   numbers made of names. For a large group it is no proof, and the verdict says so.
