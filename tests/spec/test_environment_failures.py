@@ -431,7 +431,7 @@ def test_a_full_disk_loses_nothing(
         check(subject, engine=made(run_dir=run, **options))
     levels = len(list((run / "_commits").glob("*.json")))
     assert 1 < levels < unbroken.depth
-    assert f"{levels} levels are kept, and --resume {run} goes on" in str(full.value)
+    assert f"{levels} levels are kept, and --resume {run} continues" in str(full.value)
     assert figures(check(subject, engine=made(run_dir=run, resume=True, **options))) == figures(unbroken)
 
 
