@@ -1,4 +1,4 @@
-"""A trace in brief: what need not be followed is folded, and each actor goes on as long as it can."""
+"""A trace in brief: steps that a reader need not follow are folded, and each actor acts as long as it can."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Letters(Specification[Office]):
         s.coffee += 1
 
     def go_on(self, s: Office, clerk: str, done: int) -> None:
-        """One step further."""
+        """The clerk does one more step."""
         require(s.done[clerk] == done)
         s.done[clerk] = done + 1
 
@@ -80,11 +80,11 @@ class Letters(Specification[Office]):
 
 
 class TalkingLetters(Letters):
-    """The same, told in words."""
+    """The same, with a view."""
 
     @view
     def letters(self, s: Office) -> str:
-        """How many there are."""
+        """The number of letters."""
         return f"there are {s.tray} letters"
 
 
@@ -98,7 +98,7 @@ IN_TURN = [step for both in zip(ANN, BOB, strict=True) for step in both]
 
 
 def run(specification: Any, steps: list[Step], decided: str = "few_letters") -> Trace:
-    """The trace of a property at the end of these steps; of none, the run."""
+    """The trace of a property at the end of these steps, or the run if no property is named."""
     replay = Replay(specification)
     for step in steps:
         replay.do(step)
@@ -106,12 +106,12 @@ def run(specification: Any, steps: list[Step], decided: str = "few_letters") -> 
 
 
 def steps_of(trace: Trace) -> list[Step]:
-    """Its steps alone."""
+    """The steps of a trace."""
     return [each.step for each in trace.steps]
 
 
 def test_each_actor_goes_on_as_long_as_it_can() -> None:
-    """Five changes of actor become one; what comes out is a run of the specification to the same state."""
+    """Five changes of actor become one; the result is a run of the specification to the same state."""
     found = brief(Letters(), run(Letters(), IN_TURN))
     assert found.changes_of_actor == (1, 5)
     assert steps_of(found.trace) == [*ANN, *BOB]
@@ -119,22 +119,22 @@ def test_each_actor_goes_on_as_long_as_it_can() -> None:
 
 
 def test_the_found_trace_is_unchanged() -> None:
-    """Only the brief form has another order."""
+    """Only the brief form is reordered."""
     trace = run(Letters(), IN_TURN)
-    told = (str(trace), trace.to_json())
+    before = (str(trace), trace.to_json())
     brief(Letters(), trace)
-    assert (str(trace), trace.to_json()) == told
+    assert (str(trace), trace.to_json()) == before
 
 
 def test_steps_that_depend_on_each_other_stay_in_their_order() -> None:
-    """Bob's letter lies there before Ann's, as the property looks at the step that comes second."""
+    """Bob's letter stays before Ann's, because the property reads the later step."""
     steps = [*by("bob", "open"), *by("ann", "open"), *by("bob", "write", "put"), *by("ann", "write", "put")]
     found = brief(Letters(), run(Letters(), steps, "ann_comes_first"))
     assert steps_of(found.trace) == [*BOB, *ANN]
 
 
 def test_a_step_that_breaks_a_property_stays_the_last() -> None:
-    """Though in another order of the same steps the actor would change less."""
+    """Even if another order of the same steps has fewer changes of actor."""
     steps = [*BOB, *ANN[:2], *by("cy", "open"), ANN[2]]
     found = brief(Letters(), run(Letters(), steps, "ann_comes_first"))
     assert steps_of(found.trace)[-1] == ANN[2]
@@ -146,26 +146,26 @@ class Hasty(Letters):
 
     @invariant
     def few_letters(self, s: Office) -> bool:
-        """It breaks at once where Ann is done before Bob begins."""
+        """It breaks as soon as Ann is done before Bob begins."""
         return not (s.done["ann"] == 3 and s.done["bob"] in (0, 3))
 
 
-def test_no_order_breaks_the_property_before_the_end() -> None:
-    """Then it would be another counterexample."""
+def test_reordering_never_breaks_the_property_early() -> None:
+    """A trace that breaks it earlier would be another counterexample."""
     found = brief(Hasty(), run(Hasty(), IN_TURN))
     assert steps_of(found.trace) == IN_TURN
     assert found.trace.length == 7
 
 
-def test_a_run_that_decides_nothing_is_told_too() -> None:
-    """With the same last state."""
+def test_a_run_without_a_property_has_a_brief_form() -> None:
+    """It ends in the same state."""
     found = brief(Letters(), run(Letters(), [ANN[0], BOB[0], ANN[1]], ""))
     assert steps_of(found.trace) == [ANN[0], ANN[1], BOB[0]]
     assert str(found).splitlines()[0].startswith("  Shown in another order than in JSON and files: 1 change of")
 
 
 def test_steps_without_view_are_folded() -> None:
-    """How many steps, of whom, and which; the step that breaks the property is told, and why it does so."""
+    """A folded line gives the number of steps, their actor and actions. The breaking step is shown in full."""
     assert str(brief(TalkingLetters(), run(TalkingLetters(), IN_TURN))) == (
         """\
 few_letters: There are never two letters in the tray.
@@ -185,7 +185,7 @@ few_letters: There are never two letters in the tray.
 
 
 def test_without_views_private_steps_are_folded() -> None:
-    """By the cells; what a step changed is told then, and at what the property looked."""
+    """The cells decide. The brief form then shows what a step changed, and what the property read."""
     assert str(brief(Letters(), run(Letters(), [*ANN, *BOB]))) == (
         """\
 few_letters: There are never two letters in the tray.
@@ -212,8 +212,8 @@ few_letters: There are never two letters in the tray.
 
 
 @pytest.mark.parametrize("specification", [Letters(), TalkingLetters()], ids=["without views", "with views"])
-def test_steps_on_which_nothing_depends_are_folded(specification: Any) -> None:
-    """Coffee changes nothing, whoever drinks it; nor do steps that lead to no letter."""
+def test_steps_that_nothing_depends_on_are_folded(specification: Any) -> None:
+    """Coffee changes nothing, whoever drinks it. Neither do steps that produce no letter."""
     steps = [*by("cy", "open", "drink", "drink", "write"), *ANN, *by("bob", "drink"), *BOB]
     lines = str(brief(specification, run(specification, steps))).splitlines()
     assert "    2-5  clerk cy, 4 steps on which nothing depends: open, drink (2 times), write" in lines
@@ -221,7 +221,7 @@ def test_steps_on_which_nothing_depends_are_folded(specification: Any) -> None:
 
 
 def test_one_step_of_an_actor_is_not_folded_alone() -> None:
-    """With its parameters and what it changed it takes no more room."""
+    """Its parameters and changes take no more room."""
     lines = str(brief(TalkingLetters(), run(TalkingLetters(), [*ANN, *by("bob", "open")], ""))).splitlines()
     assert lines[-2:] == ["    5  open(clerk=bob)", "         done[bob]: 0 -> 1"]
     lines = str(brief(TalkingLetters(), run(TalkingLetters(), [*by("bob", "open"), *ANN], ""))).splitlines()
@@ -229,7 +229,7 @@ def test_one_step_of_an_actor_is_not_folded_alone() -> None:
 
 
 class Alone(TalkingLetters):
-    """Views that speak of other things, and steps that change much."""
+    """The views ignore what the steps change, and the steps change a lot."""
 
     @action(clerk=CLERKS, actor="clerk")
     def drink(self, s: Office, clerk: str) -> None:
@@ -244,25 +244,25 @@ class Alone(TalkingLetters):
         return not (s.coffee and s.tray)
 
 
-def test_of_a_step_that_changes_much_only_the_places_are_told() -> None:
-    """Where no view speaks of it."""
+def test_a_step_with_many_changes_lists_only_the_places() -> None:
+    """If no view mentions them."""
     lines = str(brief(Alone(), run(Alone(), [*ANN, *by("bob", "drink")], "sober"))).splitlines()
     assert lines[-1] == "         changes done[ann], done[bob], done[cy], coffee"
 
 
-def test_a_system_of_one_actor_is_told_step_by_step() -> None:
-    """There is no other actor that could know of a step."""
+def test_a_system_of_one_actor_is_shown_step_by_step() -> None:
+    """No other actor could notice a step."""
     assert "steps" not in str(brief(Letters(), run(Letters(), ANN, "")))
 
 
-def test_the_way_to_a_witness_in_brief() -> None:
-    """And whatever else a check shows."""
+def test_a_witness_in_brief() -> None:
+    """Any trace of a check has a brief form."""
     shown = check(Letters(), show="all_are_ready", engine="reference").shown
     assert shown is not None
-    told = brief(Letters(), shown)
-    assert told.changes_of_actor[0] == 2
-    assert "       ! all_are_ready is witnessed here" in str(told).splitlines()
-    assert repr(told) == "<Brief form of <Trace of all_are_ready, 10 states>>"
+    short = brief(Letters(), shown)
+    assert short.changes_of_actor[0] == 2
+    assert "       ! all_are_ready is witnessed here" in str(short).splitlines()
+    assert repr(short) == "<Brief form of <Trace of all_are_ready, 10 states>>"
 
 
 def test_a_trace_that_leaves_the_domains_in_brief() -> None:

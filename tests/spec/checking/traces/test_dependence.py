@@ -1,4 +1,4 @@
-"""Which steps have to do with each other, by the cells that they read and change."""
+"""Dependence between steps, by the cells that they read and change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def access(read: str = "", changed: str = "") -> Access:
 
 
 def test_reads_and_writes_of_a_step() -> None:
-    """Guards read, too; what keeps its value is not changed."""
+    """Guards read, too. A cell that keeps its value is not changed."""
     replay = done([*ANN, *by("bob", "drink")])
     found = accesses(replay.model, (replay.reached[0], replay.choices))
     assert found[0] == (frozenset({"done[ann]"}), frozenset({"done[ann]"}))
@@ -21,8 +21,8 @@ def test_reads_and_writes_of_a_step() -> None:
     assert found[3] == (frozenset({"coffee"}), frozenset({"coffee"}))
 
 
-def test_what_is_sought_depends_on_steps_through_others() -> None:
-    """A value that is overwritten unread matters to nothing; the last step is always needed."""
+def test_a_target_depends_on_steps_through_other_steps() -> None:
+    """A value that is overwritten unread matters to nothing. The last step is always needed."""
     steps = [access("", "a"), access("a", "b"), access("", "c"), access("b", "d"), access("x", "y")]
     assert needed(steps, {"d"}) == [True, True, False, True, True]
     assert needed([access("", "a"), access("", "a"), access("", "b")], {"a"}) == [False, True, True]
@@ -30,7 +30,7 @@ def test_what_is_sought_depends_on_steps_through_others() -> None:
 
 
 def test_steps_of_two_actors_meet_in_a_cell() -> None:
-    """One reads what the other changed, or changes what the other has read or changed; not if both read alone."""
+    """One reads what the other changed, or changes what the other read or changed. Two reads do not meet."""
     actors = ["ann", "bob", "ann"]
     own = access("z", "z")
     assert communicating([access("", "a"), access("a"), own], actors) == [True, True, False]
@@ -41,6 +41,6 @@ def test_steps_of_two_actors_meet_in_a_cell() -> None:
 
 
 def test_only_the_step_that_changed_a_cell_last_is_met() -> None:
-    """What was overwritten since is known to nobody."""
+    """Nobody read the overwritten value."""
     steps = [access("", "a"), access("", "a"), access("a")]
     assert communicating(steps, ["ann", "ann", "bob"]) == [False, True, True]

@@ -1,4 +1,4 @@
-"""Pictures: what they draw of a state, whatever their author got wrong in them."""
+"""Drawings: what pictures draw of a state, and how an author's mistakes in them are reported."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Shelf(State):
 
 
 class Shelves(Part[Shelf]):
-    """A shelf is filled by somebody else."""
+    """A part whose shelf is filled from outside."""
 
     @picture
     def row(self, s: Shelf) -> Cells:
@@ -59,7 +59,7 @@ class Library(Specification[Room]):
 
     @part
     def shelf(self) -> Shelves:
-        """Its only shelf."""
+        """The only shelf."""
         return Shelves()
 
     @action
@@ -76,7 +76,7 @@ class Library(Specification[Room]):
 
 
 def test_examples() -> None:
-    """What drawings are as JSON, and in which order lanes stand."""
+    """Drawings as JSON, and the order of lanes."""
     for module in (drawings, lanes):
         found = doctest.testmod(module)
         assert found.attempted > 0
@@ -84,7 +84,7 @@ def test_examples() -> None:
 
 
 def test_each_picture_is_drawn_with_each_of_its_parameters() -> None:
-    """Those of parts behind those of the whole, under the name that the whole gives them."""
+    """The pictures of parts come after those of the whole, under the whole's name for the part."""
     model = Model(Library())
     assert [tuple(each) for each in captions(model)] == [
         ("inside(visitor=1)", "Who waits."),
@@ -99,8 +99,8 @@ def test_each_picture_is_drawn_with_each_of_its_parameters() -> None:
     )
 
 
-def test_a_picture_says_nothing_where_it_is_not_about_the_state() -> None:
-    """By `where`, as a view."""
+def test_a_picture_is_left_out_where_its_condition_is_false() -> None:
+    """`where` decides, as for a view."""
     model = Model(Library())
     [begin] = model.first_states()
     [shut] = [step.after for step in model.expand(begin).steps]
@@ -109,10 +109,10 @@ def test_a_picture_says_nothing_where_it_is_not_about_the_state() -> None:
 
 
 def of(made: Any) -> dict[str, Any]:
-    """What is drawn where a picture does this."""
+    """The drawings of a picture that does this."""
 
     class Wrong(Library):
-        """It has one picture that is not as it should be."""
+        """A library with one mistaken picture."""
 
         @picture
         def view_of(self, s: Room) -> Any:
@@ -126,7 +126,7 @@ def of(made: Any) -> dict[str, Any]:
 
 
 @rows(
-    "made, told",
+    "made, expected",
     [
         (lambda s: Tags([1 // 0]), "ZeroDivisionError: integer division or modulo by zero"),
         (lambda s: 7, "it answers 7, not a drawing"),
@@ -135,13 +135,13 @@ def of(made: Any) -> dict[str, Any]:
         (lambda s: Queue(7), "TypeError: 'int' object is not iterable"),  # type: ignore[arg-type]
     ],
 )
-def test_what_is_wrong_in_a_picture_is_told_in_its_place(made: Any, told: str) -> None:
-    """A page must open whatever its author got wrong."""
-    assert of(made) == {"fails": f"picture view_of() fails: {told}"}
+def test_a_mistake_in_a_picture_is_shown_in_its_place(made: Any, expected: str) -> None:
+    """A page must open despite any mistake of its author."""
+    assert of(made) == {"fails": f"picture view_of() fails: {expected}"}
 
 
 @rows(
-    "drawing, told",
+    "drawing, expected",
     [
         (Tags([None, frozenset({1, 2}), "a"]), "{'tags': ['none', '{1, 2}', 'a']}"),
         (Tags([Tag(True)]), "{'tags': ['true']}"),
@@ -154,13 +154,13 @@ def test_what_is_wrong_in_a_picture_is_told_in_its_place(made: Any, told: str) -
         ),
     ],
 )
-def test_things_in_drawings_in(drawing: Any, told: str) -> None:
-    """Values as traces show them; drawings within grids and trees; marks beyond the cells have room."""
-    assert str(drawings.to_json(drawing)) == told
+def test_contents_of_drawings(drawing: Any, expected: str) -> None:
+    """Values as traces show them; drawings inside grids and trees; room for marks beyond the cells."""
+    assert str(drawings.to_json(drawing)) == expected
 
 
-def test_a_picture_begins_as_a_view_does() -> None:
-    """It is given the specification and a state."""
+def test_a_picture_takes_the_parameters_of_a_view() -> None:
+    """The specification and a state."""
     with pytest.raises(SpecificationError, match=r"picture Odd.of_what: it must begin \(self, s, ...\)"):
 
         class Odd(Library):

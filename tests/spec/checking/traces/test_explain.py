@@ -1,4 +1,4 @@
-"""A state of a trace is explained by what can be done there, and by the guards of the rest."""
+"""Explaining a state of a trace: the enabled steps, and the guards that refuse the others."""
 
 from __future__ import annotations
 
@@ -40,29 +40,29 @@ class Letters(Specification[Bag]):
 
 
 def trace(*letters: str) -> RecordedTrace:
-    """In which these are put in."""
+    """A trace that puts these letters in."""
     replay = Replay(Letters())
     for letter in letters:
         replay.do(Step("put", {"letter": letter}))
     return RecordedTrace.along(replay, "")
 
 
-def test_a_parameter_that_ranges_over_the_state_takes_what_is_there() -> None:
-    """What is not there is nothing that could be done or not; what is there can be refused by a guard."""
-    told = explain(trace("a", "c"), Letters(), action="take")
-    assert [str(step) for step, _ in told.outcomes] == ["take(letter='a')", "take(letter='c')"]
-    assert "take(letter='c') cannot be done: require(letter != \"c\" or len(s.held) == 1)" in str(told)
+def test_a_parameter_takes_the_values_present_in_the_state() -> None:
+    """A value that is absent gives no step to explain; a guard can still refuse one that is present."""
+    explanation = explain(trace("a", "c"), Letters(), action="take")
+    assert [str(step) for step, _ in explanation.outcomes] == ["take(letter='a')", "take(letter='c')"]
+    assert "take(letter='c') cannot be done: require(letter != \"c\" or len(s.held) == 1)" in str(explanation)
 
 
 def test_a_value_that_is_absent_is_reported() -> None:
-    """With the range, its line, and what it read."""
-    told = explain(trace("a", "c"), Letters(), action="take", parameters={"letter": "b"})
+    """With the range, its line, and the values it read."""
+    explanation = explain(trace("a", "c"), Letters(), action="take", parameters={"letter": "b"})
     place = f"test_explain.py, line {Letters.take.__code__.co_firstlineno}"
-    assert str(told).splitlines()[1:] == [
+    assert str(explanation).splitlines()[1:] == [
         f"  take(letter='b') cannot be done: letter in its range ({place})",
         "    held: {a, c}",
     ]
-    assert told.to_json()["steps"] == [
+    assert explanation.to_json()["steps"] == [
         {
             "enabled": False,
             "action": "take",
@@ -75,18 +75,18 @@ def test_a_value_that_is_absent_is_reported() -> None:
 
 
 def test_without_present_values_every_refusal_is_listed() -> None:
-    """An answer is never empty."""
-    told = explain(trace(), Letters(), action="take")
-    assert [str(step) for step, _ in told.outcomes] == [f"take(letter={letter!r})" for letter in "abc"]
+    """The answer is never empty."""
+    explanation = explain(trace(), Letters(), action="take")
+    assert [str(step) for step, _ in explanation.outcomes] == [f"take(letter={letter!r})" for letter in "abc"]
 
 
 def test_equal_refusals_share_one_line() -> None:
-    """Of one action, by one guard in one line; where it is told what they read, if they read the same."""
-    told = str(explain(trace("a", "b", "c"), Letters()))
+    """One line for each action and guard; where the answer shows what they read, one for each of those values."""
+    explanation = str(explain(trace("a", "b", "c"), Letters()))
     guard = "require(letter not in s.held) (test_explain.py, line"
-    assert f"  put(letter='a' or 'b' or 'c') cannot be done: {guard}" in told
-    assert told.count("cannot be done") == 2
-    told = str(explain(trace("a", "b", "c"), Letters(), action="put"))
-    assert told.count("cannot be done") == 1
-    assert told.splitlines()[-1] == "    held: {a, b, c}"
+    assert f"  put(letter='a' or 'b' or 'c') cannot be done: {guard}" in explanation
+    assert explanation.count("cannot be done") == 2
+    explanation = str(explain(trace("a", "b", "c"), Letters(), action="put"))
+    assert explanation.count("cannot be done") == 1
+    assert explanation.splitlines()[-1] == "    held: {a, b, c}"
     assert str(explain(trace(), Letters(), action="put")).count("can be done") == 3

@@ -1,4 +1,4 @@
-"""Traces as ITF: read back as they were, opened by another reader, and refused with the place that is wrong."""
+"""Traces as ITF: they read back equal, another reader opens them, and errors name the place."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Lamp(NamedTuple):
 
 
 def counterexample(specification: Any, **asked: Any) -> Trace:
-    """The one that the reference engine finds."""
+    """The counterexample of the reference engine."""
     found = check(specification, engine="reference", **asked).counterexample
     assert found is not None
     return found
@@ -65,13 +65,13 @@ def counterexample(specification: Any, **asked: Any) -> Trace:
     ids=str,
 )
 def test_values_are_expressions(value: Any, expression: Any) -> None:
-    """Each in one way; what has no order is sorted."""
+    """Each value has one form. Unordered values are sorted."""
     assert encoded(value) == expression
 
 
 @pytest.mark.parametrize("specification", [Jugs(), Bank(rich=3)], ids=["jugs", "bank"])
 def test_a_file_is_read_back(specification: Any, tmp_path: Path) -> None:
-    """As it was written, to the byte."""
+    """Written again, the file is equal to the byte."""
     recorded = RecordedTrace.of(specification, counterexample(specification))
     recorded.write(tmp_path / "a.itf.json")
     again = RecordedTrace.read(tmp_path / "a.itf.json")
@@ -80,8 +80,8 @@ def test_a_file_is_read_back(specification: Any, tmp_path: Path) -> None:
     assert (tmp_path / "a.itf.json").read_bytes() == (tmp_path / "b.itf.json").read_bytes()
 
 
-def test_a_state_has_all_variables_and_what_led_to_it() -> None:
-    """Of the jugs: seven states, with `init` at first."""
+def test_a_state_has_all_variables_and_the_step_that_led_to_it() -> None:
+    """The jugs' trace has seven states, beginning with `init`."""
     document = RecordedTrace.of(Jugs(), counterexample(Jugs())).to_json()
     assert document["vars"] == ["small", "large", "mbt::actionTaken", "mbt::nondetPicks"]
     first, second, *rest = document["states"]
@@ -94,16 +94,16 @@ def test_a_state_has_all_variables_and_what_led_to_it() -> None:
     assert document["#meta"]["kafkaspec"] == {"system": "jugs", "settings": {}, "property": "not_four"}
 
 
-def test_a_value_outside_its_domain_is_written() -> None:
-    """Where a trace ends because a domain is left, the last state has the value."""
+def test_a_value_outside_its_domain_is_kept() -> None:
+    """If a trace ends by leaving a domain, its last state has the value."""
     lift = Lift(floors=1, busy=9)
     last = RecordedTrace.of(lift, counterexample(lift, properties=["type_ok"])).states[-1]
     assert last.variables == {"floor": {"#bigint": "2"}}
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_another_reader_opens_it(system: str) -> None:
-    """itf-py, whose values say the same; of a run of each system."""
+def test_itf_py_reads_the_same_values(system: str) -> None:
+    """For a run of each system."""
     cls = system_named(system)
     newest = list(cls.releases)[-1:]
     specification = cls.of_release(*newest) if newest else cls.of()
@@ -218,8 +218,8 @@ def test_a_file_that_is_no_document_is_refused(content: bytes, said: str, tmp_pa
     assert str(refused.value).removeprefix(str(path)).lstrip(": ") == said
 
 
-def test_unordered_values_may_be_in_any_order() -> None:
-    """As another tool may have written it."""
+def test_unordered_values_are_read_in_any_order() -> None:
+    """Another tool may have written them so."""
     recorded = RecordedTrace.of(Bank(rich=3), counterexample(Bank(rich=3)))
     document = json.loads(json.dumps(recorded.to_json()))
     for state in document["states"]:
@@ -238,19 +238,19 @@ ODD = st.recursive(
     ),
     max_leaves=6,
 )
-"""What may stand in a file that somebody else wrote."""
+"""Random JSON, as a foreign file may have."""
 WRITTEN = json.dumps(RecordedTrace.of(Bank(rich=3), counterexample(Bank(rich=3))).to_json())
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One that is written again and again."""
+    """A path that is written again and again."""
     return tmp_path_factory.mktemp("odd") / "odd.itf.json"
 
 
 @given(data=st.data())
 def test_any_file_is_followed_or_refused_in_one_line(file: Path, data: st.DataObject) -> None:
-    """A trace in which something is another value, or there twice, or gone."""
+    """In the trace, a part is replaced, repeated or removed."""
     inside: Any = json.loads(WRITTEN)
     document = inside
     while True:

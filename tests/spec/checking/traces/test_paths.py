@@ -1,4 +1,4 @@
-"""A trace tells, step by step, what changed; whoever does the steps again comes to the same end."""
+"""A trace shows what each step changed; repeating the steps leads to the same end."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def traces(specification: Specification, *names: str) -> dict[str, Trace]:
 # A trace by hand.
 
 
-def test_a_trace_tells_each_step_and_what_it_changed() -> None:
-    """As deep as the fields of records, what came and what went; and what the action said."""
-    told = traces(Bank(rich=2))["not_rich"]
-    assert (told.broken, told.sentence, told.length) == ("not_rich", "Nobody has too much.", 3)
-    assert told.initial == {"account": {}, "till": 4, "known": frozenset({"zoe"})}
-    assert [(str(each.step), each.sentences, dict(each.changes)) for each in told.steps] == [
+def test_a_trace_shows_each_step_and_what_it_changed() -> None:
+    """Changes include additions and removals, down to the fields of records. Steps have what their actions said."""
+    found = traces(Bank(rich=2))["not_rich"]
+    assert (found.broken, found.sentence, found.length) == ("not_rich", "Nobody has too much.", 3)
+    assert found.initial == {"account": {}, "till": 4, "known": frozenset({"zoe"})}
+    assert [(str(each.step), each.sentences, dict(each.changes)) for each in found.steps] == [
         (
             "open_account(who='bob')",
             ("welcome", "an account is opened"),
@@ -68,23 +68,23 @@ def test_a_trace_tells_each_step_and_what_it_changed() -> None:
             {"account[bob].money": (0, 2), "account[bob].note": ((), (1,)), "till": (4, 2)},
         ),
     ]
-    assert (told.failing, told.looked_at) == ("who = bob", {"account[bob]": Account("bob", 2, (1,))})
+    assert (found.failing, found.looked_at) == ("who = bob", {"account[bob]": Account("bob", 2, (1,))})
 
 
 def test_a_trace_of_a_step_shows_both_sides() -> None:
-    """What a property of steps looked at before, and what after."""
-    told = traces(Bank())["nobody_closes_with_money"]
-    assert str(told.steps[-1].step) == "close(who='ann')"
-    assert told.steps[-1].changes == {"account[ann]": (Account("ann", 1, (1,)), ABSENT), "till": (3, 4)}
-    assert told.failing == "who = ann"
-    assert told.looked_at == {"before, account[ann]": Account("ann", 1, (1,)), "account[ann]": ABSENT}
+    """A property of steps shows what it read before and after."""
+    found = traces(Bank())["nobody_closes_with_money"]
+    assert str(found.steps[-1].step) == "close(who='ann')"
+    assert found.steps[-1].changes == {"account[ann]": (Account("ann", 1, (1,)), ABSENT), "till": (3, 4)}
+    assert found.failing == "who = ann"
+    assert found.looked_at == {"before, account[ann]": Account("ann", 1, (1,)), "account[ann]": ABSENT}
 
 
-def test_the_parameters_of_a_property_are_told() -> None:
-    """Those with which it fails first, in the order of their domain, and only what it then looked at."""
-    told = traces(Philosophers())
-    assert set(told) == {"deadlock"}
-    assert (told["deadlock"].failing, told["deadlock"].looked_at, told["deadlock"].sentence) == (
+def test_the_failing_parameters_of_a_property_are_shown() -> None:
+    """The first that fail, in the order of their domain, and only what the property read for them."""
+    found = traces(Philosophers())
+    assert set(found) == {"deadlock"}
+    assert (found["deadlock"].failing, found["deadlock"].looked_at, found["deadlock"].sentence) == (
         "",
         {},
         "In every state some action is enabled.",
@@ -98,7 +98,7 @@ class CountingState(State):
 
 
 class Counting(Specification[CountingState]):
-    """Three counters, of which the one between counts."""
+    """Three counters; only the middle one counts."""
 
     @action
     def count(self, s: CountingState) -> None:
@@ -114,20 +114,20 @@ class Counting(Specification[CountingState]):
 
 
 @pytest.mark.parametrize("name", ["none_by_value", "none_by_item"])
-def test_values_that_nobody_came_to_were_not_looked_at(name: str) -> None:
-    """A loop over a mapping that is left early has read what it came to: engines learn no more than that."""
-    told = traces(Counting(), name)[name]
-    assert told.looked_at == {"counted[a]": 0, "counted[b]": 1}
+def test_values_after_an_early_exit_were_not_looked_at(name: str) -> None:
+    """A loop that leaves a mapping early has read only the values up to there. Engines learn no more than that."""
+    found = traces(Counting(), name)[name]
+    assert found.looked_at == {"counted[a]": 0, "counted[b]": 1}
 
 
 def test_a_step_that_changes_nothing_has_no_changes() -> None:
-    """It is told as a step, with nothing behind it."""
+    """The trace shows the step, without changes."""
     model = Model(Bank())
     number = model.numbers(["not_rich"])[0]
     ((initial, _),) = list(model.initial_states())
     assert initial is not None
-    told = trace(model, number, (initial, [(3, 0), (0, 1), (3, 0)]))
-    assert [(str(each.step), bool(each.changes)) for each in told.steps] == [
+    found = trace(model, number, (initial, [(3, 0), (0, 1), (3, 0)]))
+    assert [(str(each.step), bool(each.changes)) for each in found.steps] == [
         ("look()", False),
         ("open_account(who='bob')", True),
         ("look()", False),
@@ -135,10 +135,10 @@ def test_a_step_that_changes_nothing_has_no_changes() -> None:
 
 
 def test_a_witness_has_a_trace_too() -> None:
-    """It says how it comes about; nothing fails."""
+    """It shows how the witness is reached; nothing fails."""
     table = Table(size=3, rows=(Row(0, "b", 1, 1), Row(1, "a", 0, 2)), seen=(2,))
-    told = traces(table, "to_be_seen")["to_be_seen"]
-    assert ([str(each.step) for each in told.steps], told.failing, told.looked_at) == (
+    found = traces(table, "to_be_seen")["to_be_seen"]
+    assert ([str(each.step) for each in found.steps], found.failing, found.looked_at) == (
         ["b(p=1)", "a(p=0)"],
         "",
         {},
@@ -146,9 +146,9 @@ def test_a_witness_has_a_trace_too() -> None:
 
 
 def test_a_trace_as_json() -> None:
-    """Records as objects, absent things as null, sets and tuples as lists, each change as a pair."""
-    told = traces(Bank(rich=2))["not_rich"].to_json()
-    assert json.loads(json.dumps(told)) == {
+    """Records are objects, absent values null, sets and tuples lists, and each change a pair."""
+    found = traces(Bank(rich=2))["not_rich"].to_json()
+    assert json.loads(json.dumps(found)) == {
         "property": "not_rich",
         "length": 3,
         "initial": {"account": {}, "till": 4, "known": ["zoe"]},
@@ -170,26 +170,26 @@ def test_a_trace_as_json() -> None:
     }
 
 
-# Traces can be done again.
+# Repeating traces.
 
 
 def _replaced(value: Any, fields: list[str], new: Any) -> Any:
-    """A record with one field, however deep, replaced."""
+    """A record with one field, at any depth, replaced."""
     if not fields:
         return new
     return value._replace(**{fields[0]: _replaced(getattr(value, fields[0]), fields[1:], new)})
 
 
-def folded(told: Trace) -> list[dict[str, Any]]:
-    """The states of a trace, made of nothing but its first state and its changes."""
+def folded(found: Trace) -> list[dict[str, Any]]:
+    """The states of a trace, built from its first state and its changes alone."""
     cells: dict[str, Any] = {}
-    for name, value in told.initial.items():
+    for name, value in found.initial.items():
         if isinstance(value, dict):
             cells |= {f"{name}[{key}]": part for key, part in value.items()}
         else:
             cells[name] = value
     states = [cells]
-    for each in told.steps:
+    for each in found.steps:
         cells = dict(cells)
         for place, (old, new) in each.changes.items():
             matched = re.fullmatch(r"(\w+(?:\[.*\])?)((?:\.\w+)*)", place)
@@ -205,19 +205,19 @@ def folded(told: Trace) -> list[dict[str, Any]]:
 
 
 def as_state(model: Model, cells: dict[str, Any]) -> tuple[Any, ...]:
-    """Cells by name as a state of the model, every value canonical."""
+    """Cells by name as a state of the model, with canonical values."""
     return tuple(cell.admit(cells.get(cell.name, ABSENT)) for cell in model.layout.cells)
 
 
-def breaks(model: Model, told: Trace) -> bool:
-    """Whether the folded trace is a run of the model, at the end of which the property is decided."""
-    (number,) = model.numbers([told.broken])
+def breaks(model: Model, found: Trace) -> bool:
+    """Whether the folded trace is a run of the model whose last state or step decides the property."""
+    (number,) = model.numbers([found.broken])
     judged = model.properties[number]
-    cells = folded(told)
-    outside = told.broken == TYPE_OK
+    cells = folded(found)
+    outside = found.broken == TYPE_OK
     states = [as_state(model, each) for each in (cells[:-1] if outside else cells)]
     assert states[0] in [state for state, _ in model.initial_states()]
-    for at, each in enumerate(told.steps):
+    for at, each in enumerate(found.steps):
         expansion = model.expand(states[at], [number] if judged.over_steps else [])
         (taken,) = [
             taken for taken in expansion.steps if model.actions[taken.action].step(taken.instance) == each.step
@@ -225,20 +225,20 @@ def breaks(model: Model, told: Trace) -> bool:
         if at + 1 < len(states):
             assert taken.after == states[at + 1]
         else:
-            return outside and taken.after is None and taken.out_of_domain == told.failing
-        if judged.over_steps and at + 1 == len(told.steps):
+            return outside and taken.after is None and taken.out_of_domain == found.failing
+        if judged.over_steps and at + 1 == len(found.steps):
             return number in taken.found
-    if told.broken == "deadlock":
+    if found.broken == "deadlock":
         expansion = model.expand(states[-1])
         return not expansion.steps and not expansion.closed
     return number in model.found_in(states[-1], [number])
 
 
 @given(tables())
-def test_every_trace_of_a_table_can_be_done_again(table: Table) -> None:
-    """Folding the changes over the initial state gives a run that ends where the property is decided."""
-    told = traces(table)
-    assert [name for name, each in told.items() if not breaks(Model(table), each)] == []
+def test_every_trace_of_a_table_can_be_repeated(table: Table) -> None:
+    """Applying the changes to the initial state gives a run whose end decides the property."""
+    found = traces(table)
+    assert [name for name, each in found.items() if not breaks(Model(table), each)] == []
 
 
 REPLAYED: list[Specification] = [
@@ -251,19 +251,19 @@ REPLAYED: list[Specification] = [
 
 
 @rows("specification", {repr(each): each for each in REPLAYED})
-def test_every_trace_of_a_toy_can_be_done_again(specification: Specification) -> None:
-    """Whatever its values: mappings, records, sets."""
-    told = traces(specification)
+def test_every_trace_of_a_toy_can_be_repeated(specification: Specification) -> None:
+    """With mappings, records and sets as values."""
+    found = traces(specification)
     model = Model(specification)
-    assert {name: breaks(model, each) for name, each in told.items()} == dict.fromkeys(told, True)
-    assert all(each.length == len(folded(each)) for each in told.values())
+    assert {name: breaks(model, each) for name, each in found.items()} == dict.fromkeys(found, True)
+    assert all(each.length == len(folded(each)) for each in found.values())
 
 
-# What was never taken over.
+# Left-out values, and steps that do not repeat.
 
 
 class Letter(NamedTuple):
-    """A record that is left out in part, first of all."""
+    """A record that leaves out a field, the first one."""
 
     stamp: Any
     words: int
@@ -281,7 +281,7 @@ class PostState(State):
 
 
 class Post(Specification[PostState]):
-    """Letters in a box that overflows."""
+    """Letters are put into a box that overflows."""
 
     @action
     def post(self, s: PostState) -> None:
@@ -291,8 +291,8 @@ class Post(Specification[PostState]):
         s.sent += 1
 
 
-def test_what_is_left_out_does_not_stand_in_the_way_of_a_trace() -> None:
-    """A step that leaves a domain is told although what it wrote still has what is to be left out."""
+def test_left_out_fields_do_not_prevent_a_trace() -> None:
+    """A trace shows a step that leaves a domain, although the written value still has the left-out field."""
     result = check(Post())
     assert result.counterexample is not None
     assert (result.counterexample.broken, result.counterexample.failing) == (
@@ -312,7 +312,7 @@ class WhimState(State):
 
 
 class Whim(Specification[WhimState]):
-    """It does once what it will not do again, where no inspection sees it."""
+    """It steps once and then refuses to, in a way that no inspection notices."""
 
     @action
     def up(self, s: WhimState) -> None:
@@ -325,15 +325,15 @@ class Whim(Specification[WhimState]):
 CALLS: list[int] = []
 
 
-def test_a_trace_that_cannot_be_done_again_is_no_trace() -> None:
-    """An action that is not as it was is told as what it is: not deterministic."""
+def test_an_unrepeatable_trace_is_an_error() -> None:
+    """An action that changes its mind is reported as not deterministic."""
     with pytest.raises(EvaluationFailed) as failure:
         check(Whim())
     assert str(failure.value).startswith("up(): it is not deterministic")
     assert failure.value.state.startswith("x = ")
 
 
-# Its parts.
+# The parts of a trace.
 
 
 class Inner(NamedTuple):
@@ -353,20 +353,20 @@ DIFFERENCES: list[tuple[str, Any, Any, dict[str, tuple[Any, Any]]]] = [
     ("a record that comes", None, Inner(1, 2), {"x": (None, Inner(1, 2))}),
     ("a record for a tuple", (1, 2), Inner(1, 2), {"x": ((1, 2), Inner(1, 2))}),
     ("a record inside a tuple", (Inner(1, 2),), (Inner(1, 3),), {"x": ((Inner(1, 2),), (Inner(1, 3),))}),
-    ("what is left out", LEFT_OUT, 5, {}),
-    ("what is left out of a record", Inner(LEFT_OUT, 1), Inner(5, 2), {"x.b": (1, 2)}),
+    ("a left-out value", LEFT_OUT, 5, {}),
+    ("a left-out field of a record", Inner(LEFT_OUT, 1), Inner(5, 2), {"x.b": (1, 2)}),
     ("a key that goes", 1, ABSENT, {"x": (1, ABSENT)}),
 ]
 
 
 @rows("old, new, expected", {name: row for name, *row in DIFFERENCES})
-def test_differences_are_told_as_deep_as_records_go(old: Any, new: Any, expected: dict[str, tuple[Any, Any]]) -> None:
-    """Each place that changed, and only those."""
+def test_differences_go_down_to_fields(old: Any, new: Any, expected: dict[str, tuple[Any, Any]]) -> None:
+    """Each place that changed, and no other."""
     assert dict(differences("x", old, new)) == expected
 
 
 def test_a_state_as_its_variables() -> None:
-    """Mappings with the keys that are there."""
+    """Mappings have the keys that are present."""
     model = Model(Bank())
     window = model.window()
     s: Any = window.load(model.layout.first())
@@ -381,6 +381,6 @@ def test_a_state_as_its_variables() -> None:
 
 @given(st.integers(0, 4))
 def test_a_trace_of_length_one_has_no_steps(start: int) -> None:
-    """An initial state that is bad."""
-    told = traces(Table(size=5, starts=(start,), bad=(start,)), "good")["good"]
-    assert (told.length, told.steps, told.initial, told.looked_at) == (1, (), {"at": start}, {"at": start})
+    """The initial state is bad."""
+    found = traces(Table(size=5, starts=(start,), bad=(start,)), "good")["good"]
+    assert (found.length, found.steps, found.initial, found.looked_at) == (1, (), {"at": start}, {"at": start})

@@ -1,4 +1,4 @@
-"""A trace as a program, which runs as it is printed."""
+"""A trace as a program that runs as printed."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def done(text: str) -> None:
 
 
 def counterexample(specification: Any, name: str) -> Trace:
-    """Of this property."""
+    """The counterexample of this property."""
     found = check(specification, properties=[name], engine="reference").counterexample
     assert found is not None
     return found
 
 
 def test_a_counterexample_as_a_program() -> None:
-    """The specification with the constants that are not as by default, the steps, and what breaks in which state."""
+    """It has the constants that differ from the defaults, the steps, and the property that breaks with its state."""
     assert program(
         Post(boxes=1, careful=False), counterexample(Post(boxes=1, careful=False), "nothing_is_taken")
     ) == (
@@ -71,22 +71,22 @@ assert PRIVILEGED is not None
     ],
     ids=["counterexample", "run", "no step", "records", "several initial states", "enumerations"],
 )
-def test_it_runs_as_it_stands(specification: Any, trace: Trace) -> None:
-    """By itself, and asserts what the trace ends in."""
+def test_the_program_asserts_the_end_of_the_trace(specification: Any, trace: Trace) -> None:
+    """It runs unchanged."""
     text = program(specification, trace)
     done(text)
     assert "\nassert " in text
 
 
-def test_it_runs_by_itself() -> None:
-    """In a process that has nothing else."""
+def test_the_program_runs_in_a_new_process() -> None:
+    """It imports all that it needs."""
     text = program(Letters(), run(Letters(), IN_TURN))
     answer = subprocess.run([sys.executable, "-W", "error", "-c", text], capture_output=True, text=True, cwd=ROOT)
     assert (answer.returncode, answer.stderr) == (0, "")
 
 
-def test_it_fails_where_the_end_is_another() -> None:
-    """As it would if the specification were mended."""
+def test_the_program_fails_if_the_trace_ends_otherwise() -> None:
+    """As it would after a fix of the specification."""
     text = program(Letters(), run(Letters(), IN_TURN))
     with pytest.raises(AssertionError):
         done(text.replace("== 7", "== 6"))
@@ -96,18 +96,18 @@ def test_it_fails_where_the_end_is_another() -> None:
         done(text.replace('("tray") == 1', '("tray") == 2'))
 
 
-def test_what_cannot_be_imported_is_refused() -> None:
+def test_a_specification_inside_a_function_is_refused() -> None:
     """In one line."""
 
     class Hidden(Letters):
-        """A specification of its own."""
+        """A specification that no module can import."""
 
     with pytest.raises(UsageError, match=r"Hidden is defined within a function, so no other program can import it"):
         program(Hidden(), Replay(Hidden()).run)
 
 
 def test_a_deadlock_as_a_program() -> None:
-    """Nothing is enabled at its end."""
+    """The program asserts that nothing is enabled at the end."""
     sentence = Sentence(known=('it\'s "so"', "isn't"))
     found = check(sentence, deadlock=True, engine="reference").counterexample
     assert found is not None
@@ -124,7 +124,7 @@ class Words(State):
 
 
 class Sentence(Specification[Words]):
-    """It comes to an end. The words may have quotation marks."""
+    """A sentence of at most two words, which may have quotation marks."""
 
     known: tuple[str, ...] = constant(("a", "b"), "What can be said.")
 

@@ -1,4 +1,4 @@
-"""The same steps in another order, in which the actor changes least."""
+"""Reordering steps so that the actor changes least."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def done(steps: list[Step]) -> Replay:
 
 
 def fewest(steps: list[Step]) -> int:
-    """By trying all orders."""
+    """The least number of changes, by trying all orders."""
     wanted, least = done(steps).states[-1], len(steps)
     for order in permutations(steps):
         try:
@@ -37,41 +37,41 @@ def fewest(steps: list[Step]) -> int:
 
 
 def reordered(steps: list[Step], *, last_stays: bool = False) -> list[Step]:
-    """As they come out."""
+    """The steps in the new order."""
     replay = done(steps)
     _, choices = fewest_changes_of_actor(replay.model, (replay.reached[0], replay.choices), last_stays=last_stays)
     return [replay.model.actions[action].step(instance) for action, instance in choices]
 
 
 def changes(steps: list[Step]) -> int:
-    """Of the clerk."""
+    """The number of changes of clerk."""
     return changes_of_actor([each.parameters["clerk"] for each in steps])
 
 
 @pytest.mark.parametrize("steps", [IN_TURN, SHARED, ANN, [], [*ANN, *by("bob", "drink"), *by("ann", "drink")]])
 def test_no_order_has_fewer_changes(steps: list[Step]) -> None:
-    """As trying all of them shows; and the steps are the same."""
+    """Trying all orders confirms it. The steps stay the same."""
     found = reordered(steps)
     assert changes(found) == fewest(steps)
     assert sorted(map(str, found)) == sorted(map(str, steps))
     assert done(found).states[-1] == done(steps).states[-1]
 
 
-def test_among_equals_the_order_is_most_like_that_given() -> None:
+def test_among_equal_orders_the_one_nearest_to_the_given_wins() -> None:
     """Ann began."""
     assert reordered(IN_TURN) == [*ANN, *BOB]
     assert reordered([*BOB, *ANN]) == [*BOB, *ANN]
 
 
-def test_the_last_step_can_stay() -> None:
-    """And a change towards it counts."""
+def test_the_last_step_can_be_kept_last() -> None:
+    """A change of actor before it counts."""
     steps = [*by("ann", "open"), *by("bob", "open"), *by("ann", "write")]
     assert reordered(steps) == [*by("ann", "open", "write"), *by("bob", "open")]
     assert reordered(steps, last_stays=True) == [*by("bob", "open"), *by("ann", "open", "write")]
 
 
-def test_a_search_that_is_cut_short_is_never_worse(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The order that was given is always among those that it keeps."""
+def test_a_limited_search_is_never_worse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search always keeps the given order as a candidate."""
     monkeypatch.setattr(reordering, "WIDEST", 1)
     found = reordered([*IN_TURN, *by("cy", "open", "write", "put")])
     assert changes(found) <= 6
@@ -87,7 +87,7 @@ class Flags(State):
 
 
 class Race(Specification[Flags]):
-    """Ann comes and looks whether Bob has raised the flag."""
+    """Ann comes and checks whether Bob has raised the flag."""
 
     @action(actor="ann")
     def come(self, s: Flags) -> None:
@@ -105,8 +105,8 @@ class Race(Specification[Flags]):
         s.looked, s.seen = 2, s.raised
 
 
-def test_a_search_that_is_cut_short_does_not_lose_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What begins with fewest changes of actor leads elsewhere: Ann would look before the flag is raised."""
+def test_a_limited_search_keeps_an_order_to_the_same_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The beginning with the fewest changes leads elsewhere: Ann would look before the flag is raised."""
     monkeypatch.setattr(reordering, "WIDEST", 1)
     replay = Replay(Race())
     for name in ("come", "raise_it", "look"):

@@ -1,4 +1,4 @@
-"""Named steps are done one by one: allowed or refused, and what each changes and breaks is told."""
+"""Replaying named steps one by one: each is allowed or refused, and shows what it changes and breaks."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Lift(Specification[LiftState]):
     """It goes up and down between floors, and should not go below the street."""
 
     floors: int = constant(5, "how many there are", at_least=1)
-    begins: tuple[int, ...] = constant((0,), "where it may be at first")
-    busy: int = constant(2, "bound: the highest floor that is looked at")
-    rope: int = constant(99, "from which floor on it cannot go up: the rope breaks")
+    begins: tuple[int, ...] = constant((0,), "the floors where it may begin")
+    busy: int = constant(2, "bound: the highest floor to explore")
+    rope: int = constant(99, "the floor from which the rope breaks")
 
     @initial(floor=lambda self: self.begins)
     def somewhere(self, s: LiftState, floor: int) -> None:
@@ -85,20 +85,20 @@ class Lift(Specification[LiftState]):
 
 
 def up(by: int) -> Step:
-    """So many floors up."""
+    """A step up by this many floors."""
     return Step("up", {"by": by})
 
 
 DOWN = Step("down", {})
 
 
-def test_steps_are_done_and_told() -> None:
-    """What each changed, where one is, what can be done there."""
+def test_a_replay_shows_each_step() -> None:
+    """Its changes, the state it leads to, and the steps enabled there."""
     replay = Replay(Bank())
     assert (replay.number, replay.steps, replay.value("till")) == (1, (), 4)
-    told = replay.do(Step("open_account", {"who": "bob"}))
-    assert (str(told.step), told.sentences) == ("open_account(who='bob')", ("welcome", "an account is opened"))
-    assert told.changes == {
+    done = replay.do(Step("open_account", {"who": "bob"}))
+    assert (str(done.step), done.sentences) == ("open_account(who='bob')", ("welcome", "an account is opened"))
+    assert done.changes == {
         "account[bob]": (ABSENT, Account("bob", 0)),
         "known": (frozenset({"zoe"}), frozenset({"zoe", "bob"})),
     }
@@ -114,7 +114,7 @@ def test_steps_are_done_and_told() -> None:
 
 
 def test_a_violation_is_reported_with_its_first_step() -> None:
-    """Of states and of steps; the replay goes on, and later violations change nothing."""
+    """For states and for steps. The replay goes on, and later violations change nothing."""
     replay = Replay(Lift())
     replay.do(up(2))
     assert replay.broken == {"one_at_a_time": 2}
@@ -126,14 +126,14 @@ def test_a_violation_is_reported_with_its_first_step() -> None:
     assert replay.witnessed == {"on_the_third": 7}
 
 
-def test_an_initial_state_may_break_something() -> None:
-    """It has the number 1, and a trace without steps."""
+def test_an_initial_state_may_break_a_property() -> None:
+    """Its number is 1, and its trace has no steps."""
     replay = Replay(Lift(begins=(-1,)))
     assert (replay.broken, replay.trace("not_in_the_cellar").steps) == ({"not_in_the_cellar": 1}, ())
 
 
 def test_a_violated_property_has_a_trace() -> None:
-    """The one that the checker finds, if the same steps are done; up to where it first broke and no further."""
+    """The same steps give the trace that the checker finds; it ends where the property first breaks."""
     found = check(Jugs()).counterexample
     assert found is not None
     replay = Replay(Jugs())
@@ -144,7 +144,7 @@ def test_a_violated_property_has_a_trace() -> None:
 
 
 def test_an_unviolated_property_has_no_trace() -> None:
-    """Nor what does not exist."""
+    """Neither has an unknown property."""
     replay = Replay(Lift())
     with pytest.raises(UsageError, match=r"^not_in_the_cellar was neither broken nor witnessed; nothing was$"):
         replay.trace("not_in_the_cellar")
@@ -153,8 +153,8 @@ def test_an_unviolated_property_has_no_trace() -> None:
         replay.trace("there")
 
 
-def test_bounds_forbid_nothing() -> None:
-    """They are about the search; the way is told without them too."""
+def test_bounds_do_not_limit_a_replay() -> None:
+    """They limit the search; a replay and its traces go beyond them."""
     replay = Replay(Counters(counters=1, top=3, closed_at=1, at_most=2))
     for _ in range(3):
         replay.do(Step("up", {"counter": 0}))
@@ -164,11 +164,11 @@ def test_bounds_forbid_nothing() -> None:
         replay.do(Step("up", {"counter": 0}))
 
 
-def test_domains_hold_the_state() -> None:
-    """A step out of them can be done, breaks `type_ok`, and is the last one."""
+def test_a_step_out_of_the_domains_ends_a_replay() -> None:
+    """A step out of them can be taken, breaks `type_ok`, and is the last one."""
     replay = Replay(Lift(floors=1, busy=0))
-    told = replay.do(up(2))
-    assert (told.changes, replay.broken, replay.enabled) == ({"floor": (0, 2)}, {TYPE_OK: 2}, ())
+    done = replay.do(up(2))
+    assert (done.changes, replay.broken, replay.enabled) == ({"floor": (0, 2)}, {TYPE_OK: 2}, ())
     assert replay.trace(TYPE_OK).failing == "floor: 2 is not an integer of -1..1"
     with pytest.raises(NotEnabled) as refused:
         replay.do(DOWN)
@@ -194,7 +194,7 @@ REFUSALS: list[tuple[Step, type[UsageError], str]] = [
 
 @pytest.mark.parametrize(("step", "error", "why"), REFUSALS, ids=[str(row[0]) for row in REFUSALS])
 def test_a_disabled_step_is_a_one_line_error(step: Step, error: type[UsageError], why: str) -> None:
-    """Which step, and what is allowed; and nothing has happened."""
+    """The error names the step and what is allowed. The replay is unchanged."""
     replay = Replay(Bank())
     with pytest.raises(UsageError) as refused:
         replay.do(step)
@@ -213,8 +213,8 @@ PLACES: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("place", "value"), PLACES, ids=[row[0] for row in PLACES])
-def test_places_are_called_as_in_traces(place: str, value: Any) -> None:
-    """Variables, keys, and fields."""
+def test_places_have_the_names_of_traces(place: str, value: Any) -> None:
+    """Variables, keys and fields."""
     replay = Replay(Bank())
     replay.do(Step("open_account", {"who": "bob"}))
     replay.do(Step("pay", {"who": "bob", "much": 2}))
@@ -236,7 +236,7 @@ MISPLACED: list[tuple[str, str]] = [
 
 @pytest.mark.parametrize(("place", "why"), MISPLACED, ids=[row[0] for row in MISPLACED])
 def test_unknown_places_are_refused(place: str, why: str) -> None:
-    """One line says which there are."""
+    """One line lists the known places."""
     replay = Replay(Bank())
     replay.do(Step("open_account", {"who": "bob"}))
     with pytest.raises(UsageError) as wrong:
@@ -245,7 +245,7 @@ def test_unknown_places_are_refused(place: str, why: str) -> None:
 
 
 def test_a_replay_begins_in_one_state() -> None:
-    """Where there are several, one has to say in which, as a trace does."""
+    """With several initial states, the caller must name one, as a trace does."""
     with pytest.raises(UsageError) as several:
         Replay(Ring(machines=2, values=2))
     assert str(several.value) == "a replay begins in one initial state; ring has 4 initial states"
@@ -262,7 +262,7 @@ def test_a_replay_begins_in_one_state() -> None:
 
 
 def test_an_exception_is_reported_with_its_state() -> None:
-    """When it is asked what can be done there, and not before: what was found in that state can be replayed."""
+    """Only when its enabled steps are requested: a finding in that state can be replayed."""
     replay = Replay(Lift(rope=1))
     assert replay.do(up(1)).changes == {"floor": (0, 1)}
     with pytest.raises(EvaluationFailed, match=r"up\(by=1\): RuntimeError: the rope"):
@@ -272,7 +272,7 @@ def test_an_exception_is_reported_with_its_state() -> None:
 
 
 def found_in(specification: Specification) -> dict[str, Trace]:
-    """A shortest trace of whatever can be broken or witnessed."""
+    """A shortest trace for each property that can be broken or witnessed."""
     model = Model(specification)
     numbers = tuple(n for n, each in enumerate(model.properties) if each.name != DEADLOCK)
     found = ReferenceEngine().explore(model, Options(numbers, keep_going=True), silent).discoveries
@@ -281,18 +281,18 @@ def found_in(specification: Specification) -> dict[str, Trace]:
 
 @given(tables())
 def test_every_trace_of_a_table_can_be_replayed(table: Table) -> None:
-    """It leads where the trace says, decides the property there and not before, and is told alike."""
-    for name, told in found_in(table).items():
-        replay = Replay(table, told.initial)
-        for each in told.steps:
+    """It leads to the trace's last state, decides the property there and not before, and gives an equal trace."""
+    for name, shortest in found_in(table).items():
+        replay = Replay(table, shortest.initial)
+        for each in shortest.steps:
             assert name not in replay.broken | replay.witnessed
             assert replay.do(each.step) == each
-        assert (replay.broken | replay.witnessed)[name] == replay.number == told.length
-        assert replay.trace(name) == told
+        assert (replay.broken | replay.witnessed)[name] == replay.number == shortest.length
+        assert replay.trace(name) == shortest
 
 
 class TwoJudges(Specification[LiftState]):
-    """One property is decided early, and raises further on; another breaks behind that."""
+    """One property is decided early and raises later; another breaks after that."""
 
     floors: int = constant(3, "how many there are")
 
@@ -310,8 +310,8 @@ class TwoJudges(Specification[LiftState]):
         return s.floor < 3
 
 
-def test_a_trace_passes_by_a_property_that_was_decided_before() -> None:
-    """It is written, read and followed for what it shows, as nobody asked there about the other."""
+def test_a_trace_skips_a_property_decided_before() -> None:
+    """The later one's trace is written, read and followed without evaluating the earlier one, as in the search."""
     found = check(TwoJudges, engine="reference", keep_going=True)
     early, late = found.counterexamples
     assert (early.broken, late.broken, late.length) == ("early", "late", 5)

@@ -1,4 +1,4 @@
-"""Of all shortest paths to a state, the one in which the actor changes least."""
+"""Among all shortest paths to a state, the one in which the actor changes least."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Wall(State):
     """Of `Masons`."""
 
     height: int = variable("How many rows it has.", of=lambda self: integers(0, 6))
-    plumb: bool = variable("Whether it was looked at.")
+    plumb: bool = variable("Whether the master has looked at it.")
 
 
 class Masons(Specification[Wall]):
-    """A wall is built, by whoever is there; only the master looks whether it is plumb, in between."""
+    """Any mason may lay a row. Only the master checks, in between, whether the wall is plumb."""
 
     @action(mason=("ann", "bob", "cy"), actor="mason")
     def lay(self, s: Wall, mason: str) -> None:
@@ -68,19 +68,19 @@ def done(steps: list[Step]) -> Replay:
 
 
 def changes(steps: list[Step]) -> int:
-    """Of whoever does something."""
+    """The number of changes of actor."""
     return changes_of_actor([each.parameters.get("mason", "master") for each in steps])
 
 
 def another(steps: list[Step], *, last_stays: bool = False) -> list[Step] | None:
-    """The path that is found, as steps."""
+    """The steps of the path found."""
     replay = done(steps)
     found = fewest_changes_of_shortest(replay.model, (replay.reached[0], replay.choices), last_stays=last_stays)
     return found and [replay.model.actions[action].step(instance) for action, instance in found[1]]
 
 
 def fewest(steps: list[Step], *, last_stays: bool = False) -> int:
-    """By trying all sequences of as many steps."""
+    """The least number of changes, by trying all sequences of the same length."""
     wanted, tried = done(steps).reached[-1], product(STEPS, repeat=len(steps) - last_stays)
     least = len(steps)
     for each in tried:
@@ -104,8 +104,8 @@ def fewest(steps: list[Step], *, last_stays: bool = False) -> int:
         lay("bob"),
     ],
 )
-def test_no_path_that_is_as_short_has_fewer_changes(steps: list[Step]) -> None:
-    """As trying all of them shows, also where the last step is to stay the last."""
+def test_no_shortest_path_has_fewer_changes(steps: list[Step]) -> None:
+    """Trying all of them confirms it, also if the last step must stay last."""
     for last_stays in (False, True):
         found = another(steps, last_stays=last_stays)
         assert found is not None
@@ -114,21 +114,21 @@ def test_no_path_that_is_as_short_has_fewer_changes(steps: list[Step]) -> None:
         assert not last_stays or found[-1] == steps[-1]
 
 
-def test_a_path_that_is_not_the_shortest_has_none() -> None:
-    """Nor one beyond bounds, which no search comes to."""
+def test_a_longer_path_has_no_alternative() -> None:
+    """Neither has one beyond the bounds, where no search goes."""
     assert another([*lay(*["ann", "bob"] * 3), Step("lean", {})]) is None
     assert another(lay(*["ann", "bob"] * 3)) is None
 
 
 def test_too_many_states_are_not_explored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It gives up."""
+    """The search gives up."""
     monkeypatch.setattr(shortest_paths, "MOST", 3)
     assert another([*lay("ann", "bob"), LOOK, *lay("ann")]) is None
     assert another(lay("ann", "bob")) is not None
 
 
-def test_what_raises_beside_the_path_is_no_fault_of_it() -> None:
-    """A walk does not try all that can be done; then there is no other path."""
+def test_an_exception_off_the_path_gives_no_alternative() -> None:
+    """The path is valid, since a walk does not evaluate every step. The search stops at the exception."""
 
     class Hasty(Masons):
         @action(actor="apprentice")
@@ -144,8 +144,8 @@ def test_what_raises_beside_the_path_is_no_fault_of_it() -> None:
     assert fewest_changes_of_shortest(model, path, last_stays=False) is None
 
 
-def test_the_brief_form_takes_it_where_its_own_steps_would_change_actors_more_often() -> None:
-    """And says that they are others."""
+def test_the_brief_form_prefers_a_path_with_fewer_changes() -> None:
+    """It says that its steps are others."""
     found = brief(Masons(), done([*lay("ann", "bob"), LOOK, *lay("cy", "ann", "bob")]).trace("low"))
     assert found.changes_of_actor == (2, 5)
     assert not found.same_steps

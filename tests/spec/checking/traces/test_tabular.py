@@ -21,7 +21,7 @@ FOUND = counterexample(Post(), "nothing_is_taken")
 
 
 def test_a_row_for_each_state() -> None:
-    """With the step that led to it, and who took it; nothing did to the first."""
+    """A row has the step that led to the state and its actor; the first row has none."""
     table = pyarrow.table(columns(run(Letters(), ANN, "")))
     assert table.num_rows == 4
     assert table.select(["state", "step", "action", "actor"]).to_pylist() == [
@@ -33,7 +33,7 @@ def test_a_row_for_each_state() -> None:
 
 
 def test_a_column_for_each_place() -> None:
-    """Down to the fields of records, of their types; what is absent is null, what is left out is not there."""
+    """Columns are typed, down to the fields of records. Absent values are null; left-out places have none."""
     table = pyarrow.table(columns(FOUND))
     assert {field.name: str(field.type) for field in table.schema} == {
         "state": "int64",
@@ -52,7 +52,7 @@ def test_a_column_for_each_place() -> None:
 
 
 def test_a_data_frame_keeps_its_integers() -> None:
-    """Beside a null, too."""
+    """Also in a column with a null."""
     import pandas  # only here: it takes half a second, and each worker collects all files
 
     frame = to_pandas(FOUND)
@@ -90,7 +90,7 @@ class Values(Specification[Things]):
 
 
 def test_untyped_values_are_text() -> None:
-    """All of its column is; no value is lost."""
+    """The whole column becomes text, and no value is lost."""
 
     class State(NamedTuple):
         """A trace with these values of one variable."""
@@ -100,7 +100,7 @@ def test_untyped_values_are_text() -> None:
         steps: Any
         length: int
 
-    told = Replay(Values()).run.steps
+    begun = Replay(Values()).run.steps
     for place, first, second in [
         (0, 1, 2),
         (1, True, False),
@@ -112,7 +112,7 @@ def test_untyped_values_are_text() -> None:
         (8, str(2**70), "1"),
     ]:
         given = [{"value": each[place]} for each in ALL]
-        found = columns(State(given[0], given, [*told, Replay(Values()).do(Step("go", {}))], 2))  # type: ignore[arg-type]
+        found = columns(State(given[0], given, [*begun, Replay(Values()).do(Step("go", {}))], 2))  # type: ignore[arg-type]
         assert found["value"] == [first, second]
         pyarrow.table(found)
     given = [{"value": each[6]} for each in ALL]
@@ -121,8 +121,8 @@ def test_untyped_values_are_text() -> None:
     assert (found["value.inside.kind"], found["value.inside.inside"]) == ([None, 1], [None, 2])
 
 
-def test_a_variable_that_is_called_as_a_column() -> None:
-    """Neither is lost."""
+def test_a_variable_with_the_name_of_a_column() -> None:
+    """Both are kept."""
 
     class Lamps(State):
         """Of `Lamp`."""
@@ -143,14 +143,14 @@ def test_a_variable_that_is_called_as_a_column() -> None:
 
 
 def test_a_value_outside_its_domain_is_shown() -> None:
-    """It is that which breaks."""
+    """That value breaks `type_ok`."""
     found = run(Narrow(), ANN, "type_ok")
     assert columns(found)["tray"] == [0, 0, 0, 9]
 
 
 @pytest.mark.parametrize("name", ["pyarrow", "pandas"])
-def test_a_library_that_is_missing_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one line, with what to do."""
+def test_a_missing_library_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one line that says how to install it."""
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(UsageError, match=rf"^{name} is not installed: pip install '\.\[frames\]'"):
         to_pandas(run(Letters(), by("ann", "open"), ""))

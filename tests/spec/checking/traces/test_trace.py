@@ -1,4 +1,4 @@
-"""A trace is printed in a way that a person can read."""
+"""The printed form of a trace, for people to read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.spec.toys import TOYS
 
 
 class Letter(NamedTuple):
-    """A record, of which one field is as it always is."""
+    """A record that leaves out its field with a fixed value."""
 
     to: int = 0
     text: str = ""
@@ -58,7 +58,7 @@ class PostState(State):
 class Post(Specification[PostState]):
     """Letters go through boxes.
 
-    What comes later is not on the first line.
+    Reports show only the first line of this text.
     """
 
     leaves_out = "stamps"
@@ -105,15 +105,15 @@ class Post(Specification[PostState]):
         return len(s.box) == self.boxes
 
 
-def told(result: Result) -> str:
-    """The report, but for times."""
+def report(result: Result) -> str:
+    """The report without times."""
     return re.sub(r"in [\d.]+ s \([\d,]+ states/s\)", "in TIME", str(result))
 
 
-def test_a_counterexample_is_told_step_by_step() -> None:
-    """Only what changed, where it changed, with what was said; at first also what is empty."""
+def test_a_counterexample_is_printed_step_by_step() -> None:
+    """Each step shows what changed, where, and what was said. The first state also shows what is empty."""
     found = check(Post(), properties=["not_both_looked"], release="2.0")
-    assert told(found) == (
+    assert report(found) == (
         """\
 post: not_both_looked is violated, in 4 states
   57 distinct states, 85 generated, depth 4, in TIME, engine reference
@@ -144,9 +144,9 @@ not_both_looked: Ann and Bob never look into the same box.
     )
 
 
-def test_a_broken_step_is_told_with_both_sides() -> None:
-    """A transition invariant says what it looked at before the step and after it."""
-    text = told(check(Post(), properties=["nothing_is_taken"]))
+def test_a_broken_step_is_printed_with_both_sides() -> None:
+    """A transition invariant shows what it read before the step and after it."""
+    text = report(check(Post(), properties=["nothing_is_taken"]))
     assert (
         "  4  take(at=1)\n     ! nothing_is_taken breaks here\n       box[1]: Letter(to=1, text=hello) -> absent\n"
         in text
@@ -155,7 +155,7 @@ def test_a_broken_step_is_told_with_both_sides() -> None:
 
 
 class Curious(Post):
-    """Nobody may look twice, though a second look is a step."""
+    """A second look is a step, and breaks the property."""
 
     @transition_invariant
     def a_look_is_new(self, before: PostState, step: Step, after: PostState) -> bool:
@@ -164,29 +164,29 @@ class Curious(Post):
 
 
 def test_a_step_that_changes_nothing_says_so() -> None:
-    """It is a step like others, and is not left without a word."""
-    text = told(check(Curious(), properties=["a_look_is_new"]))
+    """The step is printed like any other."""
+    text = report(check(Curious(), properties=["a_look_is_new"]))
     assert re.search(
         r"\n  4  look\(at=\d, who=\w+\)\n     ! a_look_is_new breaks here\n       nothing changes\n\n", text
     )
 
 
-def test_a_domain_that_is_left_is_told_with_what_is_allowed() -> None:
-    """A value outside its domain is shown where it was assigned."""
-    text = told(check(TOYS["a domain left"]))
+def test_a_value_outside_its_domain_is_printed_with_the_domain() -> None:
+    """The value is shown where it was assigned."""
+    text = report(check(TOYS["a domain left"]))
     assert re.search(r"\n  type_ok does not hold for \S+: \S+ is not an integer of \d+\.\.\d+$", text)
 
 
-def test_a_deadlock_is_told() -> None:
-    """It is called by its name, and there is nothing that it looked at."""
-    text = told(check(TOYS["a deadlock"], deadlock=True))
+def test_a_deadlock_is_reported() -> None:
+    """It has its name and lists no values read."""
+    text = report(check(TOYS["a deadlock"], deadlock=True))
     assert re.match(r"[\w-]+: deadlock, in \d+ states\n", text)
     assert "\n  here no action is enabled; if it may end here" in text
     assert "breaks here" not in text
 
 
 class Viewed(Post):
-    """Somebody says what is in the boxes."""
+    """The contents of the boxes as sentences."""
 
     @view(at=lambda self: range(self.boxes))
     def inside(self, s: PostState, at: int) -> str:
@@ -195,13 +195,13 @@ class Viewed(Post):
 
     @view
     def post(self, s: PostState) -> str:
-        """Whether there is any."""
+        """Whether there is any post."""
         return "there is post" if s.box else "there is no post"
 
 
-def test_views_stand_below_the_step_that_changes_what_they_say() -> None:
-    """Before what changed, and before what hurts; in the initial state, too."""
-    text = told(check(Viewed(), properties=["not_both_looked"]))
+def test_views_are_printed_below_the_step_that_changes_them() -> None:
+    """They come before the changes and before the mark of the violation, also in the initial state."""
+    text = report(check(Viewed(), properties=["not_both_looked"]))
     assert text.partition("\n\n")[2] == (
         """\
 not_both_looked: Ann and Bob never look into the same box.
@@ -230,7 +230,7 @@ not_both_looked: Ann and Bob never look into the same box.
 
 
 class Full(Viewed):
-    """It is too much from the beginning."""
+    """A property broken from the start."""
 
     @invariant
     def no_post(self, s: PostState) -> bool:
@@ -238,9 +238,9 @@ class Full(Viewed):
         return bool(s.box)
 
 
-def test_an_initial_state_can_be_what_hurts() -> None:
-    """The mark stands there, as there is no step."""
-    text = told(check(Full(), properties=["no_post"]))
+def test_an_initial_state_can_break_a_property() -> None:
+    """Without a step, the mark is on the initial state."""
+    text = report(check(Full(), properties=["no_post"]))
     assert "\n  1  initially\n     * there is no post\n     ! no_post breaks here\n       box: {}\n" in text
 
 
@@ -267,9 +267,9 @@ class Board(Specification[BoardState]):
         return max(s.stones.values()) == 1
 
 
-def test_a_key_that_is_a_pair_stands_as_it_is_written() -> None:
-    """In the initial state, in a step and in what was looked at."""
-    text = told(check(Board(), properties=["one_each"]))
+def test_a_key_that_is_a_pair_is_printed_as_a_pair() -> None:
+    """In the initial state, in a step, and in what the property read."""
+    text = report(check(Board(), properties=["one_each"]))
     assert re.findall(r"stones\[.*", text) == [
         *("stones[0, 1]: 1", "stones[1, 0]: 1"),
         "stones[0, 1]: 1 -> 2",
@@ -278,7 +278,7 @@ def test_a_key_that_is_a_pair_stands_as_it_is_written() -> None:
 
 
 def test_a_run_in_which_nothing_breaks_has_no_mark() -> None:
-    """What happened in it is told with its views."""
+    """The run is printed with its views."""
     found = simulate(Viewed(), runs=1, steps=3, seed=1, run=1, properties=["type_ok"])
     text = str(found)
     assert "\n     * there is no post\n" in text
@@ -286,16 +286,16 @@ def test_a_run_in_which_nothing_breaks_has_no_mark() -> None:
     assert "!" not in text
 
 
-def test_numbers_of_steps_stand_in_line() -> None:
+def test_step_numbers_are_aligned() -> None:
     """From ten steps on, the numbers take two columns."""
-    text = told(check(TOYS["several broken"]))
+    text = report(check(TOYS["several broken"]))
     numbers = re.findall(r"^  ( ?\d+)  ", text, re.MULTILINE)
     assert len(set(map(len, numbers))) == 1
     assert [int(number) for number in numbers] == list(range(1, len(numbers) + 1))
 
 
-def test_a_witness_is_told_as_good_news() -> None:
-    """Nothing breaks where it is seen, and nothing fails to hold."""
+def test_a_witness_is_not_printed_as_a_violation() -> None:
+    """Its mark says that it is witnessed, and nothing "does not hold"."""
     replay = Replay(Post())
     for at in (0, 1):
         replay.do(Step("write", {"at": at, "to": at + 1}))

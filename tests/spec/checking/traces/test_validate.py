@@ -1,4 +1,4 @@
-"""A recorded trace is followed, or it is said where it leaves the specification, and by what."""
+"""Following a recorded trace: it is confirmed, or the report says where and how it leaves the specification."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class GateState(State):
 
 
 class Gate(Specification[GateState]):
-    """It opens for two coins, and then nothing happens any more."""
+    """It opens for two coins; after that nothing is enabled."""
 
     @action
     def insert(self, s: GateState) -> None:
@@ -38,7 +38,7 @@ class Gate(Specification[GateState]):
         s.coins = 3
 
     def paid(self, s: GateState) -> None:
-        """The guard stands in a method of its own."""
+        """The guard is in a method of its own."""
         require(
             s.coins == 2,
         )
@@ -50,14 +50,14 @@ class Gate(Specification[GateState]):
 
 
 def recorded(specification: Any, **asked: Any) -> RecordedTrace:
-    """The counterexample that the reference engine finds."""
+    """The counterexample of the reference engine."""
     found = check(specification, engine="reference", **asked).counterexample
     assert found is not None
     return RecordedTrace.of(specification, found)
 
 
 def run(specification: Any, *steps: Step, decided: str = "") -> RecordedTrace:
-    """These steps, recorded."""
+    """A run of these steps, recorded."""
     replay = Replay(specification)
     for step in steps:
         replay.do(step)
@@ -65,7 +65,7 @@ def run(specification: Any, *steps: Step, decided: str = "") -> RecordedTrace:
 
 
 def changed(trace: RecordedTrace, index: int, **changes: Any) -> RecordedTrace:
-    """With one state that is otherwise."""
+    """The trace with one state replaced."""
     states = list(trace.states)
     states[index] = states[index]._replace(**changes)
     return replace(trace, states=tuple(states))
@@ -76,10 +76,10 @@ OPENED = run(Gate(), INSERT, INSERT, OPEN, decided="is_open")
 
 
 def left(followed: Validation) -> tuple[int, str]:
-    """Where, and how; the exit code and the object say the same."""
-    told = followed.to_json()
-    assert (followed.exit_code, told["verdict"], told["state"]) == (12, "leaves", followed.at)
-    assert str(followed).endswith(f"state {followed.at}: {told['why']}")
+    """Where and how the trace leaves, after checking that the exit code and JSON agree."""
+    answer = followed.to_json()
+    assert (followed.exit_code, answer["verdict"], answer["state"]) == (12, "leaves", followed.at)
+    assert str(followed).endswith(f"state {followed.at}: {answer['why']}")
     return followed.at, followed.left
 
 
@@ -96,17 +96,17 @@ def left(followed: Validation) -> tuple[int, str]:
     ids=["a violation", "values of every kind", "a domain left", "a deadlock", "a witness", "a run"],
 )
 def test_a_valid_trace_is_followed_to_its_end(trace: tuple[Specification[Any], RecordedTrace]) -> None:
-    """To the end, which is as recorded; and recorded again, it is the same."""
-    specification, told = trace
-    followed = validate(told, specification)
-    assert (followed.left, followed.exit_code, followed.at) == ("", 0, len(told.states))
+    """Its end is as recorded, and recording it again gives the same trace."""
+    specification, original = trace
+    followed = validate(original, specification)
+    assert (followed.left, followed.exit_code, followed.at) == ("", 0, len(original.states))
     assert followed.to_json()["verdict"] == "follows"
     if followed.trace is not None:
-        assert RecordedTrace.of(specification, followed.trace) == told
+        assert RecordedTrace.of(specification, followed.trace) == original
 
 
 def test_the_end_is_reported() -> None:
-    """A witness is witnessed, anything else breaks."""
+    """A witness is witnessed, any other property breaks."""
     assert str(validate(OPENED, Gate())) == (
         "gate: this is a run of it, in 4 states, and is_open is witnessed in the last, as recorded"
     )
@@ -117,13 +117,13 @@ def test_the_end_is_reported() -> None:
 
 
 def test_a_trace_passes_unrelated_exceptions() -> None:
-    """Only its own steps are done. What else raises, here where a bound forbids it to `check`, does not matter."""
+    """Only the trace's own steps are taken. Exceptions elsewhere, hidden from `check` by a bound, do not matter."""
     lift = Lift(busy=0, rope=0)
     assert str(validate(recorded(lift), lift)).endswith("not_in_the_cellar breaks in the last, as recorded")
 
 
 def test_a_guard_that_refuses_is_shown() -> None:
-    """As it stands in the source, with what the action had read."""
+    """As in the source, with the values that the action read."""
     states = (*OPENED.states[:2], OPENED.states[3])
     followed = validate(replace(OPENED, states=states), Gate())
     assert followed.refusal is not None
@@ -140,7 +140,7 @@ def test_a_guard_that_refuses_is_shown() -> None:
 
 
 def test_a_bound_does_not_refuse() -> None:
-    """It is about the search, not about the system."""
+    """It limits the search, not the system."""
     high = run(Lift(), up(2), up(2))
     assert validate(high, Lift(busy=0)).exit_code == 0
 
@@ -182,7 +182,7 @@ WRONG = {
 
 @rows("wrong", [*WRONG])
 def test_an_invalid_step_is_reported(wrong: str) -> None:
-    """In one line, with the state at which it leaves."""
+    """In one line, with the state where the trace leaves."""
     trace, (at, said) = WRONG[wrong]
     where, why = left(validate(trace, Gate()))
     assert (where, why[: len(said)]) == (at, said)
@@ -190,13 +190,13 @@ def test_an_invalid_step_is_reported(wrong: str) -> None:
 
 
 def test_a_property_decided_before_the_end_is_reported() -> None:
-    """The trace is longer than what it is said to show."""
+    """The trace is longer than its finding needs."""
     below = run(Lift(), DOWN, up(1), decided="not_in_the_cellar")
     assert left(validate(below, Lift())) == (3, "not_in_the_cellar was already decided by state 2")
 
 
 def test_a_step_out_of_the_domains_is_reported() -> None:
-    """As where a constant is smaller than it was; what the file has afterwards cannot be followed."""
+    """For example, if a constant is smaller than when it was recorded. The rest of the file cannot be followed."""
     high = run(Lift(floors=4), up(2), up(2), DOWN)
     assert left(validate(high, Lift(floors=3))) == (
         3,
@@ -205,7 +205,7 @@ def test_a_step_out_of_the_domains_is_reported() -> None:
 
 
 def test_the_first_state_must_be_initial() -> None:
-    """Which is chosen by what was recorded."""
+    """The recorded values select it."""
     ring = Ring()
     states = RecordedTrace.along(Replay(ring, {"value": {0: 1, 1: 0, 2: 0}}))
     assert validate(states, ring).exit_code == 0

@@ -1,4 +1,4 @@
-"""A trace tells what the views say where it becomes another; whatever they do, nothing else is changed by them."""
+"""Sentences of views in a trace: they appear where they change, and never influence anything else."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Lamps(Specification[LampsState]):
     """Lamps that are switched on, one by one, and do not all burn at once."""
 
     lamps: int = constant(2, "How many there are.", at_least=1)
-    careful: bool = switch(True, "One that is on is not switched on.")
+    careful: bool = switch(True, "Nobody presses the switch of a lamp that is on.")
 
     @action(lamp=lambda self: range(self.lamps))
     def press(self, s: LampsState, lamp: int) -> None:
@@ -64,9 +64,9 @@ class Lamps(Specification[LampsState]):
 
 
 class Watched(Lamps):
-    """The same, with somebody who looks and tells."""
+    """The same, with views."""
 
-    quiet: bool = switch(False, "Nothing is said of the room.")
+    quiet: bool = switch(False, "The view of the room is left out.")
 
     @view(lamp=lambda self: range(self.lamps))
     def lamp_burns(self, s: LampsState, lamp: int) -> str:
@@ -75,33 +75,33 @@ class Watched(Lamps):
 
     @view(when=lambda self: not self.quiet)
     def room(self, s: LampsState) -> str:
-        """What the room is like."""
+        """What the room looks like."""
         return "it is dark" if not any(s.light.values()) else "one can see"
 
 
 class InTwoWords(Watched, quiet=True):
-    """A variant that says it otherwise."""
+    """A variant with another sentence."""
 
     def lamp_burns(self, s: LampsState, lamp: int) -> str:
         """Which lamps burn, on two lines."""
         return f"lamp {lamp}\n    {'burns' if s.light[lamp] else 'is off'}\n"
 
 
-def told(specification: Specification, **options: Any) -> Trace:
-    """The trace of the shortest way to have all lamps burn."""
+def counterexample(specification: Specification, **options: Any) -> Trace:
+    """A shortest trace in which all lamps burn."""
     trace = check(specification, properties=["not_all"], engine="reference", **options).counterexample
     assert trace is not None
     return trace
 
 
 def said(trace: Trace) -> list[list[str]]:
-    """What the views say, state by state."""
+    """The sentences of the views, state by state."""
     return [list(trace.initial_views), *(list(each.views) for each in trace.steps)]
 
 
-def test_a_view_is_told_where_it_says_something_else_than_before() -> None:
-    """In order of declaration; what it says again is not told again, and where it says nothing there is nothing."""
-    assert said(told(Watched(lamps=3))) == [
+def test_a_view_appears_where_its_sentence_changes() -> None:
+    """In order of declaration. A sentence that stays the same is not repeated, and an empty one is left out."""
+    assert said(counterexample(Watched(lamps=3))) == [
         ["it is dark"],
         ["lamp 2 burns", "one can see"],
         ["lamp 1 burns"],
@@ -116,7 +116,7 @@ class CountdownState(State):
 
 
 class Countdown(Specification[CountdownState]):
-    """A counter that goes down, waits at the end, and begins anew."""
+    """A counter that counts down, waits at the end, and starts again."""
 
     @action
     def press(self, s: CountdownState) -> None:
@@ -127,8 +127,8 @@ class Countdown(Specification[CountdownState]):
         return ("two are left", "one is left", "none is left", "none is left")[s.count]
 
 
-def test_a_view_that_goes_on_saying_the_same_is_not_told() -> None:
-    """A step that changes nothing has no news; of one that is undone the old sentence is news again."""
+def test_an_unchanged_sentence_is_not_repeated() -> None:
+    """A step without changes has no sentence. If a step is undone, the old sentence appears again."""
     replay = Replay(Countdown())
     assert [replay.do(Step("press", {})).views for _ in range(4)] == [
         ("one is left",),
@@ -138,17 +138,17 @@ def test_a_view_that_goes_on_saying_the_same_is_not_told() -> None:
     ]
 
 
-def test_a_view_exists_under_its_terms_and_is_varied_as_all_else() -> None:
-    """`when=` and a variant are heeded; a sentence that is written on several lines is told on one."""
-    assert said(told(Watched(quiet=True))) == [[], ["lamp 1 burns"], ["lamp 0 burns"]]
+def test_views_have_conditions_and_variants() -> None:
+    """`when=` and variants apply to views. A sentence written on several lines is printed on one."""
+    assert said(counterexample(Watched(quiet=True))) == [[], ["lamp 1 burns"], ["lamp 0 burns"]]
     varied = Watched.of(quiet=True)
     assert type(varied) is InTwoWords
-    assert said(told(varied)) == [["lamp 0 is off", "lamp 1 is off"], ["lamp 1 burns"], ["lamp 0 burns"]]
+    assert said(counterexample(varied)) == [["lamp 0 is off", "lamp 1 is off"], ["lamp 1 burns"], ["lamp 0 burns"]]
 
 
 def test_json_has_the_same_sentences() -> None:
-    """Under a member of its own, where there are some; else the object is as it always was."""
-    found = json.loads(json.dumps(told(Watched(lamps=3)).to_json()))
+    """They have a member of their own if there are any; otherwise the object has no such member."""
+    found = json.loads(json.dumps(counterexample(Watched(lamps=3)).to_json()))
     assert list(found) == ["property", "length", "initial", "initial_views", "steps"]
     assert found["initial_views"] == ["it is dark"]
     assert found["steps"][0] == {
@@ -157,41 +157,41 @@ def test_json_has_the_same_sentences() -> None:
         "changes": {"light[2]": [0, 1]},
         "views": ["lamp 2 burns", "one can see"],
     }
-    plain = told(Lamps(lamps=3)).to_json()
+    plain = counterexample(Lamps(lamps=3)).to_json()
     assert list(plain) == ["property", "length", "initial", "steps"]
     assert {name for step in plain["steps"] for name in step} == {"action", "parameters", "changes"}
 
 
-def test_a_step_that_leaves_the_domains_leads_to_nothing_that_can_be_viewed() -> None:
-    """There is no state behind it; the trace is told as ever."""
+def test_a_step_out_of_the_domains_has_no_sentences() -> None:
+    """There is no state after it to view. The rest of the trace is complete."""
     trace = check(Watched(careful=False), properties=["type_ok"], engine="reference").counterexample
     assert trace is not None
     assert (trace.broken, said(trace)) == ("type_ok", [["it is dark"], ["lamp 1 burns", "one can see"], []])
 
 
-def test_a_state_machine_tells_what_the_last_step_meant() -> None:
-    """Beside what it changed."""
+def test_a_state_machine_prints_the_sentences_of_the_last_step() -> None:
+    """Together with its changes."""
     error = failure_of(as_state_machine(Watched(lamps=1))).error
     assert isinstance(error, Violation)
     assert "\n    lamp 0 burns\n    one can see\n    press(lamp=0) changed\n" in str(error)
 
 
-def test_a_simulation_tells_what_its_run_meant() -> None:
-    """A trace is a trace, however it was found."""
+def test_a_simulation_has_the_sentences_of_its_run() -> None:
+    """Its trace has views like any other."""
     found = simulate(Watched(lamps=1), runs=1, steps=9, seed=1, properties=["not_all"]).counterexample
     assert found is not None
     assert said(found) == [["it is dark"], ["lamp 0 burns", "one can see"]]
 
 
-# Nothing is changed by them.
+# Views influence nothing.
 
 
 ASKED: list[str] = []
-"""Of which states somebody asked what `Listening` says of them."""
+"""The states for which a view of `Listening` was evaluated."""
 
 
 class Listening(Watched):
-    """It takes note of who asks for its views."""
+    """It records when its views are evaluated."""
 
     @view
     def who_asks(self, s: LampsState) -> str:
@@ -201,7 +201,7 @@ class Listening(Watched):
 
 @pytest.mark.parametrize("engine", [ReferenceEngine(), LocalEngine()], ids=["reference", "local"])
 def test_views_are_looked_at_only_for_a_trace(engine: Engine) -> None:
-    """A search that finds nothing asks for none; one that does asks for those of the trace, and comes to the same."""
+    """A search evaluates no view unless it finds something, then only those of the trace, and finds the same."""
     ASKED.clear()
     held = check(Listening(lamps=3), engine=engine, properties=["type_ok"], max_depth=1)
     assert (held.verdict, ASKED) == ("bounded", [])
@@ -245,8 +245,8 @@ MISTAKES: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("mistake", "cause"), MISTAKES, ids=[cause for _, cause in MISTAKES])
-def test_a_mistake_in_a_view_is_one_sentence_of_the_trace(mistake: Any, cause: str) -> None:
-    """Which view, with which parameters, and what is wrong. The trace is told, and so are the other views."""
+def test_a_mistake_in_a_view_becomes_its_sentence(mistake: Any, cause: str) -> None:
+    """The sentence names the view, its parameters and the error. The trace and the other views are unaffected."""
 
     class Mistaken(Watched):
         @view(eye=("left",))
@@ -256,17 +256,17 @@ def test_a_mistake_in_a_view_is_one_sentence_of_the_trace(mistake: Any, cause: s
     expected = f"view blind(eye='left') fails: {cause}"
     model = Model(Mistaken())
     assert sentences(model, model.first_states()[0]) == ("", "", "it is dark", expected)
-    trace = told(Mistaken())
+    trace = counterexample(Mistaken())
     assert trace.initial_views == ("it is dark", expected)
     assert [[each for each in step.views if not each.startswith("view ")] for step in trace.steps] == [
         ["lamp 1 burns", "one can see"],
         ["lamp 0 burns"],
     ]
-    assert [step.changes for step in trace.steps] == [step.changes for step in told(Lamps()).steps]
+    assert [step.changes for step in trace.steps] == [step.changes for step in counterexample(Lamps()).steps]
 
 
-def test_a_view_that_is_declared_badly_is_refused_at_once() -> None:
-    """A range that is none is no matter of a state, and is not left until there is a trace."""
+def test_a_badly_declared_view_is_refused_at_once() -> None:
+    """An invalid range does not depend on a state, so the error does not wait for a trace."""
 
     class Bad(Lamps):
         @view(lamp=lambda self: {0, 1})
@@ -277,8 +277,8 @@ def test_a_view_that_is_declared_badly_is_refused_at_once() -> None:
         Model(Bad())
 
 
-def test_views_are_part_of_every_output() -> None:
-    """Each instance has its place, said or not; a specification without views says nothing."""
+def test_every_view_instance_has_its_place() -> None:
+    """Each instance has a place, even if its sentence is empty. A specification without views has none."""
 
     def of(specification: Specification, light: Iterable[int]) -> tuple[str, ...]:
         return sentences(Model(specification), tuple(light))

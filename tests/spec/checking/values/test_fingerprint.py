@@ -1,4 +1,4 @@
-"""What a value is, as text that is the same in every process and that no other value has."""
+"""The fingerprint of a value: text that is equal in every process and different for different values."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Point:
-    """A record of another kind."""
+    """A dataclass."""
 
     one: Any
     two: Any = None
 
     @cached_property
     def both(self) -> tuple[Any, Any]:
-        """What it computes once."""
+        """A cached property."""
         return self.one, self.two
 
 
 class Colour(Enum):
-    """A member has no value that differs from another's name."""
+    """A member whose value is another's name."""
 
     RED = 1
     NONE = None
@@ -66,14 +66,14 @@ class Word(StrEnum):
 
 
 class Bits(Flag):
-    """Several at once."""
+    """A flag, which can combine members."""
 
     ONE = 1
     TWO = 2
 
 
 class Slotted:
-    """An object without a dictionary."""
+    """An object with slots instead of a dictionary."""
 
     __slots__ = ("held",)
 
@@ -138,13 +138,13 @@ DIFFERENT: list[Any] = [
 
 
 def test_different_values_have_different_fingerprints() -> None:
-    """Neither what is equal in Python and of another type, nor what prints alike."""
+    """Values of different types that are equal in Python differ, and so do values that print alike."""
     texts = [fingerprint(value) for value in DIFFERENT]
     assert [text for text in texts if texts.count(text) > 1] == []
 
 
 def test_equal_values_have_equal_fingerprints() -> None:
-    """However they came to be, and whatever they have computed since."""
+    """Regardless of how they were made and which properties they have cached."""
     asked = Point(1, {"a", "b"})
     assert asked.both
     assert fingerprint(asked) == fingerprint(Point(1, {"b", "a"}))
@@ -153,7 +153,7 @@ def test_equal_values_have_equal_fingerprints() -> None:
 
 
 def test_recursive_values_have_a_fingerprint() -> None:
-    """Told apart by where that leads back to."""
+    """The target of the back reference is part of it."""
 
     def ring(*values: Any) -> list[Any]:
         made = [*values]
@@ -170,7 +170,7 @@ def test_recursive_values_have_a_fingerprint() -> None:
     st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda of: st.lists(of) | st.tuples(of, of))
 )
 def test_copies_have_the_same_fingerprint(value: Any) -> None:
-    """As another process would make it anew."""
+    """Another process would build such a copy."""
     assert fingerprint(loads(dumps(value))) == fingerprint(value)
 
 
@@ -184,16 +184,16 @@ WITHOUT: dict[str, Any] = {
 
 @pytest.mark.parametrize("what", WITHOUT)
 def test_mutable_objects_have_no_fingerprint(what: str) -> None:
-    """However deep it lies."""
+    """At any depth."""
     with pytest.raises(NoFingerprint):
         fingerprint({"held": [Point(WITHOUT[what])]})
 
 
 def test_fingerprints_are_equal_in_every_process() -> None:
-    """However strings hash there."""
+    """Regardless of how strings hash there."""
     code = f"from {__name__} import *; print(*map(fingerprint, [*DIFFERENT, {{*'abcdef'}}]))"
-    told = {
+    outputs = {
         subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed})
         for seed in ("1", "2")
     }
-    assert len(told) == 1
+    assert len(outputs) == 1

@@ -1,4 +1,4 @@
-"""Constants are kept beside a trace exactly, or it is said in a line which one cannot be."""
+"""Constants stored with a trace read back exactly; one that cannot be stored is refused by name."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Suit(Enum):
 
 
 class Pair(NamedTuple):
-    """A record, which a setting cannot be."""
+    """A record, which a setting cannot store."""
 
     one: int
     other: int
 
 
 class Count(State):
-    """How far it is."""
+    """A counter."""
 
     count: int = variable("How far.", of=lambda self: range(9))
 
@@ -50,11 +50,11 @@ class Kept(Specification[Count]):
     part: float = constant(0.5, "How much of it.")
     trump: Suit = constant(Suit.HEARTS, "Which suit.")
     form: Any = switch("off", "One of several.", among=("off", 1, True, Suit.SPADES))
-    cards: tuple[Any, ...] = constant((Suit.HEARTS,), "Which cannot be written.")
+    cards: tuple[Any, ...] = constant((Suit.HEARTS,), "A value that cannot be stored.")
 
     @action
     def go(self, s: Count) -> None:
-        """It goes on."""
+        """The counter goes up."""
         s.count = min(s.count + len(self.names), 8)
 
 
@@ -79,8 +79,8 @@ CASES: dict[str, list[Any]] = {
 
 
 @rows("name", CASES.keys())
-def test_a_constant_comes_back_as_it_was(tmp_path: Path, name: str) -> None:
-    """Through a file, to its type; and so the trace is one of the specification that comes of it."""
+def test_a_constant_reads_back_with_its_type(tmp_path: Path, name: str) -> None:
+    """Through a file; so the trace fits the specification made from the stored settings."""
     for value in CASES[name]:
         kept = Kept.of(**{name: value})
         replay = Replay(kept)
@@ -92,22 +92,22 @@ def test_a_constant_comes_back_as_it_was(tmp_path: Path, name: str) -> None:
         assert again.valuation == kept.valuation
 
 
-def test_every_constant_is_there_but_one_that_cannot_be_written_and_is_as_by_default() -> None:
-    """So a trace is that of its own constants when a default has become another."""
+def test_defaults_are_stored_if_they_can_be() -> None:
+    """The trace keeps its constants even if a default changes later. Only unstorable defaults are left out."""
     assert settings_of(Kept()).keys() == Kept.constants().keys() - {"cards"}
 
 
 @pytest.mark.parametrize("value", [(Suit.SPADES,), (Pair(1, 2),), (float("inf"),)], ids=["enum", "record", "inf"])
 def test_an_unwritable_constant_is_refused(value: Any) -> None:
-    """In a line that names it."""
+    """The error names it."""
     with pytest.raises(
         UsageError, match=r"^cards = .*: no trace can be kept, because it cannot be written as [^\n]+$"
     ):
         RecordedTrace.along(Replay(Kept(cards=(value,))))
 
 
-def test_a_release_is_what_is_replayed_where_nothing_is_said() -> None:
-    """So a constant is as by default if the newest release has it so."""
+def test_settings_without_a_release_mean_the_newest() -> None:
+    """A constant then has the default of the newest release."""
 
     class Released(Kept):
         """It has."""
@@ -120,14 +120,14 @@ def test_a_release_is_what_is_replayed_where_nothing_is_said() -> None:
 
 
 def test_sets_are_written_in_one_order() -> None:
-    """Whatever the order of their hashes is."""
+    """Regardless of their hashes."""
     known = Kept.constants()["known"]
     assert written(known, frozenset({"b", "a", "c"})) == 'frozenset({"a", "b", "c"})'
     assert json.loads(json.dumps(written(known, frozenset({1})))) == "frozenset({1})"
 
 
 def test_reading_settings_runs_no_code() -> None:
-    """What is no literal is the text itself."""
+    """Text that is not a literal stays text."""
     names = Kept.constants()["names"]
     for text in ("__import__('os').getcwd()", "frozenset(map(len, ['a']))", "set(*[1])", "[" * 10_000, "Suit.SPADES"):
         assert read(names, text) == text

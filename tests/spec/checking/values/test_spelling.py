@@ -1,4 +1,4 @@
-"""Values that are written alike by themselves are told apart, in all that is written; and what is written is read."""
+"""Different values are written differently in every format, and read back, even if they print alike by themselves."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Valve(Enum):
 
 
 class Said(Enum):
-    """With members that are called like values without a name."""
+    """An enumeration whose members are named like other values."""
 
     none = 1
     true = 2
@@ -73,17 +73,17 @@ class Said(Enum):
 
 
 class May(Flag):
-    """Of which several may be one value, or none."""
+    """A flag: several members, or none, are one value."""
 
     READ = 1
     WRITE = 2
 
 
 class House:
-    """Where another door stands."""
+    """The namespace of another `Door`."""
 
     class Door(Enum):
-        """Of the same name."""
+        """An enumeration with the same name."""
 
         OPEN = 1
 
@@ -95,13 +95,13 @@ class Ask(NamedTuple):
 
 
 class Vote(NamedTuple):
-    """Another, with the same fields."""
+    """Another record with the same fields."""
 
     number: Any
 
 
 class Named(NamedTuple):
-    """A record that is printed without its field."""
+    """A record that prints without its field."""
 
     number: Any
 
@@ -114,20 +114,20 @@ Key = Annotated[Any, "a key"]
 
 
 class Held(State):
-    """One value, and a mapping from such values."""
+    """One value, and a mapping with such keys."""
 
     v: Value = variable("What is held.", of=lambda self: type(self).domain)
     m: Partial[Key, bool] = variable("By key.")
 
 
 class Holds(Specification[Held]):
-    """Any value of a domain can be put there; `type(self).domain` says which these are."""
+    """Any value of the domain `type(self).domain` can be assigned."""
 
     domain: ClassVar[Domain[Any]] = integers(0, 1)
     keys: ClassVar[Domain[Any]] = integers(0, 1)
 
     def sizes(self) -> Any:
-        """The keys are of any kind."""
+        """Keys of all kinds."""
         return {Key: type(self).keys}
 
     @action(x=lambda self: type(self).domain)
@@ -142,7 +142,7 @@ class Holds(Specification[Held]):
 
 
 def holding(domain: Domain[Any], keys: Domain[Any] | None = None) -> Holds:
-    """The specification whose values are of this domain."""
+    """The specification with values of this domain."""
     cls: type[Holds] = type("Holds", (Holds,), {"domain": domain, "keys": keys or integers(0, 1)})
     return cls()
 
@@ -173,7 +173,7 @@ VALUE = st.recursive(
 
 
 def listed(values: list[Any]) -> Domain[Any] | None:
-    """The domain of these; None if two of them are equal."""
+    """The domain of these values, or None if two of them are equal."""
     try:
         return one_of(*values)
     except SpecificationError:
@@ -204,13 +204,13 @@ DOMAIN: st.SearchStrategy[Any] = st.recursive(
 @given(DOMAIN, st.data())
 @settings(max_examples=50, deadline=None)
 def test_spellings_are_unique_and_readable(domain: Domain[Any], data: st.DataObject) -> None:
-    """As text, as JSON, as ITF and as Python; of each value that a type can hold."""
+    """As text, JSON, ITF and Python, for every value that a type can hold."""
     specification = holding(domain)
     spelling = Model(specification).spelling
     values = [*domain]
     for write in (show, jsonable, encoded):
         written = [json.dumps(write(value, spelling), sort_keys=True) for value in values]
-        if not (write is show and "Named" in repr(values)):  # it says itself how it prints
+        if not (write is show and "Named" in repr(values)):  # it defines its own text
             assert len({*written}) == len(values), write
     value = data.draw(st.sampled_from(values))
     assert is_same_value(eval(literal(value), globals()), value)
@@ -228,8 +228,8 @@ def test_spellings_are_unique_and_readable(domain: Domain[Any], data: st.DataObj
 
 @given(st.lists(VALUE, min_size=1, max_size=5).map(listed).filter(lambda each: each is not None))
 @settings(max_examples=20, deadline=None)
-def test_keys_are_told_apart(keys: Domain[Any]) -> None:
-    """Each has a place of its own, in the text and in JSON."""
+def test_different_keys_are_written_differently(keys: Domain[Any]) -> None:
+    """Each has its own place in text and in JSON."""
     specification = holding(integers(0, 1), keys)
     replay = Replay(specification)
     assert len({cell.name for cell in replay.model.layout.cells}) == len(replay.model.layout.cells)
@@ -247,23 +247,23 @@ def test_keys_are_told_apart(keys: Domain[Any]) -> None:
 
 
 class Stuck(Specification[Held]):
-    """From nothing to the word for it."""
+    """It begins with None, or with the text "none"."""
 
     domain: ClassVar[Domain[Any]] = optional(one_of("none", "yes"))
 
     def sizes(self) -> Any:
-        """No keys matter."""
+        """The keys do not matter."""
         return {Key: range(1)}
 
     @action
     def begin(self, s: Held) -> None:
-        """It is said."""
+        """One of the two."""
         require(s.v is None)
         s.v = "none"
 
 
 def test_the_graph_has_a_node_for_each_value() -> None:
-    """By themselves, and by an expression."""
+    """In the plain graph, and in one by an expression."""
     for by in ((), ("s.v",)):
         graph = state_graph(Stuck(), by)
         assert len(graph.nodes) == 2
@@ -283,7 +283,7 @@ class Two(Specification[Doors]):
 
     @action
     def turn(self, s: Doors, x: Door | Valve) -> None:
-        """One of them."""
+        """Turn one of them."""
         s.last = x
 
     @invariant
@@ -292,8 +292,8 @@ class Two(Specification[Doors]):
         return s.last is not Valve.OPEN
 
 
-def test_members_of_two_enumerations_with_one_name(tmp_path: Path) -> None:
-    """Stand with their class, in all that is written; the kept trace is followed, and explained."""
+def test_members_of_two_enumerations_with_the_same_name(tmp_path: Path) -> None:
+    """Each is written with its class in every output. The kept trace is followed and explained."""
     trace = check(Two(), engine="reference").counterexample
     assert trace is not None
     text = str(trace)
@@ -332,35 +332,35 @@ def test_members_of_two_enumerations_with_one_name(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_only_what_would_be_written_alike_is_written_in_full(domain: Domain[Any], texts: list[str]) -> None:
-    """All else is as short as it was."""
+def test_only_ambiguous_values_are_written_in_full(domain: Domain[Any], texts: list[str]) -> None:
+    """All others stay short."""
     spelling = Model(holding(domain)).spelling
     assert [show(value, spelling) for value in domain] == texts
 
 
 class Slots(State):
-    """A mapping whose values may be nothing."""
+    """A mapping whose values may be None."""
 
     m: Partial[Door, Literal["absent"] | None] = variable("By door.")
 
 
 class Gone(Specification[Slots]):
-    """A key comes with nothing, and goes."""
+    """A key is added with None, and removed."""
 
     @action
     def come(self, s: Slots) -> None:
-        """It is there, with nothing."""
+        """Add the key, with None."""
         s.m[Door.OPEN] = None
 
     @action
     def go(self, s: Slots) -> None:
-        """It is not there."""
+        """Remove the key."""
         require(Door.OPEN in s.m)
         del s.m[Door.OPEN]
 
 
 def test_absent_and_none_differ_in_json() -> None:
-    """Where a mapping may hold None."""
+    """In a mapping that may hold None."""
     replay = Replay(Gone())
     come = replay.do(Step("come", {}))
     go = replay.do(Step("go", {}))
@@ -368,8 +368,8 @@ def test_absent_and_none_differ_in_json() -> None:
     assert go.to_json()["changes"] == {"m[Door.OPEN]": [None, "absent"]}
 
 
-def test_a_change_is_seen_though_both_values_print_alike() -> None:
-    """A value outside its domain may look like one in it."""
+def test_a_change_between_values_that_print_alike_is_shown() -> None:
+    """A value outside its domain may print like one in it."""
     assert change_text(Door.OPEN, Valve.OPEN) == "Door.OPEN -> Valve.OPEN"
     assert change_text((1,), (True,)) == "(1,) -> (true,)"
     assert change_text(frozenset({1}), frozenset({True})) == "{1} -> {true}"
@@ -386,26 +386,26 @@ class Keys(Specification[Keyed]):
     """Keys that print alike."""
 
     def sizes(self) -> Any:
-        """Of any kind."""
+        """Keys of any kind."""
         return {Key: one_of(1, "1", (1,), (1, 0), "1, 0", None, "None"), Value: range(3)}
 
     @action
     def both(self, s: Keyed) -> None:
-        """Several keys at once."""
+        """Change several keys at once."""
         s.m[1], s.m["1"], s.m[(1, 0)], s.m["1, 0"] = 1, 2, 1, 2
 
 
-def test_no_change_is_lost_where_keys_print_alike() -> None:
-    """Each stands in the trace and in its JSON."""
+def test_every_change_is_shown_if_keys_print_alike() -> None:
+    """Each is in the trace and in its JSON."""
     replay = Replay(Keys())
-    told = replay.do(Step("both", {}))
-    assert [*told.changes.values()] == [(0, 1), (0, 2), (0, 1), (0, 2)]
-    assert len(told.to_json()["changes"]) == 4
+    taken = replay.do(Step("both", {}))
+    assert [*taken.changes.values()] == [(0, 1), (0, 2), (0, 1), (0, 2)]
+    assert len(taken.to_json()["changes"]) == 4
     assert len(replay.run.to_json()["initial"]["m"]) == 7
 
 
 class Huge(State):
-    """A number of more digits than Python writes."""
+    """A number with more digits than Python prints by default."""
 
     n: Value = variable("The number.", of=lambda self: integers(10**5000, 10**5000 + 1))
 
@@ -420,12 +420,12 @@ class Counts(Specification[Huge]):
         s.n = by
 
     def sizes(self) -> Any:
-        """Large ones, too."""
+        """Large numbers, too."""
         return {Value: integers(10**5000, 10**5000 + 1)}
 
 
 def test_integers_are_written_however_large(tmp_path: Path) -> None:
-    """And a kept trace of them is followed; ITF has them in decimal digits."""
+    """A kept trace with them is followed. ITF has their decimal digits."""
     replay = Replay(Counts())
     replay.do(replay.enabled[1])
     (step,) = replay.run.steps

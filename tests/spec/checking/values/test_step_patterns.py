@@ -1,4 +1,4 @@
-"""Steps are named by an action and some of its parameters."""
+"""Patterns for steps: an action with some of its parameters."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ ACTIONS = Model(Post()).actions
     ],
 )
 def test_a_step_is_parsed(written: str, found: object) -> None:
-    """Commas in brackets part nothing; anything else is no step."""
+    """Commas inside brackets separate nothing. Other text is not a step."""
     assert parameters_in(written) == found
 
 
 def test_steps_that_have_the_parameters() -> None:
-    """What is not given may be anything; a value is as a trace shows it, or as Python does."""
+    """A parameter that is not given matches any value. Values may be written as in a trace or as in Python."""
     assert len(matching_steps(ACTIONS, None, {})) == 4 + 4 + 2
     both = matching_steps(ACTIONS, "look", {"who": "ann"})
     assert [*map(str, both)] == ["look(at=0, who='ann')", "look(at=1, who='ann')"]
@@ -50,14 +50,14 @@ def test_steps_that_have_the_parameters() -> None:
     ],
 )
 def test_an_unknown_step_is_refused(name: str | None, parameters: dict[str, str], said: str) -> None:
-    """It says what there is."""
+    """The error lists the known names."""
     with pytest.raises(UsageError) as refused:
         matching_steps(ACTIONS, name, parameters)
     assert str(refused.value) == said
 
 
 def test_several_steps_are_named_together() -> None:
-    """If they are all that their parameters could be; else one by one."""
+    """They are merged only if they cover all combinations of their parameters."""
     four = matching_steps(ACTIONS, "look", {})
     assert step_list(four) == "look(at=0 or 1, who='ann' or 'bob')"
     assert step_list(four[:3]) == "look(at=0, who='ann'), look(at=0, who='bob'), look(at=1, who='ann')"

@@ -1,4 +1,4 @@
-"""Values are written as a person would write them, and as JSON."""
+"""Values as text for people, and as JSON."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Inner(NamedTuple):
 
 
 class Stamped(NamedTuple):
-    """A record that says itself how it is printed."""
+    """A record that defines its own text."""
 
     number: int = 0
 
@@ -71,7 +71,7 @@ class Stamped(NamedTuple):
     ],
 )
 def test_values_are_shown_shortly(value: object, shown: str) -> None:
-    """As a person would write them; what a record has by itself is not repeated."""
+    """As a person would write them. What a record shows by itself is not repeated."""
     assert show(value) == shown
 
 
@@ -99,7 +99,7 @@ VALUES: list[tuple[Any, Any]] = [
     ids=[f"{number} {type(value).__name__}" for number, (value, _) in enumerate(VALUES)],
 )
 def test_a_value_as_json(value: Any, expected: Any) -> None:
-    """Whatever a state holds has a form in JSON, what is left out aside."""
+    """Every value of a state has a form in JSON, without its left-out fields."""
     assert json.loads(json.dumps(jsonable(value))) == expected
 
 
@@ -111,7 +111,7 @@ class HeldState(State):
 
 
 class HoldsItself(Specification[HeldState]):
-    """What it assigns is of no type, and has the mapping of the state in it."""
+    """It assigns a value of no type that contains the state's own mapping."""
 
     @action
     def put(self, s: HeldState) -> None:
@@ -120,7 +120,7 @@ class HoldsItself(Specification[HeldState]):
 
 
 def test_a_mapping_that_holds_itself_is_written() -> None:
-    """In text, in JSON and in ITF."""
+    """As text, JSON and ITF."""
     found = check(HoldsItself, engine="reference")
     assert found.headline == "type_ok is violated, in 2 states"
     assert found.counterexample is not None
