@@ -1,4 +1,4 @@
-"""What actions and properties must not depend on is refused before anything is evaluated, or when it has changed."""
+"""Hidden state is refused: by inspecting actions and properties before anything is evaluated, or when it changes."""
 
 from __future__ import annotations
 
@@ -53,27 +53,27 @@ class Pair(NamedTuple):
     one: Number
 
     def late(self) -> bool:
-        """It looks at a clock."""
+        """It reads a clock."""
         return time.time() < 0
 
     def odd(self) -> bool:
-        """It does not."""
+        """It reads no clock."""
         return self.one % 2 == 1
 
 
 class Numbers(State):
     """Two numbers and a record."""
 
-    x: Number = variable("It is counted.")
-    y: Number = variable("It is decided.")
+    x: Number = variable("A counter.")
+    y: Number = variable("The last decision.")
     pair: Pair = variable("A record.")
 
 
 class Counting(Specification[Numbers]):
-    """It counts, and decides something."""
+    """It counts, and makes decisions."""
 
     def sizes(self) -> dict[Any, Size]:
-        """Six of them."""
+        """Six numbers."""
         return {Number: range(6)}
 
     @action
@@ -88,18 +88,18 @@ class Counting(Specification[Numbers]):
         s.y = int(self.decided(s))
 
     def decided(self, s: Numbers) -> Any:
-        """To be overridden."""
+        """Overridden in the tests."""
         return 0
 
 
 class Tally:
-    """An object that changes."""
+    """An object that changes when it is called."""
 
     def __init__(self) -> None:
         self.calls = 0
 
     def tick(self) -> int:
-        """It counts its calls."""
+        """Count the calls."""
         self.calls += 1
         return 0
 
@@ -112,10 +112,10 @@ class Settings:
 
 
 class Implementation:
-    """What is specified, and not what specifies it: nothing here names it."""
+    """The implementation under specification. No rule refers to it."""
 
     def decided(self) -> float:
-        """It has a name that a specification has, too."""
+        """A method with the name of one of the specification's."""
         return time.time()
 
 
@@ -132,13 +132,13 @@ CALLS = 0
 
 
 def remembering(seen: list[int] = []) -> int:  # noqa: B006
-    """A default that is changed."""
+    """It changes its default value."""
     seen.append(0)
     return 0
 
 
 def reading(seen: list[int] = [1]) -> int:  # noqa: B006
-    """A default that is only read."""
+    """It only reads its default value."""
     return len(seen)
 
 
@@ -158,7 +158,7 @@ TICK = ticking()
 
 
 def summed() -> int:
-    """A closure that is over when the call is."""
+    """Its closure ends with the call."""
     total = 0
 
     def add(number: int) -> None:
@@ -171,55 +171,55 @@ def summed() -> int:
 
 @functools.cache
 def parity(number: int) -> int:
-    """A function whose answers are kept."""
+    """A function with a cache."""
     return number % 2
 
 
 def assigning(self: Any, s: Any) -> int:
-    """It counts its calls in a global."""
+    """It counts its calls in a global variable."""
     global CALLS
     CALLS += 1
     return 0
 
 
 def importing(self: Any, s: Any) -> float:
-    """It imports where it calls."""
+    """It imports what it calls."""
     from random import random as rolled
 
     return rolled()
 
 
 def renaming(self: Any, s: Any) -> float:
-    """It hands the module on."""
+    """It passes the module on."""
     chance = random
     return chance.random()
 
 
 def leveling(self: Any, s: Any) -> int:
-    """It counts its calls in a class."""
+    """It counts its calls in a class attribute."""
     Settings.level += 1
     return 0
 
 
 def with_default(self: Any, s: Any, die: Callable[[], float] = random.random) -> float:
-    """It has chance as a default."""
+    """A random function is its default value."""
     return die()
 
 
 def searching(self: Any, s: Any) -> bool:
-    """It makes an object that is equal to nothing else."""
+    """It makes an object that equals no other."""
     missing = object()
     return TABLE.get(s.x, missing) is missing
 
 
 def printing(self: Any, s: Any) -> int:
-    """It prints to stdout, which it has changed."""
+    """It prints to `sys.stdout`, and so changes it."""
     with redirect_stdout(io.StringIO()) if s.x < 5 else nullcontext():
         print("x", file=sys.stdout)
     return 0
 
 
-# What is refused, and how it is called. In all of it chance is rare: it decides nothing but where x is 4.
+# Hidden state and the words of the refusal. Chance is rare everywhere here: it only matters where x is 4.
 
 BY_INSPECTION: dict[str, tuple[dict[str, Any], str]] = {
     "a counter in the class": (
@@ -306,14 +306,14 @@ FINE: dict[str, Any] = {
 
 
 def hidden(members: dict[str, Any]) -> Specification[Numbers]:
-    """A specification with these."""
+    """A specification with these members."""
     made: Specification[Numbers] = type("Hidden", (Counting,), members)()
     return made
 
 
 @rows("members, does", BY_INSPECTION)
 def test_inspected_hidden_state_is_always_refused(members: dict[str, Any], does: str) -> None:
-    """With the rule, the name and the place, on one line, though nothing is evaluated."""
+    """On one line with the rule, the name and the place, without evaluating anything."""
     with pytest.raises(SpecificationError, match=rf"^action decide of Hidden .*{does}.*, line \d+\): ") as caught:
         HiddenState(hidden(members))
     assert "\n" not in str(caught.value)
@@ -343,10 +343,10 @@ RULES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@rows("members, told", RULES)
-def test_rules_of_each_kind_are_inspected(members: dict[str, Any], told: str) -> None:
-    """By their names."""
-    with pytest.raises(SpecificationError, match=told):
+@rows("members, message", RULES)
+def test_rules_of_each_kind_are_inspected(members: dict[str, Any], message: str) -> None:
+    """The error names the rule."""
+    with pytest.raises(SpecificationError, match=message):
         HiddenState(hidden(members))
 
 
@@ -364,7 +364,7 @@ ENGINES: dict[str, Callable[[Specification], object]] = {
 def test_changed_values_are_refused(
     members: dict[str, Any], does: str, explored: Callable[[Specification], object]
 ) -> None:
-    """On every engine, with what it is and who looks at it."""
+    """On every engine, with the value and the rule that reads it."""
     with pytest.raises(SpecificationError, match=rf"^action decide of Hidden .*{does} \(.*meanwhile"):
         explored(hidden(members))
 

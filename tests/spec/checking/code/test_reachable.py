@@ -1,4 +1,4 @@
-"""What the code of a specification may run, and which values it looks up."""
+"""The code that a specification may run, and the values that it looks up."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Pair(NamedTuple):
     two: Number
 
     def swapped(self) -> Pair:
-        """The other way round."""
+        """With its fields exchanged."""
         return Pair(self.two, self.one)
 
 
@@ -49,12 +49,12 @@ def written(pair: Pair) -> str:
 
 
 def unreached() -> float:
-    """Nobody calls it."""
+    """Nothing calls it."""
     return math.pi
 
 
 class Reaching(Specification[Numbers]):
-    """It reaches some of this module."""
+    """It reaches some functions of this module."""
 
     held = ("one",)
 
@@ -69,12 +69,12 @@ class Reaching(Specification[Numbers]):
 
     @invariant
     def fine(self, s: Numbers) -> bool:
-        """It calls what is installed, inside a function inside it."""
+        """It calls library code from a nested function."""
         return all(written(s.pair) != each for each in self.held)
 
 
 def reached() -> Reached:
-    """By the rules of `Reaching`."""
+    """The code reachable from the rules of `Reaching`."""
     specification = Reaching()
     return Reachable(specification).reached(
         *(instance.run for rule in specification.actions for instance in rule.instances),
@@ -83,14 +83,14 @@ def reached() -> Reached:
 
 
 def test_functions_are_reached_through_methods_caches_and_other_functions() -> None:
-    """And what nobody names is not."""
+    """A function that no code names is not."""
     names = {function.__name__ for function in reached().functions}
     assert {"swap", "swapped", "doubled", "twice", "fine", "written"} <= names
     assert "unreached" not in names
 
 
 def test_values_and_library_functions_are_named() -> None:
-    """With the name that stands in the code, and the function that has it."""
+    """With their names in the code, and the function that uses them."""
     named = {(each.by.__name__, each.name): each.value for each in reached().named}
     assert named["swap", "LIMIT"] == LIMIT
     assert named["fine", "Reaching.held"] == ("one",)

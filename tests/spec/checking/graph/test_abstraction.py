@@ -1,4 +1,4 @@
-"""An abstraction has an edge for each step that is seen so and no others, whichever engine explores."""
+"""An abstraction has one edge for each kind of step seen, and no others, on every engine."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TankState(State):
 
 
 class Tank(Specification[TankState]):
-    """A tank that is filled, drop by drop, and emptied at once; it may be locked."""
+    """A tank that is filled drop by drop and emptied at once. It may be locked."""
 
     drops: int = constant(3, "how many it holds", at_least=1)
 
@@ -61,12 +61,12 @@ class Tank(Specification[TankState]):
 
     @action
     def lock(self, s: TankState) -> None:
-        """It stays as it is from now on."""
+        """The tank no longer changes."""
         s.locked = True
 
 
 class Bucket(Tank):
-    """A tank whose drops find no room that is not there."""
+    """A tank that refuses drops for which it has no room."""
 
     @action(quickly=(False, True))
     def fill(self, s: TankState, quickly: bool) -> None:
@@ -76,13 +76,13 @@ class Bucket(Tank):
 
 
 def wet(s: Any, step: Step) -> Hashable:
-    """Whether there is anything in it; locks are passed over."""
+    """Whether it holds any water. Lock steps are ignored."""
     return None if step.action == "lock" else ("wet" if s.level else "dry")
 
 
 @each_engine
 def test_states_with_equal_view_are_one_node(engine: Engine) -> None:
-    """The level is not seen; what was said, the parameters and both ends tell edges apart."""
+    """The level is not seen. What was said, the parameters, and both ends distinguish edges."""
     slowly, quickly = (("quickly", False),), (("quickly", True),)
     assert edges(Bucket(), wet, engine=engine) == {
         Edge("dry", "fill", slowly, ("there is room for 2",), "wet"),
@@ -95,7 +95,7 @@ def test_states_with_equal_view_are_one_node(engine: Engine) -> None:
 
 
 def counted(model: Model, abstraction: Abstraction) -> set[tuple[Any, ...]]:
-    """The same by hand: all that can follow any state that can be reached, and what is seen of both."""
+    """The expected edges: all steps from all reachable states, as seen."""
     window, todo = model.window(), model.first_states()
     reached, found = set(todo), set()
 
@@ -103,7 +103,7 @@ def counted(model: Model, abstraction: Abstraction) -> set[tuple[Any, ...]]:
         window.load(state)
         return abstraction(window.s, step)
 
-    for state in todo:  # which grows
+    for state in todo:  # the loop appends to it
         for taken in model.expand(state).steps:
             assert taken.after is not None
             step = model.actions[taken.action].step(taken.instance)
@@ -116,7 +116,7 @@ def counted(model: Model, abstraction: Abstraction) -> set[tuple[Any, ...]]:
 
 @each_engine
 def test_every_step_is_an_edge_and_no_other(engine: Engine) -> None:
-    """Where the same is seen of many states, an engine that remembers what it has read misses none."""
+    """If many states look the same, an engine that remembers what it has read still misses no edge."""
 
     def the_first(s: Any, step: Step) -> int:
         return int(s.at[0])
@@ -127,7 +127,7 @@ def test_every_step_is_an_edge_and_no_other(engine: Engine) -> None:
 
 
 def test_max_states_bounds_the_quotient() -> None:
-    """In whole levels."""
+    """Whole levels at a time."""
 
     def both(s: Any, step: Step) -> Hashable:
         return s.level, s.locked
@@ -142,13 +142,13 @@ def test_by_default_the_local_engine_explores() -> None:
 
 
 def test_a_step_outside_the_domains_is_an_error() -> None:
-    """What lies outside the domains cannot be looked at."""
+    """A view cannot be computed outside the domains."""
     with pytest.raises(SpecificationError, match="leads outside"):
         edges(Tank(), wet)
 
 
 class Ending:
-    """An engine that comes to no end of its own."""
+    """An engine that reports being stopped."""
 
     name = "ending"
 
@@ -156,12 +156,12 @@ class Ending:
         self.ended = ended
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
-        """It explores, and says that it was stopped."""
+        """Explore, and report this reason for stopping."""
         return replace(ReferenceEngine().explore(model, options, on_progress), ended=self.ended)
 
 
 def test_an_engine_that_is_stopped_gives_no_answer() -> None:
-    """It would pass for a whole one."""
+    """A partial abstraction would look like a complete one."""
     with pytest.raises(KeyboardInterrupt):
         edges(Bucket(), wet, engine=Ending("interrupted"))
     with pytest.raises(EnvironmentFailed, match="memory"):

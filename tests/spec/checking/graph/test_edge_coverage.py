@@ -1,4 +1,4 @@
-"""Of each class of edges there is a shortest path, and nothing behind what ends is met; tours take every edge."""
+"""Shortest paths to each class of edges, none of them past an end, and tours that take every edge."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.spec.toys import TOYS
 class Count(State):
     """A number."""
 
-    n: int = variable("It goes up, and down to nothing.", of=lambda self: integers(0, 5))
+    n: int = variable("It goes up, and back to 0.", of=lambda self: integers(0, 5))
 
 
 class Counter(Specification[Count]):
-    """Counts to five, and begins anew whenever it likes."""
+    """Counts to five, and may start again at any time."""
 
     name = "counter"
 
@@ -32,23 +32,23 @@ class Counter(Specification[Count]):
 
     @action
     def anew(self, s: Count) -> None:
-        """From the beginning."""
+        """Back to 0."""
         require(s.n)
         s.n = 0
 
 
 def parity(before: Count, step: Step, after: Count) -> Hashable:
-    """What is done, and whether from an odd number."""
+    """The action, and whether it starts from an odd number."""
     return step.action, before.n % 2
 
 
 def what_is_done(before: State, step: Step, after: State) -> Hashable:
-    """What is done."""
+    """The action."""
     return step.action
 
 
 def ends_of(paths: list[EdgePath], model: Model) -> dict[Hashable, list[int]]:
-    """Of each class, the numbers along its path."""
+    """For each class, the numbers along its path."""
     window = model.window()
     found = {}
     for path in paths:
@@ -61,7 +61,7 @@ def ends_of(paths: list[EdgePath], model: Model) -> dict[Hashable, list[int]]:
 
 
 def test_a_shortest_path_to_each_class() -> None:
-    """Both ways from odd and even numbers, which begin at 0."""
+    """Up and anew, from even and odd numbers, starting at 0."""
     model = Model(Counter())
     coverage = EdgeCoverage(model, parity, max_states=100)
     assert ends_of(list(coverage), model) == {
@@ -76,7 +76,7 @@ def test_a_shortest_path_to_each_class() -> None:
 
 @pytest.mark.parametrize("per_class", [2, 3])
 def test_some_paths_to_each_class(per_class: int) -> None:
-    """As many as there are, up to the number asked for."""
+    """At most the requested number of paths."""
     coverage = EdgeCoverage(Model(Counter()), parity, max_states=100, per_class=per_class)
     paths = list(coverage)
     assert {of: sum(1 for path in paths if path.of == of) for of in coverage.edges} == {
@@ -94,7 +94,7 @@ def test_the_choices_lead_along_the_states() -> None:
 
 
 def test_edges_after_an_end_are_left_out() -> None:
-    """No step from 2 is met where going there is an end; the edge to it is."""
+    """The edge to 2 is an end: it is covered, and no step from 2 is."""
 
     def to_two(before: Count, step: Step, after: Count) -> Hashable:
         return "two" if after.n == 2 else (step.action, before.n)
@@ -104,7 +104,7 @@ def test_edges_after_an_end_are_left_out() -> None:
 
 
 def test_unclassified_edges_are_skipped() -> None:
-    """Neither counted nor followed."""
+    """They are neither counted nor followed."""
 
     def upwards(before: Count, step: Step, after: Count) -> Hashable:
         return None if step.action == "up" and before.n == 1 else step.action
@@ -115,14 +115,14 @@ def test_unclassified_edges_are_skipped() -> None:
 
 
 def test_max_states_bounds_the_coverage() -> None:
-    """The edges of those that there are count all the same."""
+    """Edges between the states within the bound still count."""
     coverage = EdgeCoverage(Model(Counter()), parity, max_states=2)
     assert len(list(coverage)) == 3
     assert (coverage.states, sum(coverage.edges.values())) == (2, 3)
 
 
 def test_coverage_is_deterministic() -> None:
-    """It begins anew each time."""
+    """Each computation starts from the beginning and gives the same paths."""
     coverage = EdgeCoverage(Model(Counter()), parity, max_states=100)
     assert list(coverage) == list(coverage)
 
@@ -131,7 +131,7 @@ def test_coverage_is_deterministic() -> None:
 
 
 def edges_along(paths: list[EdgePath]) -> list[tuple[Any, Any, Any]]:
-    """Every edge that they take, as often as they do."""
+    """Every edge that the paths take, with repetitions."""
     return [
         (state, choice, target)
         for path in paths
@@ -140,7 +140,7 @@ def edges_along(paths: list[EdgePath]) -> list[tuple[Any, Any, Any]]:
 
 
 def all_edges(model: Model) -> set[tuple[Any, Any, Any]]:
-    """Every edge that there is."""
+    """Every edge of the model."""
     known, ahead, found = set(model.first_states()), list(model.first_states()), set()
     while ahead:
         state = ahead.pop()
@@ -156,7 +156,7 @@ def all_edges(model: Model) -> set[tuple[Any, Any, Any]]:
     "specification", [Counter(), *map(TOYS.__getitem__, ("jugs", "walkers", "several starts", "countdown"))], ids=repr
 )
 def test_tours_take_every_edge(specification: Specification) -> None:
-    """From an initial state on, and in fewer steps than a path for each edge would have."""
+    """Each tour starts in an initial state; together they have fewer steps than one path for each edge."""
     model = Model(specification)
     tours = EdgeTours(model, what_is_done, max_states=10**6)
     paths = list(tours)
@@ -168,7 +168,7 @@ def test_tours_take_every_edge(specification: Specification) -> None:
 
 
 def test_an_edge_that_ends_has_a_path_of_its_own() -> None:
-    """Of each class one, and no tour takes another."""
+    """One for each class of ends; tours take no others."""
 
     def to_two(before: Count, step: Step, after: Count) -> Hashable:
         return "two" if after.n == 2 else step.action
@@ -181,7 +181,7 @@ def test_an_edge_that_ends_has_a_path_of_its_own() -> None:
 
 
 def test_tours_within_a_bound() -> None:
-    """Edges to states that are no longer added are taken, and lead nowhere."""
+    """Edges to states beyond the bound are taken, and end there."""
     model = Model(Counter())
     paths = list(EdgeTours(model, parity, max_states=2))
     assert len(set(edges_along(paths))) == 3

@@ -1,4 +1,4 @@
-"""State spaces as graphs: their attributes, and what is asked of them, each beside a slow and obvious answer."""
+"""State spaces as graphs: their attributes, and their queries, each beside a slow and obvious answer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Lamp(State):
 
 
 class Lamps(Specification[Lamp]):
-    """A lamp that is on or off at first, with two ways to go out."""
+    """A lamp that begins on or off, and can go out in two ways."""
 
     @initial(lit=[True, False])
     def somehow(self, s: Lamp, lit: bool) -> None:
@@ -74,7 +74,7 @@ SMALL: list[Specification[Any]] = [
 
 
 def reached(edges: Iterable[tuple[Any, Any]], sources: Iterable[Any], without: Any = None) -> set[Any]:
-    """What can be reached from some nodes without passing one."""
+    """The nodes reachable from some nodes without passing one."""
     following: dict[Any, set[Any]] = {}
     for source, target in edges:
         following.setdefault(source, set()).add(target)
@@ -90,7 +90,7 @@ def reached(edges: Iterable[tuple[Any, Any]], sources: Iterable[Any], without: A
 def simple_paths(
     edges: set[tuple[int, int]], path: list[int], goals: set[int], *, beyond: bool
 ) -> Iterator[list[int]]:
-    """All paths from here to a goal that pass no node twice, and if they must not, no goal before the last."""
+    """All paths to a goal that visit no node twice. They pass other goals only if allowed."""
     if path[-1] in goals:
         yield path
         if not beyond:
@@ -106,7 +106,7 @@ def text_of(variables: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("system", SMALL, ids=lambda each: type(each).__name__)
 def test_a_node_is_a_state_and_an_edge_is_a_step(system: Specification[Any]) -> None:
-    """As many as a check finds, as deep, and numbered as `kafkaspec graph` numbers them."""
+    """The graph has the states and depth of a check, and the numbering of `kafkaspec graph`."""
     graph, found = state_space(system).to_networkx(), check(system, engine="reference", keep_going=True)
     assert graph.number_of_nodes() == found.distinct_states
     assert max(depth for _, depth in graph.nodes(data="depth")) == found.depth
@@ -123,23 +123,23 @@ class Forks(State):
 
 
 class Forking(Specification[Forks]):
-    """From the fork a step leads to each of two ends, or back."""
+    """A step leads from the fork to each of two ends, or back."""
 
     @action(to=(0, 2, 3))
     def leave(self, s: Forks, to: int) -> None:
-        """Leave the fork."""
+        """From the fork to one of the ends."""
         require(s.at == 1)
         s.at = to
 
     @action
     def come(self, s: Forks) -> None:
-        """Come to the fork."""
+        """Back to the fork."""
         require(s.at == 0)
         s.at = 1
 
 
 def test_each_step_that_reaches_a_goal_is_a_run_of_its_own() -> None:
-    """From one state, too, and where it leads back."""
+    """Even if several start in one state or one of them leads back."""
     runs = state_space(Forking()).shortest_runs("leave", 9)
     assert sorted([str(step.step) for step in run.steps] for run in runs) == [
         ["come()", f"leave(to={to})"] for to in (0, 2, 3)
@@ -148,7 +148,7 @@ def test_each_step_that_reaches_a_goal_is_a_run_of_its_own() -> None:
 
 @pytest.mark.parametrize("system", SMALL, ids=lambda each: type(each).__name__)
 def test_properties_are_attributes_where_they_are_decided(system: Specification[Any]) -> None:
-    """The nearest node or edge that has one is as far as the check's trace of it is long."""
+    """The nearest node or edge with a property has the depth of the check's trace."""
     graph, found = state_space(system).to_networkx(), check(system, engine="reference", keep_going=True)
     lengths: dict[str, int] = {}
     places = [(depth, graph.nodes[node]) for node, depth in graph.nodes(data="depth")]
@@ -162,7 +162,7 @@ def test_properties_are_attributes_where_they_are_decided(system: Specification[
 
 
 def test_values_keep_their_types() -> None:
-    """Of a state, of a class, and of what a step was given."""
+    """In a state, in a class, and in the parameters of a step."""
     graph = state_space(Lamps()).to_networkx()
     assert [graph.nodes[0][name] for name in ("s.lit", "s.pressed", "initial", "depth")] == [True, 0, True, 1]
     assert graph.edges[0, next(iter(graph[0])), "press(by=1)"]["parameters"] == {"by": 1}
@@ -171,13 +171,13 @@ def test_values_keep_their_types() -> None:
 
 
 def test_steps_between_the_same_states_are_several_edges() -> None:
-    """Each has its text as its key."""
+    """The key of each is its text."""
     graph = state_space(Lamps()).to_networkx()
     assert sorted(key for _, target, key in graph.edges(0, keys=True) if target == 1) == ["burn_out()", "cut()"]
 
 
-def test_a_class_has_what_holds_in_some_of_its_states() -> None:
-    """The depth is that of its nearest state."""
+def test_a_class_has_the_properties_of_any_of_its_states() -> None:
+    """Its depth is that of its nearest state."""
     graph = state_space(Turnstile(kind="rope")).to_networkx(by="s.inside > s.home")
     assert dict(graph.nodes(data="depth")) == {0: 1, 1: 2}
     assert graph.nodes[1]["broken"] == ("never_crowded",)
@@ -198,7 +198,7 @@ GOALS: list[tuple[Specification[Any], str]] = [
 
 @rows("system, goal", GOALS)
 def test_without_a_dominator_no_run_reaches_the_goal(system: Specification[Any], goal: str) -> None:
-    """With any other state taken away there is one that does."""
+    """If any other state is removed, some run still reaches it."""
     space = state_space(system)
     graph, passed = space.to_networkx(), [text_of(dict(each)) for each in space.dominators(goal)]
     ends = ends_of(space, goal)
@@ -211,7 +211,7 @@ def test_without_a_dominator_no_run_reaches_the_goal(system: Specification[Any],
 
 
 def ends_of(space: Any, goal: str) -> set[int]:
-    """The states in which, or from which by a step, a goal is reached, after the attributes of the graph."""
+    """The states in which, or from which by a step, a goal is reached, from the attributes of the graph."""
     graph = space.to_networkx()
     if goal.startswith("s."):
         return {node for node in graph if graph.nodes[node]["s.pressed"] == int(goal[-1])}
@@ -221,12 +221,12 @@ def ends_of(space: Any, goal: str) -> set[int]:
 
 @rows("system, goal", GOALS[:-1])
 def test_the_shortest_runs_are_the_shortest_of_all_paths(system: Specification[Any], goal: str) -> None:
-    """By their lengths, and each is a run of the specification that ends where the goal is reached first."""
+    """Their lengths are the same, and each is a run of the specification that reaches the goal at its end only."""
     space = state_space(system)
     graph, ends = space.to_networkx(), ends_of(space, goal)
     edges = {(source, target) for source, target, taken in graph.edges(data="action") if taken != goal}
     first = [node for node, begins in graph.nodes(data="initial") if begins]
-    last = any(taken == goal for _, _, taken in graph.edges(data="action"))  # the step itself comes behind
+    last = any(taken == goal for _, _, taken in graph.edges(data="action"))  # the step itself follows
     paths = (path for begin in first for path in simple_paths(edges, [begin], ends, beyond=last))
     lengths = sorted(map(len, paths))[:5]
     runs = space.shortest_runs(goal, 5)
@@ -239,14 +239,14 @@ def test_the_shortest_runs_are_the_shortest_of_all_paths(system: Specification[A
 
 
 def test_a_run_to_a_step_ends_with_its_first() -> None:
-    """It takes no such step before."""
+    """It has no earlier step of that action."""
     runs = state_space(Lamps()).shortest_runs("burn_out", 20)
     assert {[each.step.action for each in run.steps].count("burn_out") for run in runs} == {1}
     assert {run.steps[-1].step.action for run in runs} == {"burn_out"}
 
 
 def test_the_shortest_run_is_as_long_as_the_check_shows() -> None:
-    """A witness, and a step."""
+    """For a witness and for a step."""
     system = ControllerElection(brokers=1)
     for goal in ("elected_twice", "zk.expire"):
         shown = check(system, show=goal).shown
@@ -268,7 +268,7 @@ def test_a_class_that_dominates_is_on_every_run() -> None:
 
 @pytest.mark.parametrize("system", SMALL, ids=lambda each: type(each).__name__)
 def test_states_of_a_component_reach_each_other_and_themselves(system: Specification[Any]) -> None:
-    """By a step at least; and the actions are those of the steps inside and out."""
+    """By at least one step. The component lists the actions of its inner edges and of those that leave it."""
     space = state_space(system)
     graph = space.to_networkx()
     after = {node: reached(graph.edges(), graph.successors(node)) for node in graph}
@@ -285,21 +285,21 @@ def test_states_of_a_component_reach_each_other_and_themselves(system: Specifica
 
 @pytest.mark.parametrize("goal", ["s.pressed == 3", lambda s: s.pressed == 3], ids=["text", "function"])
 def test_a_goal_may_be_a_function(goal: str | Callable[[Lamp], bool]) -> None:
-    """It is the same as the predicate."""
+    """It is equivalent to the predicate."""
     space = state_space(Lamps)
     assert [run.length for run in space.shortest_runs(goal, 4)] == [3, 3, 3, 3]
     assert len(space.dominators(goal, by="s.pressed > 1")) == 2
 
 
 def test_an_unreachable_goal_has_no_runs_or_dominators() -> None:
-    """There is nothing to be said of it."""
+    """The answers are empty."""
     space = state_space(Lamps())
     assert space.shortest_runs("s.pressed > 4", 3) == ()
     assert space.dominators("s.pressed > 4") == ()
 
 
 def test_a_system_with_more_states_is_refused() -> None:
-    """In a line that says how many there may be."""
+    """The error says how many states are allowed."""
     assert len(state_space(Jugs(), max_states=16)) == 16
     with pytest.raises(
         UsageError, match=r"^jugs has more than 15 states; set smaller constants, or a larger max_states$"
@@ -322,19 +322,19 @@ def test_a_system_with_more_states_is_refused() -> None:
     ],
 )
 def test_a_meaningless_expression_is_a_one_line_error(ask: Callable[[Any], Any], says: str) -> None:
-    """It is said what is wrong."""
+    """The error says what is wrong."""
     with pytest.raises(UsageError, match=f"^{says}"):
         ask(state_space(Lamps()))
 
 
-def test_a_part_of_the_state_is_no_value() -> None:
-    """It would be another one when the next state is looked at."""
+def test_a_part_of_the_state_is_not_a_value() -> None:
+    """It would change when the next state is read."""
     with pytest.raises(UsageError, match=r"^by s\.zk: it is a part of the state; name a variable of it"):
         state_space(ControllerElection(brokers=1)).to_networkx("s.zk")
 
 
 def test_an_exception_in_an_expression_is_reported() -> None:
-    """A step that leaves its domain, a property that raises."""
+    """For a step out of its domain and for a property that raises."""
     with pytest.raises(SpecificationError, match="a step leaves its domain: at"):
         state_space(OffTheLine())
     with pytest.raises(EvaluationFailed):
@@ -342,7 +342,7 @@ def test_an_exception_in_an_expression_is_reported() -> None:
 
 
 def test_edges_follow_each_other_in_a_run() -> None:
-    """The steps of a run are edges of the graph, one behind the other."""
+    """The steps of a run are consecutive edges of the graph."""
     space = state_space(Jugs())
     graph = space.to_networkx()
     [run] = space.shortest_runs("never_four")
@@ -351,8 +351,8 @@ def test_edges_follow_each_other_in_a_run() -> None:
     assert all(graph.has_edge(*ends, key=key) for ends, key in zip(pairwise(places), keys, strict=True))
 
 
-def test_a_run_may_come_back_to_the_class_in_which_it_ends() -> None:
-    """The states that end it are told from the others."""
+def test_a_run_may_pass_the_class_in_which_it_ends() -> None:
+    """The states that end it are kept apart from the others of the class."""
     space = state_space(ControllerElection(brokers=1))
     assert [
         each["s.named_controller"]
@@ -364,15 +364,15 @@ def test_a_run_may_come_back_to_the_class_in_which_it_ends() -> None:
     ]
 
 
-def test_a_mapping_is_kept_as_it_is_in_its_state() -> None:
-    """It does not follow the window to the next state."""
+def test_a_mapping_keeps_the_values_of_its_state() -> None:
+    """It does not change when the window moves to the next state."""
     graph = state_space(Jugs()).to_networkx("s.jug")
     assert graph.nodes[0]["s.jug"] == {"small": 0, "large": 0}
     assert {tuple(jug.values()) for _, jug in graph.nodes(data="s.jug")} > {(0, 0), (3, 0), (3, 5)}
 
 
-def test_a_state_that_a_bound_closes_is_no_deadlock() -> None:
-    """Its steps go on outside the bound."""
+def test_a_state_closed_by_a_bound_is_not_a_deadlock() -> None:
+    """It has steps beyond the bound."""
 
     class Bounded(Lamps):
         deadlock = True

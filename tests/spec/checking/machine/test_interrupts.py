@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment: while locks are held it waits, and nobody waits for a lock that was lost."""
+"""Ctrl-C at any moment: it is deferred while locks are held, and no lock is lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spec.language import Specification, State, action, initial, integers, requi
 
 
 class Rang(Exception):
-    """A handler was run, and raised this."""
+    """Raised by a signal handler, once it has run."""
 
 
 ONE, OTHER = signal.SIGUSR1, signal.SIGUSR2
@@ -25,7 +25,7 @@ ONE, OTHER = signal.SIGUSR1, signal.SIGUSR2
 
 @pytest.fixture(autouse=True)
 def ringing() -> Iterator[None]:
-    """Two signals whose handlers raise, whatever the tests run in."""
+    """Two signals whose handlers raise, whatever handlers the test process has."""
 
     def ring(number: int, frame: FrameType | None) -> None:
         raise Rang(number)
@@ -37,14 +37,14 @@ def ringing() -> Iterator[None]:
 
 
 def come(*numbers: int) -> list[int]:
-    """Let signals come; which ones, if nothing is raised."""
+    """Raise these signals; return those that were deferred."""
     for each in numbers:
         signal.raise_signal(each)
     return [*numbers]
 
 
-def test_signals_are_deferred_until_released() -> None:
-    """Then it is raised, once; and signals come through again."""
+def test_signals_are_deferred_until_the_end() -> None:
+    """Then the handler runs once. Later signals are delivered at once again."""
     done = []
     with pytest.raises(Rang), DeferredSignals():
         done += come(ONE)
@@ -54,16 +54,16 @@ def test_signals_are_deferred_until_released() -> None:
 
 
 def test_several_signals_are_deferred() -> None:
-    """Each has its own handler, in the order in which they came."""
-    told = []
-    signal.signal(OTHER, lambda number, frame: told.append(number))
+    """Each runs its own handler, in order of arrival."""
+    received = []
+    signal.signal(OTHER, lambda number, frame: received.append(number))
     with pytest.raises(Rang, match=str(int(ONE))), DeferredSignals():
         come(OTHER, ONE)
-    assert told == [OTHER]
+    assert received == [OTHER]
 
 
-def test_a_waiting_thread_is_woken() -> None:
-    """At once, and finds what came when it asks."""
+def test_a_deferred_signal_wakes_a_waiting_thread() -> None:
+    """It wakes at once, and finds the signal when it asks."""
     woken = []
     with DeferredSignals(lambda: woken.append("awake")) as held:
         held.deliver()
@@ -74,8 +74,8 @@ def test_a_waiting_thread_is_woken() -> None:
         held.deliver()
 
 
-def test_a_wait_without_end_is_interrupted() -> None:
-    """And what comes behind it waits again."""
+def test_an_unlimited_wait_is_interrupted() -> None:
+    """A later signal is deferred again."""
     done = []
     with DeferredSignals() as held:
         with pytest.raises(Rang), held.through():
@@ -87,15 +87,15 @@ def test_a_wait_without_end_is_interrupted() -> None:
 
 
 def test_deferred_signals_are_delivered_first() -> None:
-    """Nothing is begun that may take for ever."""
+    """No operation that may block forever is started first."""
     with DeferredSignals() as held:
         come(ONE)
         with pytest.raises(Rang), held.through():
-            pytest.fail("it was begun")
+            pytest.fail("the operation was started")
 
 
 def test_deferrals_nest() -> None:
-    """The outer one has the last word."""
+    """The outermost one delivers the signals."""
     done = []
     with pytest.raises(Rang), DeferredSignals():
         done += come_within()
@@ -108,7 +108,7 @@ def come_within() -> list[int]:
 
 
 def test_other_threads_defer_nothing() -> None:
-    """Handlers run in the main thread alone."""
+    """Handlers run only in the main thread."""
     done = []
 
     def work() -> None:
@@ -129,7 +129,7 @@ class FieldState(State):
 
 
 class Field(Specification[FieldState]):
-    """A few levels of some states."""
+    """A few levels with several states each."""
 
     @initial(column=range(40))
     def begin(self, s: FieldState, column: int) -> None:
@@ -142,13 +142,13 @@ class Field(Specification[FieldState]):
 
 
 class Quiet:
-    """A session of Spark's, as far as jobs are marked."""
+    """A stand-in for a Spark session that only marks jobs."""
 
     def addTag(self, mark: str) -> None:  # noqa: N802
-        """It does not matter."""
+        """Ignored."""
 
     def interruptTag(self, mark: str) -> None:  # noqa: N802
-        """There is nothing that would not end."""
+        """There is no job to stop."""
 
 
 AT_EVERY_LOCK = """
@@ -187,16 +187,16 @@ def goes_on(directory):
         return True
     return explore(directory, resume=True) == "holds"
 
-worker_pool.WORK_ITEM = 4  # states, so that two workers have something to do
+worker_pool.WORK_ITEM = 4  # states, so that both workers have work
 work = globals()[sys.argv[1]]
-work(None)  # what is compiled is loaded
+work(None)  # load the compiled code first
 Condition.__enter__ = interrupted
 ends = []
 while not ends or at <= count:
     at, count, directory = 1 + int(sys.argv[3]) * len(ends), 0, f"{sys.argv[2]}/{len(ends)}"
     try:
         ends.append(work(directory))
-    except KeyboardInterrupt:  # before there was anything to tell
+    except KeyboardInterrupt:  # before there was any result
         ends.append("raised")
     seen, at = (at, count), 0
     if not goes_on(directory):
@@ -219,9 +219,9 @@ print(*ends, sum(each.is_alive() for each in others))
     ],
 )
 def test_no_lock_is_lost(work: str, every: int, whole: str, least: int, tmp_path: Path) -> None:
-    """Interrupted where it has just taken a lock, at each that it takes, it ends, and what is kept goes on.
+    """Interrupted just after it takes a lock, for each lock in turn, the work ends, and its run can be resumed.
 
-    No thread is left behind.
+    No thread is left running.
     """
     command = [sys.executable, "-c", AT_EVERY_LOCK, work, str(tmp_path), str(every)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=400)

@@ -1,4 +1,4 @@
-"""Memory: what is taken, what there is, and what a budget is."""
+"""Memory: how much is used, how much there is, and which budgets are allowed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ print(own() - before)
 
 
 def test_memory_of_a_process_tree_is_the_sum() -> None:
-    """Those that a child started too, as long as they are there."""
+    """It includes grandchildren, for as long as they run."""
     before = of_tree()
     command = [sys.executable, "-c", GRANDPARENT, HUNGRY]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
@@ -54,7 +54,7 @@ def test_memory_of_a_process_tree_is_the_sum() -> None:
 
 
 def test_used_memory_is_measured_and_reserved_is_not() -> None:
-    """In a process alone: a share of what others map too grows when they end."""
+    """Measured in a separate process, because a share of memory mapped by others grows when they end."""
     command = [sys.executable, "-c", TAKING]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     taken, taken_private, left = (int(figure) / MB for figure in done.stdout.split())
@@ -66,7 +66,7 @@ def test_used_memory_is_measured_and_reserved_is_not() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
 @pytest.mark.parametrize("engine", [LocalEngine(2), SparkEngine(driver_level=1000)], ids=["local", "Spark's driver"])
 def test_reserved_memory_is_released(engine: Engine) -> None:
-    """At once, not when garbage is collected: address space has its limits too, such as 65,530 pieces on Linux."""
+    """At once, before any garbage collection: address space is limited, on Linux also to 65,530 mappings."""
     check(TOYS["jugs"], engine=engine)
     gc.collect()
     gc.disable()
@@ -79,19 +79,19 @@ def test_reserved_memory_is_released(engine: Engine) -> None:
 
 
 def address_space() -> int:
-    """How much of it this process has mapped, in bytes."""
+    """The number of bytes that this process has mapped."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(status["VmSize"].split()[0]) << 10
 
 
-# What there is.
+# Available memory.
 
 
 @pytest.mark.parametrize(
     ("membership", "limits", "least"),
     [
         ("0::/one/two", {"memory.max": "max", "one/memory.max": "4096", "one/two/memory.max": "8192"}, 4096),
-        ("0::/one/two", {"memory.max": "8192"}, 8192),  # a container sees the path of its host
+        ("0::/one/two", {"memory.max": "8192"}, 8192),  # # a container sees the path of its host
         ("4:cpu,memory:/one\n2:cpu:/", {"memory/one/memory.limit_in_bytes": "4096"}, 4096),
         ("0::/one", {"one/memory.max": "max"}, None),
         ("3:cpu:/one", {"cpu/one/memory.limit_in_bytes": "4096"}, None),
@@ -100,7 +100,7 @@ def address_space() -> int:
 def test_control_groups_limit_memory(
     membership: str, limits: dict[str, str], least: int | None, tmp_path: Path
 ) -> None:
-    """Of both versions, and each group within the ones above it."""
+    """In both versions, and with the limits of parent groups."""
     mine = tmp_path / "cgroup"
     mine.write_text(membership + "\n")
     for name, limit in limits.items():
@@ -110,7 +110,7 @@ def test_control_groups_limit_memory(
 
 
 def test_without_control_groups_memory_is_unlimited(tmp_path: Path) -> None:
-    """Nor is it an error."""
+    """It is not an error."""
     assert list(confined(tmp_path / "nothing", tmp_path)) == []
 
 
@@ -118,7 +118,7 @@ def test_without_control_groups_memory_is_unlimited(tmp_path: Path) -> None:
 
 
 def test_the_default_budget_is_half_the_memory() -> None:
-    """Of what was not taken already."""
+    """Half of what was not yet used."""
     before = own()
     budget = Budget()
     assert budget.size == pytest.approx(before + (total() - before) / 2, rel=0.01)
@@ -126,13 +126,13 @@ def test_the_default_budget_is_half_the_memory() -> None:
 
 
 def test_a_budget_beyond_the_memory_is_refused() -> None:
-    """It says how much there is."""
+    """The error says how much there is."""
     with pytest.raises(UsageError, match=r"the machine has only \d+[MG]"):
         Budget(total() + 1)
 
 
-def test_a_budget_below_the_least_names_the_least() -> None:
-    """With which it then is enough."""
+def test_a_too_small_budget_names_the_least() -> None:
+    """The named budget is enough."""
     with pytest.raises(UsageError, match=r"--memory 1: this cannot explore this with less than (\d+)M") as refused:
         Budget(1).require(8 * MB, "this")
     named = int(str(refused.value).rpartition(" ")[2].rstrip("M"))
@@ -146,7 +146,7 @@ def test_a_budget_below_the_least_names_the_least() -> None:
     ("engine", "megabytes", "explored_by"), [("reference", 96, "reference"), ("auto", 304, "local")]
 )
 def test_all_child_processes_keep_to_the_budget(engine: str, megabytes: int, explored_by: str) -> None:
-    """It ends as bounded when the budget is reached; with auto it is that of whichever engine fits into it."""
+    """A run ends as bounded when it reaches the budget. `auto` applies it to the engine that it picks."""
     budget, program = megabytes * MB, str(Path(sys.executable).with_name("kafkaspec"))
     found = measured([program, "check", "controller-election", "--engine", engine, "--memory", str(budget)])
     assert found.code == 20, found.said
@@ -165,7 +165,7 @@ main()
 
 @pytest.mark.parametrize(("megabytes", "code"), [(300, 2), (600, 2), (1200, 12)])
 def test_too_little_address_space_is_a_one_line_error(megabytes: int, code: int) -> None:
-    """Where there is enough, less is reserved."""
+    """With enough address space, less is reserved."""
     command = [sys.executable, "-c", LIMITED, str(megabytes)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stderr
@@ -174,8 +174,8 @@ def test_too_little_address_space_is_a_one_line_error(megabytes: int, code: int)
         assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_dictionary_that_is_about_to_grow_takes_another_of_twice_its_size() -> None:
-    """As it turns out each time that it does, up to a hundred thousand keys; and before, nothing."""
+def test_a_growing_dictionary_needs_another_of_twice_its_size() -> None:
+    """The estimate matches each growth, up to 100,000 keys, and is zero between them."""
     table: dict[int, None] = {0: None}
     grown, size = 0, sys.getsizeof(table)
     for key in range(1, 100_000):
@@ -185,5 +185,5 @@ def test_a_dictionary_that_is_about_to_grow_takes_another_of_twice_its_size() ->
         assert (said > 0) == (size > last), key
         if size > last and key > 1_000:
             grown += 1
-            assert size * 0.85 < said < size * 1.2  # wider indices, from two to the sixteenth on
+            assert size * 0.85 < said < size * 1.2  # indices get wider at 2**16
     assert grown == 7

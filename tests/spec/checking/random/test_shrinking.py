@@ -1,4 +1,4 @@
-"""A path is made shorter, and still breaks the same."""
+"""Shrinking a path: it gets shorter and still breaks the same property."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.spec.checking.toys import Bank, Counters, Jugs, Philosophers, Row, Ta
 
 
 class Blind:
-    """An engine that finds nothing, or is not waited for."""
+    """An engine that finds nothing, or whose user interrupts it."""
 
     name = "blind"
 
@@ -46,12 +46,12 @@ def walked(specification: Specification, name: str, seed: int = 3) -> tuple[Mode
 
 
 def shrunk(model: Model, number: int, path: Path, engine: Engine | None = None) -> Path:
-    """With as much patience as it takes."""
+    """The shrunk path, with unlimited patience."""
     return Shrinking(model, number, engine or ReferenceEngine(), 10_000).shrunk(path)
 
 
 def breaks(model: Model, number: int, path: Path) -> bool:
-    """Whether a path can be done, and at its end, and not before, the property is broken."""
+    """Whether the path is a run whose end, and no earlier state or step, breaks the property."""
     state, choices = path
     assert state in [first for first, _ in model.initial_states()]
     looked_at = [number] if model.properties[number].name not in {TYPE_OK, DEADLOCK} else []
@@ -94,7 +94,7 @@ TOYS: dict[str, tuple[Specification, str, int]] = {
 @pytest.mark.parametrize("toy", TOYS)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_small_failures_shrink_to_the_shortest(toy: str, seed: int) -> None:
-    """A path to ..., whatever it was before."""
+    """Every failing path to each of these shrinks to one of its least length."""
     specification, name, length = TOYS[toy]
     model, number, path = walked(specification, name, seed)
     shorter = shrunk(model, number, path)
@@ -107,7 +107,7 @@ def test_small_failures_shrink_to_the_shortest(toy: str, seed: int) -> None:
 @pytest.mark.parametrize("toy", TOYS)
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_unneeded_steps_are_removed(toy: str, seed: int) -> None:
-    """Even where nobody can go through what is possible, leaving out any one step does not break it any more."""
+    """Even where exploring everything is impossible, no single step of the result can be left out."""
     specification, name, _ = TOYS[toy]
     model, number, path = walked(specification, name, seed)
     first, choices = shrunk(model, number, path, Blind())
@@ -117,7 +117,7 @@ def test_unneeded_steps_are_removed(toy: str, seed: int) -> None:
 
 
 def broken_by(model: Model, number: int, first: Values, choices: Sequence[tuple[int, int]]) -> bool:
-    """Whether these steps, those that cannot be done left out, break it on their way; a deadlock, at their end."""
+    """Whether these steps, without those that are not enabled, break it on the way; for a deadlock, at the end."""
     done: list[tuple[int, int]] = []
     broken = breaks(model, number, (first, done))
     for choice in choices:
@@ -132,14 +132,14 @@ def broken_by(model: Model, number: int, first: Values, choices: Sequence[tuple[
 
 
 def test_shrinking_is_deterministic() -> None:
-    """Nothing is left to chance."""
+    """Shrinking uses no randomness."""
     model, number, path = walked(Bank(), "nobody_closes_with_money")
     again = walked(Bank(), "nobody_closes_with_money")
     assert shrunk(model, number, path) == shrunk(*again)
 
 
 def test_loops_are_cut_first() -> None:
-    """A state that comes twice needs nothing of what lies between; no step is tried for that."""
+    """If a state occurs twice, the steps between can go; no step is tried for that."""
     rows = (Row(0, "a", 0, 1), Row(1, "a", 0, 0), Row(1, "b", 0, 2))
     model = Model(Table(size=3, rows=rows, bad=(2,)))
     number = model.numbers(["good"])[0]
@@ -151,6 +151,6 @@ def test_loops_are_cut_first() -> None:
 
 
 def test_interrupted_shrinking_keeps_the_best_so_far() -> None:
-    """Ctrl-C while a shorter way is looked for does not lose what was found."""
+    """Ctrl-C during the search for a shorter path keeps the best path found."""
     model, number, path = walked(Counters(counters=5, at_most=4), "not_too_many")
     assert shrunk(model, number, path, Blind(impatient=True)) == shrunk(model, number, path, Blind())

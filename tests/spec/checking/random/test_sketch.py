@@ -1,4 +1,4 @@
-"""A sketch tells how many different states there were, within its error."""
+"""A sketch estimates the number of different states, within its error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spec.checking.random.sketch import ERROR, REGISTERS, Sketch, note
 
 
 def sketch_of(*numbers: range, words: int = 1) -> Sketch:
-    """One that has met these."""
+    """A sketch that has seen these numbers."""
     registers = bytearray(REGISTERS)
     for numbers_ in numbers:
         for number in numbers_:
@@ -19,17 +19,17 @@ def sketch_of(*numbers: range, words: int = 1) -> Sketch:
 @pytest.mark.parametrize("many", [1, 2, 10, 1_000, 20_000, 70_000])
 @pytest.mark.parametrize("words", [1, 3])
 def test_estimate_within_error(many: int, words: int) -> None:
-    """For few and for many, however wide a state is."""
+    """For small and large counts, at any width of state."""
     assert abs(sketch_of(range(many), words=words).estimate - many) <= max(1, many * ERROR)
 
 
 def test_an_empty_sketch_estimates_zero() -> None:
-    """Before the first."""
+    """Before any value is added."""
     assert Sketch().estimate == 0
 
 
 def test_repeated_values_do_not_count() -> None:
-    """Not the second time, and not in another sketch."""
+    """Neither in the same sketch nor after a merge."""
     once = sketch_of(range(500))
     assert sketch_of(range(500), range(500)) == once
     assert once | once == once
@@ -37,7 +37,7 @@ def test_repeated_values_do_not_count() -> None:
 
 
 def test_merged_sketches_equal_one_sketch() -> None:
-    """The order does not matter."""
+    """In either order."""
     one, other = sketch_of(range(300)), sketch_of(range(200, 500))
     assert one | other == other | one == sketch_of(range(500))
     assert one != other

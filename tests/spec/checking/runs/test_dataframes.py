@@ -1,4 +1,4 @@
-"""The states of a kept run as a table: those of the state graph, with the values that a reader would expect."""
+"""The states of a kept run as a table: the states of the graph, in columns of the expected types."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Place(NamedTuple):
 class Things(State):
     """Of `Moving`."""
 
-    level: int = variable("It is called as a column is.", of=lambda self: integers(0, 1000))
+    level: int = variable("It has the name of a column.", of=lambda self: integers(0, 1000))
     colour: Colour | None = variable("It may be none.", of=lambda self: optional(one_of(*Colour)))
     at: Place = variable("A record.", of=lambda self: record(Place, room=["a", "b"], shelf=optional(integers(0, 1))))
     kept: Partial[str, frozenset[int]] = variable("Sets, by keys that may be missing.", of=lambda self, key: SETS)
-    said: tuple[Place, ...] = variable("What has no type.", of=lambda self: [(), (Place("a", 1),)])
+    said: tuple[Place, ...] = variable("A value without a type.", of=lambda self: [(), (Place("a", 1),)])
 
 
 class Moving(Specification[Things]):
@@ -65,7 +65,7 @@ def kept(specification: Specification[Any], run: Path) -> pandas.DataFrame:
 
 
 def test_each_variable_is_a_typed_column(tmp_path: Path) -> None:
-    """A missing key and None are null, records are split, and what has no type is the text of a trace."""
+    """A missing key and None become null, records are split, and untyped values are text as in a trace."""
     frame = kept(Moving(), tmp_path)
     assert {name: str(kind) for name, kind in frame.dtypes.items()} == {
         "level": "int64[pyarrow]",
@@ -86,7 +86,7 @@ def test_each_variable_is_a_typed_column(tmp_path: Path) -> None:
 
 
 def test_the_dataframe_has_the_states_of_the_graph(tmp_path: Path) -> None:
-    """Each once, at its depth."""
+    """Each state once, at its depth."""
     subject = Walkers()
     frame = kept(subject, tmp_path)
     assert list(frame.columns) == ["level", "at[0]", "at[1]", "at[2]"]
@@ -95,7 +95,7 @@ def test_the_dataframe_has_the_states_of_the_graph(tmp_path: Path) -> None:
 
 
 def test_a_run_of_another_specification_is_refused(tmp_path: Path) -> None:
-    """Its files would be read as other values."""
+    """Its files would be read as wrong values."""
     kept(Walkers(), tmp_path)
     with pytest.raises(UsageError, match="holds another run: "):
         states_of_run(tmp_path, Walkers(walkers=4))
@@ -105,7 +105,7 @@ def test_a_run_of_another_specification_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_spark_reads_the_same_states(session: SparkSession, tmp_path: Path) -> None:
-    """By SQL, of a run that its own engine kept."""
+    """By SQL, from a run of the Spark engine."""
     subject = Replication.of(truncation="kip-101", brokers=2, log_size=2, max_records=2, max_leader_epoch=2)
     check(subject, engine=SparkEngine(run_dir=tmp_path, session=session), keep_going=True)
     frame = states_of_run(tmp_path, subject)

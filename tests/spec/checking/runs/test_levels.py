@@ -1,4 +1,4 @@
-"""Figures level by level: in a result, and as the tables of a run that is kept."""
+"""Figures for each level: in a result, and as the tables of a kept run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOY = TOYS["several broken"]
 
 
 def untimed(levels: list[dict[str, Any]] | tuple[LevelResult, ...]) -> list[dict[str, Any]]:
-    """Levels but for their seconds, of which no two runs have the same; they only grow."""
+    """Levels without their seconds, which only grow and differ in every run."""
     rows = [each if isinstance(each, dict) else vars(each) for each in levels]
     seconds = [each["seconds"] for each in rows]
     assert seconds == sorted(seconds)
@@ -30,13 +30,13 @@ def untimed(levels: list[dict[str, Any]] | tuple[LevelResult, ...]) -> list[dict
 
 
 def tables(run_dir: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The levels and the actions of the run that is kept there."""
+    """The levels and the actions of the run in this directory."""
     return untimed(levels_of_run(run_dir).to_dict("records")), actions_of_run(run_dir).to_dict("records")
 
 
 @pytest.mark.parametrize("name", ["reference", "local"])
-def test_a_level_has_the_figures_of_a_check_that_goes_no_deeper(name: str) -> None:
-    """Whatever the engine; and no level is missing, nor one there that has no states."""
+def test_a_level_has_the_figures_of_a_check_to_its_depth(name: str) -> None:
+    """On every engine. No level is missing, and none is empty."""
     result = check(TOY, engine=name, keep_going=True)
     assert len(result.levels) == result.depth > 5
     for level in result.levels:
@@ -49,8 +49,8 @@ def test_a_level_has_the_figures_of_a_check_that_goes_no_deeper(name: str) -> No
 
 
 @pytest.mark.parametrize("bound", [{"max_depth": 3}, {}])
-def test_a_search_that_stops_early_has_the_levels_until_there(bound: dict[str, Any]) -> None:
-    """By a bound, or by what breaks."""
+def test_a_stopped_search_has_its_levels(bound: dict[str, Any]) -> None:
+    """Stopped by a bound or by a violation."""
     results = [check(TOY, engine=engine, **bound) for engine in (ReferenceEngine(), LocalEngine(2), SparkEngine())]
     assert [untimed(each.levels) for each in results] == [untimed(results[0].levels)] * 3
     assert [each.level for each in results[0].levels] == list(range(1, results[0].depth + 1))
@@ -61,8 +61,8 @@ def by_action(result: Result) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.parametrize("engine", KEEPING)
-def test_a_run_that_is_kept_has_its_figures_as_tables(engine: Keeping, tmp_path: Path) -> None:
-    """Levels are those of the result, and actions add up to its coverage."""
+def test_a_kept_run_has_its_figures_as_tables(engine: Keeping, tmp_path: Path) -> None:
+    """The levels are those of the result, and the actions add up to its coverage."""
     result = check(TOY, engine=engine(run_dir=tmp_path), keep_going=True)
     levels, actions = tables(tmp_path)
     assert levels == untimed(result.levels) == untimed(check(TOY, engine="reference", keep_going=True).levels)
@@ -81,7 +81,7 @@ def test_a_run_that_is_kept_has_its_figures_as_tables(engine: Keeping, tmp_path:
 
 @pytest.mark.parametrize(("begins", "resumes"), [(LocalEngine, LocalEngine), (LocalEngine, SparkEngine)])
 def test_a_resumed_run_has_the_rows_of_an_unbroken_one(begins: Keeping, resumes: Keeping, tmp_path: Path) -> None:
-    """Those of both its parts; while it is stopped, those of the first."""
+    """After a stop it has the rows of the first part; after the resume, those of both."""
     check(TOY, engine=LocalEngine(run_dir=tmp_path / "unbroken"), keep_going=True)
     there = tmp_path / "broken off"
     check(TOY, engine=begins(run_dir=there), keep_going=True, max_depth=4)

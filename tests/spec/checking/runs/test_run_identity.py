@@ -1,4 +1,4 @@
-"""What a run explores: code, constants, and the values that the code looks up, as deep as they go."""
+"""The identity of a run: code, constants, and the values that the code looks up, at any depth."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SETTINGS = {
     "family": [1],
     "unused": 1,
 }
-"""What the module below reads when it is imported."""
+"""The settings that the module below reads at its import."""
 
 HELPER = """
 import json, os
@@ -97,7 +97,7 @@ class Here(State):
 
 
 def more():
-    "One rule, of which there is an action for each of a family."
+    "One rule, with an action for each member of a family."
 
 
 class Settled(Specification[Here]):
@@ -129,7 +129,7 @@ class Settled(Specification[Here]):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A specification, its helpers, and the settings that these read."""
+    """A folder with the specification, its helpers, and the settings that they read."""
     (tmp_path / "settled.py").write_text(SPECIFICATION)
     (tmp_path / "helper.py").write_text(HELPER)
     (tmp_path / "constants.py").write_text("ONLY = 1\n")
@@ -139,7 +139,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _modules() -> Iterator[None]:
-    """What is imported here is forgotten, and so is where it was found."""
+    """Forget modules imported by a test, and their search paths."""
     before, path = {*sys.modules}, [*sys.path]
     yield
     for name in {*sys.modules} - before:
@@ -148,7 +148,7 @@ def _modules() -> Iterator[None]:
 
 
 def identity(folder: Path) -> Identity:
-    """Of the specification in a folder, as another process would import it."""
+    """The identity of the specification in a folder, imported as another process would."""
     for name in ("settled", "helper", "constants"):
         sys.modules.pop(name, None)
     model = Model(system_named(str(folder / "settled.py:Settled"))())
@@ -157,7 +157,7 @@ def identity(folder: Path) -> Identity:
 
 @pytest.fixture
 def before(folder: Path) -> Identity:
-    """As the settings are."""
+    """The identity before any setting changes."""
     with pytest.warns(
         EnvironmentWarning, match=r"would not notice.*: helper.OPEN in settled.py \(builtins.generator\)$"
     ):
@@ -183,7 +183,7 @@ NOTICED = {
 @pytest.mark.filterwarnings("ignore::spec.language.errors.EnvironmentWarning")
 @pytest.mark.parametrize("setting", NOTICED)
 def test_a_value_that_changed_is_named(folder: Path, before: Identity, setting: str) -> None:
-    """The source is as it was: what is read when it is imported is not."""
+    """The source is unchanged; a value read at import is not."""
     value, message = NOTICED[setting]
     (folder / "settings.json").write_text(json.dumps({**SETTINGS, setting: value}))
     assert message in difference(before, identity(folder))
@@ -191,7 +191,7 @@ def test_a_value_that_changed_is_named(folder: Path, before: Identity, setting: 
 
 @pytest.mark.filterwarnings("ignore::spec.language.errors.EnvironmentWarning")
 def test_unused_values_may_change(folder: Path, before: Identity) -> None:
-    """It is of no consequence."""
+    """They do not belong to the identity."""
     (folder / "settings.json").write_text(json.dumps({**SETTINGS, "unused": 2}))
     assert difference(before, identity(folder)) == ""
 
@@ -199,24 +199,24 @@ def test_unused_values_may_change(folder: Path, before: Identity) -> None:
 @pytest.mark.filterwarnings("ignore::spec.language.errors.EnvironmentWarning")
 @pytest.mark.parametrize("module", ["settled", "helper", "constants"])
 def test_helper_sources_are_part_of_the_identity(folder: Path, before: Identity, module: str) -> None:
-    """One from which there is an integer only, too."""
+    """Even of a helper that provides only an integer."""
     file = folder / f"{module}.py"
     file.write_text(f"{file.read_text()}# another line\n")
     assert difference(before, identity(folder)) == f"the source of {module}.py has changed since"
 
 
 def test_the_identity_is_equal_in_every_process(folder: Path) -> None:
-    """However strings hash there."""
+    """Regardless of how strings hash there."""
     code = (
         "import json; from spec.checking.model import Model; from spec.atlas.loading import system_named;"
         "from spec.checking.runs.run_identity import identity_of; from spec.checking.exploration import Options;"
         f"print(json.dumps(identity_of(Model(system_named({str(folder / 'settled.py:Settled')!r})()), Options(()))))"
     )
-    told = {
+    identities = {
         subprocess.check_output([sys.executable, "-Wignore", "-c", code], env={**os.environ, "PYTHONHASHSEED": seed})
         for seed in ("1", "2")
     }
-    assert len(told) == 1
+    assert len(identities) == 1
 
 
 def test_known_values_give_no_warning(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The run directory: a level is there whole or not at all, and what is not what was committed is refused."""
+"""The run directory: a level is complete or absent, and a file that differs from its commit is refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IDENTITY = {"system": {"name": "toy"}, "constants": {"top": "3", "sides": "2"}, 
 
 
 def packed(*words: int) -> bytes:
-    """A state of these words."""
+    """A packed state with these words."""
     return b"".join(word.to_bytes(8, "big") for word in words)
 
 
@@ -31,7 +31,7 @@ STRANGER = packed(9)
 
 
 def committed(run: RunDirectory, level: int, states: list[bytes], distinct: int) -> Commit:
-    """A level with these states, committed."""
+    """Write and commit a level with these states."""
     commit = Commit(level, tuple(run.write(level, states)), distinct + 1, distinct, 0.5, {}, {})
     run.commit(commit)
     return commit
@@ -39,7 +39,7 @@ def committed(run: RunDirectory, level: int, states: list[bytes], distinct: int)
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunDirectory:
-    """A run of three levels."""
+    """A run with three levels."""
     made = RunDirectory.create(tmp_path, IDENTITY, 8, buckets=2)
     distinct = 0
     for level, states in enumerate(LEVELS, 1):
@@ -49,7 +49,7 @@ def run(tmp_path: Path) -> RunDirectory:
 
 
 def tree(path: Path) -> dict[str, str]:
-    """Every file with a digest of what is in it, and every directory."""
+    """Each file with a digest of its content, and each directory."""
     return {
         str(each.relative_to(path)): hashlib.sha256(each.read_bytes()).hexdigest() if each.is_file() else ""
         for each in path.rglob("*")
@@ -60,8 +60,8 @@ def states_of(run: RunDirectory, level: int) -> list[bytes]:
     return sorted(state for file in run.committed(level) for state in run.read(level, file.bucket))
 
 
-def test_levels_come_back_as_they_were_committed(run: RunDirectory) -> None:
-    """States, figures, and which run it is."""
+def test_committed_levels_are_read_back(run: RunDirectory) -> None:
+    """Their states, their figures, and the identity of the run."""
     again, commits = RunDirectory.resume(run.path, IDENTITY)
     assert again == run
     assert [commit.level for commit in commits] == [1, 2, 3]
@@ -69,18 +69,18 @@ def test_levels_come_back_as_they_were_committed(run: RunDirectory) -> None:
     assert [states_of(again, level) for level in (1, 2, 3)] == LEVELS
 
 
-def test_a_bucket_holds_what_hashes_to_it(run: RunDirectory) -> None:
-    """In code order; and the hash never changes, or runs could not be resumed."""
+def test_a_bucket_holds_the_states_that_hash_to_it(run: RunDirectory) -> None:
+    """In code order. The hash function must never change, or old runs could not be resumed."""
     for file in run.committed(2):
         states = run.read(2, file.bucket)
         assert states == sorted(states)
         assert {bucket_of(state, 2) for state in states} == {file.bucket}
     assert [bucket_of(state, 16) for state in (*LEVELS[1], packed(1, 2), packed(2, 1))] == [1, 7, 15, 11, 5]
-    assert bucket_of(packed(0), 2**64) == 0xE220A8397B1DCDAF  # what SplitMix64 begins with, from seed 0
+    assert bucket_of(packed(0), 2**64) == 0xE220A8397B1DCDAF  # the first number of SplitMix64 for seed 0
 
 
 def test_neighbours_are_spread_over_the_buckets() -> None:
-    """States that differ in a few bits of any word are, as states do."""
+    """These states differ in a few bits of any word, as real ones do."""
     near = [packed(high << 40, low << 56) for high in range(64) for low in range(64)]
     sizes = np.bincount(buckets_of(words_of(near, 16), 16))
     assert len(sizes) == 16
@@ -91,7 +91,7 @@ def test_neighbours_are_spread_over_the_buckets() -> None:
 
 
 def some_states() -> st.SearchStrategy[list[bytes]]:
-    """Different ones, all of one width, in any order; many share words with others."""
+    """Different states of one width, in any order; many share words."""
     word = st.one_of(st.integers(0, 3), st.sampled_from([2**63, 2**64 - 1, 256]), st.integers(0, 2**64 - 1))
     return st.integers(1, 3).flatmap(
         lambda words: st.lists(st.tuples(*[word] * words).map(lambda state: packed(*state)), min_size=1, unique=True)
@@ -100,7 +100,7 @@ def some_states() -> st.SearchStrategy[list[bytes]]:
 
 @given(some_states(), st.integers(1, 300))
 def test_arrays_and_states_are_written_alike(states: list[bytes], buckets: int) -> None:
-    """Buckets and order are the same for bytes and for words, and one gives back the other."""
+    """Bytes and words give the same buckets and order, and each form gives back the other."""
     array = words_of(states, len(states[0]))
     assert [packed(*row) for row in array.tolist()] == bytes_of(array) == states
     assert buckets_of(array, buckets).tolist() == [bucket_of(state, buckets) for state in states]
@@ -119,7 +119,7 @@ ARRAYS: dict[str, Callable[[Words], Words]] = {
 @pytest.mark.parametrize("words", [1, 2, 3])
 @pytest.mark.parametrize("laid", ARRAYS)
 def test_an_array_is_written_as_its_states_are(tmp_path: Path, words: int, laid: str) -> None:
-    """The same files, byte by byte, in whichever order they are given and however the array lies in memory."""
+    """The files are equal byte by byte, for any order of the states and any memory layout of the array."""
     array = np.random.default_rng(words).integers(0, 2**64, (1000, words), dtype=np.uint64)
     array[:, 0] %= 5
     states = sorted(bytes_of(array))
@@ -143,12 +143,12 @@ def test_an_array_is_written_as_its_states_are(tmp_path: Path, words: int, laid:
 
 
 def test_an_array_without_states_is_no_file(run: RunDirectory) -> None:
-    """As it is of a list."""
+    """Neither is an empty list."""
     assert run.write_array(4, np.empty((0, 1), np.uint64)) == run.write(4, []) == []
 
 
 def test_a_state_of_another_width_is_refused(run: RunDirectory) -> None:
-    """Whether its bytes would give whole words or not."""
+    """Even if its bytes divide into whole words."""
     for state in (b"\x00\x00", packed(1, 2)):
         with pytest.raises(ValueError, match="and 8 were expected"):
             run.write(4, [state])
@@ -157,8 +157,8 @@ def test_a_state_of_another_width_is_refused(run: RunDirectory) -> None:
 # Tasks and levels.
 
 
-def test_a_task_that_is_done_twice_counts_once(tmp_path: Path) -> None:
-    """Only the attempt that the commit names is read, whichever was written first, and the other is removed."""
+def test_a_task_done_twice_counts_once(tmp_path: Path) -> None:
+    """Only the attempt named in the commit is read, whichever was written first. The other is removed."""
     run = RunDirectory.create(tmp_path, IDENTITY, 8, buckets=1)
     run.write(1, LEVELS[1][:1])
     whole = run.write(1, LEVELS[1])
@@ -169,8 +169,8 @@ def test_a_task_that_is_done_twice_counts_once(tmp_path: Path) -> None:
     assert names == ["states.parquet"]
 
 
-def test_an_attempt_that_comes_too_late_is_never_read(run: RunDirectory) -> None:
-    """Somebody may still write when the level is committed; the next to resume clears it away."""
+def test_a_late_attempt_is_never_read(run: RunDirectory) -> None:
+    """A slow task may still write after the commit. The next resume removes its files."""
     before = tree(run.path)
     run.write(3, [STRANGER])
     assert tree(run.path) != before
@@ -180,7 +180,7 @@ def test_an_attempt_that_comes_too_late_is_never_read(run: RunDirectory) -> None
 
 
 def test_a_level_without_a_commit_is_removed(run: RunDirectory) -> None:
-    """Whether its files have their final names already or not."""
+    """Whether or not its files already have their final names."""
     before = tree(run.path)
     files = run.write(4, LEVELS[1])
     shutil.move(run.file(4, files[0].bucket).with_name(files[0].attempt), run.file(4, files[0].bucket))
@@ -197,7 +197,7 @@ def test_an_empty_level_is_a_commit_without_files(run: RunDirectory) -> None:
     assert commits[-1].rows == 0
 
 
-# What is refused.
+# Damage that is refused.
 
 
 def _truncate(run: RunDirectory) -> None:
@@ -236,7 +236,7 @@ def _miscount(commit: dict[str, object]) -> None:
 
 
 def _forge(name: str, change: Callable[[dict[str, object]], object]) -> Callable[[RunDirectory], None]:
-    """As somebody would who knows how digests are made."""
+    """As by someone who recomputes the digests."""
 
     def forged(run: RunDirectory) -> None:
         _change_json(name, change)(run)
@@ -258,7 +258,7 @@ def _swap(run: RunDirectory) -> None:
 
 
 def _link(name: str) -> Callable[[RunDirectory], None]:
-    """What was there, or a file of a person's, by way of a link."""
+    """Replace a file by a link to it, or to a person's file."""
 
     def linked(run: RunDirectory) -> None:
         place, elsewhere = run.path / name, run.path.with_name(f"{run.path.name} elsewhere")
@@ -297,7 +297,7 @@ DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
     ),
     "a file is a link": (_link("_commits/0003.json"), r"0003\.json is a link: "),
     "a folder is a link": (_link("level=0002"), "level=0002 is a link: "),
-    "a file that is to be written is a link": (_link("_commits/0009.unfinished"), "0009.unfinished is a link: "),
+    "a file to be written is a link": (_link("_commits/0009.unfinished"), "0009.unfinished is a link: "),
     "a file is a pipe": (lambda run: os.mkfifo(run.path / "_spark.log"), r"_spark\.log is no file: "),
     "rows do not match": (
         _forge("_commits/0002.json", _miscount),
@@ -340,7 +340,7 @@ DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_run_is_refused_and_left_alone(run: RunDirectory, damage: str) -> None:
-    """In one line that says what is wrong; even what could be removed is still there."""
+    """In one line that says what is wrong. Even removable files are still there."""
     harm, message = DAMAGES[damage]
     run.write(4, LEVELS[1])
     harm(run)
@@ -361,7 +361,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_another_run_is_refused_and_left_alone(run: RunDirectory, other: str) -> None:
-    """The line says what differs."""
+    """The error says what differs."""
     changed, message = OTHERS[other]
     before = tree(run.path)
     with pytest.raises(UsageError, match=f"holds another run: {message}"):
@@ -370,12 +370,12 @@ def test_another_run_is_refused_and_left_alone(run: RunDirectory, other: str) ->
 
 
 def test_nothing_differs_between_a_run_and_itself() -> None:
-    """Nor between one without constants and itself."""
+    """Also without constants."""
     assert difference(IDENTITY, IDENTITY) == difference({"constants": {}}, {"constants": {}}) == ""
 
 
 def test_a_directory_that_is_not_empty_is_refused(tmp_path: Path) -> None:
-    """Whatever is in it is not ours to mix with."""
+    """Its files may belong to something else."""
     (tmp_path / "letters.txt").write_text("Dear")
     with pytest.raises(UsageError, match="is not empty: resume the run in it, or name another"):
         RunDirectory.create(tmp_path, IDENTITY, 8)
@@ -383,7 +383,7 @@ def test_a_directory_that_is_not_empty_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_run_directory_is_locked(tmp_path: Path) -> None:
-    """The second is told, and may come when the first has gone."""
+    """The second process gets an error, and may start when the first has ended."""
     with (
         locked(tmp_path / "run", make=True),
         pytest.raises(UsageError, match="another process explores in it"),
@@ -395,7 +395,7 @@ def test_a_run_directory_is_locked(tmp_path: Path) -> None:
 
 
 def test_a_file_is_no_run_directory(tmp_path: Path) -> None:
-    """Neither to begin in nor to resume from."""
+    """A run can neither begin nor resume there."""
     (tmp_path / "file").touch()
     for make in (True, False):
         with (

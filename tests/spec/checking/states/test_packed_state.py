@@ -1,4 +1,4 @@
-"""A packed state is one state in three forms, all of which are ordered alike."""
+"""A packed state is one state in three forms, which all have the same order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STATES = st.tuples(*(domain.strategy() for domain in DOMAINS.values())).map(
 
 @given(STATES)
 def test_each_form_leads_to_the_same_state(state: PackedState) -> None:
-    """Values, words, bytes, and the number."""
+    """From values, words, bytes, or the number."""
     assert LAYOUT.words == 3
     assert PackedState.of_values(LAYOUT, state.values) == state
     assert PackedState.of_words(LAYOUT, state.words) == state
@@ -34,13 +34,13 @@ def test_each_form_leads_to_the_same_state(state: PackedState) -> None:
 
 @given(STATES, STATES)
 def test_all_forms_are_ordered_alike(one: PackedState, other: PackedState) -> None:
-    """In code order."""
+    """The order of their codes."""
     assert (one.number < other.number) == (one.words < other.words) == (one.bytes < other.bytes)
 
 
 @given(st.lists(STATES))
 def test_arrays_have_the_same_words(states: list[PackedState]) -> None:
-    """And give the same bytes back."""
+    """They give the same bytes back."""
     packed = [state.bytes for state in states]
     array = words_of(packed, BYTES * LAYOUT.words)
     assert [tuple(row) for row in array.tolist()] == [state.words for state in states]
