@@ -1,4 +1,4 @@
-"""What tests of several engines look at."""
+"""Fixtures for the tests of several engines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
-    """Those that are started from now on."""
+    """The processes started from now on."""
     started = list[subprocess.Popen[bytes]]()
 
     class Noted(subprocess.Popen[bytes]):

@@ -1,4 +1,4 @@
-"""What a specification may import: functions that throw dice."""
+"""A module for specifications to import, with functions that use chance."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 
 
 def thrown() -> int:
-    """By another function."""
+    """A random number, through another function."""
     return rolled()
 
 

@@ -1,4 +1,4 @@
-"""One specification, asked of everything that can answer: whole results must be the same."""
+"""One specification, checked by every engine, by simulation and by state machines: whole results must be equal."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from spec.testing import Violation, as_state_machine
 from spec.testing.walk import Walk, WalkedGraph
 
 ITS_OWN = {"engine", "seconds", "compile_seconds", "bytes_per_state", "jobs", "opaque_rules"}
-"""What an engine may tell that others do not."""
+"""Fields of a result in which engines may differ."""
 
 RUNS, STEPS = 12, 12
-"""Of a simulation."""
+"""Of each simulation."""
 
 BRIEFLY = settings(
     max_examples=3,
@@ -39,11 +39,11 @@ BRIEFLY = settings(
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-"""How long a machine runs."""
+"""Settings for a short run of a Hypothesis machine."""
 
 
 class Differs(AssertionError):
-    """Two answers are not the same."""
+    """Two results that must be equal differ."""
 
     def __init__(self, where: str, found: Any, expected: Any):
         super().__init__(f"{where}: {_difference(found, expected)}")
@@ -59,10 +59,10 @@ def _difference(found: Any, expected: Any) -> str:
 
 
 def same(where: str, found: Any, expected: Any) -> None:
-    """Two answers are the same.
+    """Compare two results.
 
     Raises:
-        Differs: they are not.
+        Differs: they are not equal.
     """
     if found != expected:
         raise Differs(where, found, expected)
@@ -71,21 +71,21 @@ def same(where: str, found: Any, expected: Any) -> None:
 # Whole results.
 
 
-def told(trace: Trace | None) -> Any:
-    """All of a trace, and the types of the values in it, for 1 equals True."""
+def contents(trace: Trace | None) -> Any:
+    """All of a trace, with the types of its values, since 1 equals True."""
     return trace and (trace.to_json(), repr([dict(state) for state in trace.states]), trace.failing, trace.looked_at)
 
 
 def whole(ask: Callable[[], BaseResult]) -> dict[str, Any]:
-    """All that a result has, or how it fails."""
+    """All fields of a result, or how it fails."""
     try:
         result = ask()
     except (EvaluationFailed, SpecificationError) as failure:
         trace = getattr(failure, "trace", None)
-        return {"failed": str(failure), "notes": getattr(failure, "__notes__", []), "trace": told(trace)}
+        return {"failed": str(failure), "notes": getattr(failure, "__notes__", []), "trace": contents(trace)}
     found = {each.name: getattr(result, each.name) for each in dataclasses.fields(result) if each.name not in ITS_OWN}
-    found["counterexamples"] = [*map(told, result.counterexamples)]
-    if isinstance(result, Result):  # whose action a new state is credited to depends on the order of the search
+    found["counterexamples"] = [*map(contents, result.counterexamples)]
+    if isinstance(result, Result):  # the action credited with a new state depends on the search order
         found["levels"] = [dataclasses.replace(level, seconds=0) for level in result.levels]
         found["actions"] = [dataclasses.replace(action, new_states=None) for action in result.actions]
         found["new states"] = sum(action.new_states or 0 for action in result.actions)
@@ -93,24 +93,24 @@ def whole(ask: Callable[[], BaseResult]) -> dict[str, Any]:
 
 
 def checked(specification: Specification, engine: Engine | str, **asked: Any) -> dict[str, Any]:
-    """What an engine says."""
+    """The result from one engine."""
     return whole(lambda: check(specification, engine=engine, **asked))
 
 
-# Everything.
+# Comparisons of everything.
 
 
 def agreed(specification: Specification, directory: Path, seed: int = 0, **asked: Any) -> None:
-    """The local engine says what the reference says, simulations and machines nothing else; files keep it.
+    """Compare the local engine with the reference, and simulations, machines and files with both.
 
     Args:
         specification: the system.
         directory: for files.
-        seed: of what is left to chance; those that 5 divides are for Spark and machines too, which take longest.
-        asked: of the engines.
+        seed: for random choices. Seeds divisible by 5 also run Spark and state machines, which take longest.
+        asked: options for the engines.
 
     Raises:
-        Differs: they do not.
+        Differs: two results differ.
     """
     expected = checked(specification, "reference", **asked)
     for workers in (1, 2):
@@ -127,7 +127,7 @@ def agreed(specification: Specification, directory: Path, seed: int = 0, **asked
 
 
 def is_known(explored: dict[str, Any], name: str, verdict: str, length: int) -> bool:
-    """Whether an exploration knows of what was found about a property, or stopped before it could know."""
+    """Whether an exploration agrees with a finding about a property, or stopped before it could."""
     if "failed" in explored or explored["verdict"] == "bounded":
         return True
     its = next(each for each in explored["properties"] if each.name == name)
@@ -135,19 +135,19 @@ def is_known(explored: dict[str, Any], name: str, verdict: str, length: int) -> 
 
 
 def may_fail(explored: dict[str, Any]) -> bool:
-    """Whether there may be an evaluation that raises: nobody asks again about a property that is decided."""
+    """Whether evaluations may raise. A search skips decided properties, so it may miss their exceptions."""
     return "failed" in explored or any(
         each.verdict not in {"holds", "unwitnessed"} for each in explored["properties"]
     )
 
 
 def simulated(specification: Specification, seed: int, explored: dict[str, Any]) -> None:
-    """Compiled walks come to what plain ones come to, and that an exploration knows."""
+    """Compiled walks give the same result as plain ones, and their findings agree with the exploration."""
     asked: dict[str, Any] = {"runs": RUNS, "steps": STEPS, "seed": seed, "shrinking": False}
     expected = whole(lambda: simulate(specification, plain=True, **asked))
     same("simulate", whole(lambda: simulate(specification, **asked)), expected)
     if "failed" in expected:
-        same("what simulate comes to", may_fail(explored), True)
+        same("a failure in simulate", may_fail(explored), True)
         return
     for each in expected["properties"]:
         if each.verdict in {"violated", "witnessed"}:
@@ -155,7 +155,7 @@ def simulated(specification: Specification, seed: int, explored: dict[str, Any])
 
 
 def machine_run(specification: Specification, explored: dict[str, Any]) -> None:
-    """A Hypothesis machine comes to what an exploration knows."""
+    """The findings of a Hypothesis machine agree with the exploration."""
     try:
         run_state_machine_as_test(as_state_machine(specification), settings=BRIEFLY)
     except Violation as violation:
@@ -163,11 +163,11 @@ def machine_run(specification: Specification, explored: dict[str, Any]) -> None:
             broken, length = violation.trace.broken, violation.trace.length
             same(f"{broken} in a machine", is_known(explored, broken, "violated", length), True)
     except (EvaluationFailed, SpecificationError):
-        same("what a machine comes to", may_fail(explored), True)
+        same("a failure in a machine", may_fail(explored), True)
 
 
 def written(specification: Specification, trace: Trace, directory: Path) -> None:
-    """A trace is read as it was written, and the specification has it."""
+    """A written trace reads back equal, and is a run of the specification."""
     path = directory / "trace.itf.json"
     recorded = RecordedTrace.of(specification, trace)
     recorded.write(path)
@@ -175,11 +175,11 @@ def written(specification: Specification, trace: Trace, directory: Path) -> None
     same("ITF", read, recorded)
     followed = validate(read, specification)
     same("replay", (followed.left, followed.at), ("", trace.length))
-    same("what is replayed", told(followed.trace), told(trace))
+    same("the replayed trace", contents(followed.trace), contents(trace))
 
 
 def taken(specification: Specification, trace: Trace, explored: dict[str, Any]) -> None:
-    """A walk of a machine that takes the steps of a trace comes to what it breaks, unless something raises before."""
+    """A walk along a trace breaks the same property, unless an evaluation raises earlier."""
     walk, broken = Walk(WalkedGraph(specification)), ""
     model = walk.graph.model
     begun = [
@@ -192,9 +192,9 @@ def taken(specification: Specification, trace: Trace, explored: dict[str, Any]) 
         except Violation as violation:
             broken = violation.trace.broken if violation.trace else ""
         except EvaluationFailed:
-            same("what a walk comes to", may_fail(explored), True)
+            same("a failure in a walk", may_fail(explored), True)
             return
     if trace.broken == DEADLOCK:
         same("a deadlock in a walk", walk.offers(), {})
-    elif broken != trace.broken:  # it tells one of those that are broken there
+    elif broken != trace.broken:  # it names one of those that break there
         same("the end of a walk", bool(broken), True)

@@ -1,8 +1,8 @@
-"""What random systems are made of, by feature: a line more here is a feature more everywhere.
+"""The building blocks of random systems, by feature: one more line here adds a feature to every test.
 
-A place in angle brackets is filled in by something random, the same place of a line always by the same:
+A place in angle brackets is filled at random; a place that occurs twice in a line is filled with the same text:
 
-    <v> <w>  a value        <r>  what stands at a place    <k>  a value that <v> may have    <q>  a question
+    <v> <w>  a value        <r>  something to read         <k>  a value that <v> may have    <q>  a question
     <p> <o>  a place        <V> <W> <O>  what fits there   <n>  a key of s.p                 <P>  what fits in s.p
     <T>      a type         <B>  True or False             <a> <b>  domains
 """
@@ -62,24 +62,24 @@ class Twin(NamedTuple):
 
 
 def deep(value):
-    """How deep it is nested."""
+    """The depth of nesting."""
     if isinstance(value, (tuple, frozenset)):
         return 1 + max(map(deep, value), default=0)
     return 0
 
 
 def leaves(value):
-    """All that is not made of others."""
+    """The parts of a value that have no parts themselves."""
     return [leaf for part in value for leaf in leaves(part)] if type(value) in (tuple, Pair, Twin) else [value]
 
 
 def flat(value):
-    """All that is not made of others, but for what is in sets."""
+    """The same, without looking into sets."""
     return [leaf for part in value for leaf in flat(part)] if isinstance(value, tuple) else [value]
 
 
 def matched(value):
-    """What it looks like."""
+    """The shape of a value."""
     match value:
         case Pair(left, right=None):
             return "pair", left
@@ -103,7 +103,7 @@ def matched(value):
 
 
 def tried(do, otherwise=None):
-    """What comes of it; or something else if it fails."""
+    """The result of a call, or another value if it fails."""
     try:
         return do()
     except Exception:
@@ -112,7 +112,7 @@ def tried(do, otherwise=None):
 """The beginning of each module."""
 
 Forms = dict[str, tuple[str, ...]]
-"""What can be written, by feature."""
+"""Sets of constant values, by feature."""
 
 LEAVES: Final[Forms] = {
     "numbers": ("booleans()", "integers(0, 2)", "optional(integers(0, 1))"),
@@ -141,7 +141,7 @@ STRUCTURES: Final[Forms] = {
     "sets": ("subset_of(<a>)", "subset_of(tuple_of(<a>))", "tuple_of(subset_of(<a>), <b>)"),
     "sets of sets": ("subset_of(subset_of(integers(0, 1)))",),
 }
-"""Domains that have room for others."""
+"""Domains built from other domains."""
 
 KEYS: Final = (
     '("x", "y")',
@@ -153,7 +153,7 @@ KEYS: Final = (
     "one_of(*Word)",
     "one_of((0, ()), (1, (0,)))",
 )
-"""Of mappings, and parameters of actions."""
+"""Domains for the keys of mappings and the parameters of actions."""
 
 TYPES: Final = (
     "int",
@@ -297,7 +297,7 @@ VALUES: Final[Forms] = {
     ),
     "look-alikes": ("bool(<v>)", "int(<v>)", "str(<v>)", "float(<v>)", "tuple(<v>)", "Pair(*<v>)", "(True, *<v>)"),
 }
-"""What can be made of values."""
+"""Expressions for values."""
 
 QUESTIONS: Final[Forms] = {
     "equality": (
@@ -343,7 +343,7 @@ QUESTIONS: Final[Forms] = {
         "tried(lambda: len(<v>) > 1)",
     ),
 }
-"""What can be asked of values."""
+"""Conditions on values."""
 
 JUDGEMENTS: Final[Forms] = {
     "plain": ("return bool(<q>)", "return not <q>", "return bool(<q>)", "return not <q>"),
@@ -369,7 +369,7 @@ JUDGEMENTS: Final[Forms] = {
         "match <v>:\n    case (one, *_):\n        return one != <w>\n    case int():\n        return <B>\nreturn <q>",
     ),
 }
-"""What a property says, to the end."""
+"""The last lines of a property."""
 
 STATEMENTS: Final[Forms] = {
     "assigning": ("<p> = <V>", "<p> = <V>", "<p> = <V>", "made = <v>\n<p> = made if <q> else <V>"),
@@ -401,4 +401,4 @@ STATEMENTS: Final[Forms] = {
     ),
     "mappings": ("s.p = {<n>: <P>}", "s.t, s.p = s.p, s.t", "s.p = s.t", "s.t = {key: <P> for key in s.t}"),
 }
-"""What an action does."""
+"""Lines of an action."""

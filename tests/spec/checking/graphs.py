@@ -1,4 +1,4 @@
-"""Directed graphs: vertices that refer to each other in every way, so that they are hard to tell apart."""
+"""Directed graphs whose vertices refer to each other symmetrically, so that they are hard to distinguish."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Edge = Callable[[int, int], bool]
 
 
 def each_vertex(self: Any) -> Domain[int]:
-    """No vertex is special."""
+    """The interchangeable vertices."""
     return interchangeable("vertex", range(self.vertices))
 
 
@@ -37,7 +37,7 @@ class GraphState(State):
 
 
 class Graph(Specification[GraphState]):
-    """Edges come one by one."""
+    """Edges are added one by one."""
 
     vertices: int = constant(3, "how many there are", at_least=1)
 
@@ -49,22 +49,22 @@ class Graph(Specification[GraphState]):
 
 
 def graph(vertices: int, edge: Edge) -> Values:
-    """The state in which there are these edges."""
+    """The state with these edges."""
     return tuple(frozenset(other for other in range(vertices) if edge(each, other)) for each in range(vertices))
 
 
 def rook(one: int, other: int) -> bool:
-    """Of 16 vertices in a square those of a row or column are neighbours: strongly regular, with (16, 6, 2, 2)."""
+    """The rook's graph on a 4 x 4 board: neighbours share a row or column. Strongly regular: (16, 6, 2, 2)."""
     return one != other and (one // 4 == other // 4 or one % 4 == other % 4)
 
 
 def shrikhande(one: int, other: int) -> bool:
-    """Another graph, with the same parameters."""
+    """The Shrikhande graph: another graph with the same parameters."""
     return ((other // 4 - one // 4) % 4, (other - one) % 4) in {(0, 1), (0, 3), (1, 0), (3, 0), (1, 1), (3, 3)}
 
 
 def cycles(*lengths: int) -> Edge:
-    """Directed ones, of these lengths: refinement tells no vertex from another."""
+    """Directed cycles of these lengths. Refinement alone distinguishes no two vertices."""
     after: dict[int, int] = {}
     for length in lengths:
         first = len(after)
@@ -73,7 +73,7 @@ def cycles(*lengths: int) -> Edge:
 
 
 def cliques(size: int) -> Edge:
-    """Groups of so many, in which all are neighbours."""
+    """Groups of this size, whose members are all neighbours."""
     return lambda one, other: one // size == other // size and one != other
 
 

@@ -1,7 +1,7 @@
-"""What an exploration of a table must give, found by writing down every shortest path.
+"""The expected result of exploring a table, computed by listing every shortest path.
 
 Slow and obvious: distances by repeated relaxation, all shortest paths by walking back over every row, and the choice
-among them by comparing whole paths from their ends. Nothing of the checkers is used.
+among them by comparing whole paths from their ends. It uses no code of the checkers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tests.spec.checking.toys import ACTIONS, Row, Table
 
 OUTSIDE = -1
 Walk = tuple[int, tuple[Row, ...]]
-"""Where it starts, and the rows that it takes."""
+"""The start, and the rows that the walk takes."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Expected:
 
 
 def distances(table: Table) -> dict[int, int]:
-    """The depth of each state that can be reached, an initial one's being 1."""
+    """The depth of each reachable state. Initial states have depth 1."""
     found = dict.fromkeys(table.starts, 1)
     for _ in range(table.size):
         for row in table.rows:
@@ -54,7 +54,7 @@ def shortest_walks(table: Table, depth: dict[int, int], end: int) -> Iterator[Wa
 
 
 def from_the_end(walk: Walk) -> list[Any]:
-    """What equals are told apart by: the end, then going back predecessor, action, parameter."""
+    """The sort key for walks of equal length: the end, then backwards the predecessor, action and parameter."""
     start, rows = walk
     key: list[Any] = [rows[-1].after if rows else start]
     for row in reversed(rows):
@@ -63,7 +63,7 @@ def from_the_end(walk: Walk) -> list[Any]:
 
 
 def candidates(table: Table, depth: dict[int, int]) -> dict[str, list[Walk]]:
-    """For each property, all shortest walks to anything that breaks (or witnesses) it."""
+    """For each property, all shortest walks to a state or step that breaks (or witnesses) it."""
     ends: dict[str, list[int]] = {
         "good": [state for state in depth if state in table.bad],
         "not_worse": [state for state in depth if state in table.worse],
@@ -88,7 +88,7 @@ def candidates(table: Table, depth: dict[int, int]) -> dict[str, list[Walk]]:
 
 
 def explored(table: Table, asked: set[str], *, keep_going: bool = False) -> Expected:
-    """The answer to a question about these properties."""
+    """The expected result of checking these properties."""
     depth = distances(table)
     firsts: dict[str, Walk] = {}
     due: dict[str, int] = {}
@@ -96,7 +96,7 @@ def explored(table: Table, asked: set[str], *, keep_going: bool = False) -> Expe
         if walks and name in asked:
             shortest = min(len(rows) for _, rows in walks)
             firsts[name] = min((walk for walk in walks if len(walk[1]) == shortest), key=from_the_end)
-            # A deadlock shows when its level is expanded, so with the level after it.
+            # A deadlock is found when its level is expanded, so together with the next level.
             due[name] = shortest + (2 if name == "deadlock" else 1)
     deepest = max(depth.values())
     bad = [level for name, level in due.items() if name != "to_be_seen"]

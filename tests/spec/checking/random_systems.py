@@ -1,7 +1,7 @@
-"""Random systems, written as a Python module that a person can read, save and run.
+"""Random systems, written as Python modules that a person can read, save and run.
 
-Each expression, action and property is tried on some states when it is written. It is chosen so that it means
-something there, mostly; what it does elsewhere nobody knows.
+The writer tries each expression, action and property on some states and mostly keeps those that mean something there.
+Elsewhere they may do anything.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from tests.spec.checking.features import (
 )
 
 MOST: Final = 12
-"""Values of a domain."""
+"""The most values in a domain."""
 SAMPLES: Final = 6
-"""States on which everything is tried."""
+"""The number of states on which everything is tried."""
 
 
 class Kind(NamedTuple):
@@ -53,32 +53,32 @@ class Kind(NamedTuple):
     values: list[Any]
 
     def fits(self, value: Any) -> bool:
-        """Whether it holds a value."""
+        """Whether a value is in the domain."""
         with suppress(Exception):
             return value in self.domain
         return False
 
 
 class Scene(NamedTuple):
-    """What can be seen where something is written."""
+    """What an expression can refer to where it is written."""
 
     reads: tuple[str, ...]
     """Expressions."""
     places: dict[str, Kind]
-    """What can be assigned to."""
+    """Places to assign to."""
     samples: list[dict[str, Any]]
     """Names with their values, in some states."""
 
 
 class Nothing:
-    """In place of a value: there is none, for it raises."""
+    """The outcome of an expression that raises."""
 
 
 class Writer:
-    """It writes one system.
+    """Writes one system.
 
     Args:
-        seed: which one.
+        seed: selects the system.
     """
 
     def __init__(self, seed: str):
@@ -89,19 +89,19 @@ class Writer:
         self.keys = {name: [*eval(text, NAMES)] for name, text in self.key_texts.items()}
 
     def one_of(self, found: Sequence[Any]) -> Any:
-        """Any of them."""
+        """One of these."""
         return self.random.choice(found)
 
     def form(self, forms: Forms) -> str:
-        """A line of any feature."""
+        """A line for a feature, both chosen at random."""
         return str(self.one_of(forms[self.one_of([*forms])]))
 
     def chance(self, share: float) -> bool:
-        """True so often."""
+        """True with this probability."""
         return self.random.random() < share
 
     def module(self) -> str:
-        """All of it."""
+        """The text of the module."""
         a, b, t, p = (self.of[name].text for name in "abtp")
         keys, some = self.key_texts["t"], self.key_texts["p"]
         variables = [
@@ -124,7 +124,7 @@ class Writer:
     # What the state is made of.
 
     def kind(self) -> Kind:
-        """A domain of a few values, one in the other."""
+        """A domain of a few values, perhaps made of others."""
         while True:
             text = self.form(LEAVES)
             for _ in range(self.random.randrange(3)):
@@ -135,14 +135,14 @@ class Writer:
                     return Kind(text, domain, list(domain))
 
     def state(self, first: bool = False) -> SimpleNamespace:
-        """Any, or that in which every variable has its first value."""
+        """Any state, or the one in which every variable has its first value."""
         any_of = {name: kind.values[:1] if first else kind.values for name, kind in self.of.items()}
         total = {key: self.one_of(any_of["t"]) for key in self.keys["t"]}
         partial = {key: self.one_of(any_of["p"]) for key in self.keys["p"] if not first and self.chance(0.5)}
         return SimpleNamespace(a=self.one_of(any_of["a"]), b=self.one_of(any_of["b"]), t=total, p=partial)
 
     def reads(self, s: str) -> Iterator[str]:
-        """What can be read in a state."""
+        """The expressions that read a state."""
         yield from (f"{s}.a", f"{s}.b") * 3
         for key in map(written, self.keys["t"]):
             yield from (f"{s}.t[{key}]",) * 2
@@ -154,7 +154,7 @@ class Writer:
     # Rules and properties.
 
     def parameter(self) -> tuple[str, str, list[Any]]:
-        """What stands behind the word and in the signature; and the values."""
+        """The arguments of the decorator, the parameter in the signature, and its values."""
         of, kind = self.one_of("tp"), self.one_of(self.kinds)
         some: list[tuple[str, str, list[Any]]] = [
             ("", "", []),
@@ -168,7 +168,7 @@ class Writer:
         return some[self.random.randrange(len(some))]
 
     def rule(self, word: str, name: str) -> str:
-        """How it begins, or what may happen."""
+        """An initial rule or an action."""
         ranges, signature, values = self.parameter()
         if word == "action" and signature.endswith("Number") and self.chance(0.5):
             ranges = "(n=lambda self, s: range(1 + bool(s.a == s.b)))"
@@ -189,7 +189,7 @@ class Writer:
         return f"@{word}{ranges}\n{self.best(draft, lambda text: self.can_be_done(text, name, samples))}"
 
     def property(self, word: str, name: str, over_steps: bool) -> str:
-        """What holds, or is seen, somewhere."""
+        """A property of states or of steps."""
         ranges, signature, values = self.parameter() if not over_steps else ("", "", [])
         seen = "before, step, after" if over_steps else "s"
         samples = [self.sample(values, over_steps, first=not at) for at in range(SAMPLES)]
@@ -211,13 +211,13 @@ class Writer:
         return f"@{word}{ranges}\n{self.best(draft, decides_little)}"
 
     def sample(self, values: list[Any], over_steps: bool = False, first: bool = False) -> dict[str, Any]:
-        """What the names stand for in some state, or on some step."""
+        """Values for the names in some state or step."""
         step = Step(f"act{self.random.randrange(2)}", self.one_of([{}, {"n": 0}, {"n": self.keys["t"][0]}]))
         names = {"before": self.state(first), "step": step, "after": self.state(False)}
         return (names if over_steps else {"s": self.state(first)}) | ({"n": self.one_of(values)} if values else {})
 
     def can_be_done(self, text: str, name: str, samples: list[dict[str, Any]]) -> bool:
-        """Whether it raises in none of some states, and leaves no domain, and is enabled somewhere."""
+        """Whether it never raises or leaves a domain in these states, and is enabled in one of them."""
         done = 0
         for names in samples:
             s = copy.deepcopy(names["s"])
@@ -236,10 +236,10 @@ class Writer:
         return done > 0
 
     def best(self, draft: Callable[[], str], good: Callable[[str], bool]) -> str:
-        """A draft that is good; now and then the first one, whatever it is."""
+        """A good draft; occasionally the first one, good or not."""
         text, drafts = "", 0
         while not text or (drafts < 8 and not good(text)):
-            with suppress(SyntaxError, ValueError):  # of texts within texts
+            with suppress(SyntaxError, ValueError):  # quotation marks inside a string
                 text = ast.unparse(ast.parse(draft()))
             drafts += 8 if self.chance(0.05) else 1
         return text
@@ -247,7 +247,7 @@ class Writer:
     # Expressions.
 
     def filled(self, form: str, scene: Scene, depth: int = 2) -> str:
-        """A line with something in its places."""
+        """A line with its places filled."""
         chosen: dict[str, str] = {}
 
         def fill(found: re.Match[str]) -> str:
@@ -258,7 +258,7 @@ class Writer:
         return re.sub("<(.)>", fill, form)
 
     def question(self, scene: Scene, depth: int) -> str:
-        """Something that can be asked in some states."""
+        """A condition that can be evaluated in some states."""
         for _ in range(5):
             text = self.filled(self.form(QUESTIONS), scene, depth)
             if Nothing not in [outcome(text, names) for names in scene.samples[: SAMPLES if depth > 0 else 3]]:
@@ -266,7 +266,7 @@ class Writer:
         return text
 
     def part(self, mark: str, chosen: Mapping[str, str], scene: Scene, depth: int) -> str:
-        """What stands in a place of a line."""
+        """The text for one place of a line."""
         fitting = {"V": "p", "W": "p", "O": "o"}
         if mark in fitting:
             return self.value(scene, depth, scene.places[chosen[fitting[mark]]])
@@ -284,14 +284,14 @@ class Writer:
         return str(self.one_of(simple[mark])) if mark in simple else self.value(scene, depth)
 
     def constant(self, value: Any) -> str:
-        """A value as text; if it cannot be written, any other."""
+        """A value as text, or another value if this one cannot be written."""
         with suppress(Exception):
             if eval(written(value), NAMES) == value:
                 return written(value)
         return written(self.one_of(self.one_of(self.kinds).values))
 
     def value(self, scene: Scene, depth: int, kind: Kind | None = None) -> str:
-        """Something that means something in some states, and fits."""
+        """An expression that has a value in some states, and fits the domain."""
         for _ in range(5):
             if depth <= 0 or self.chance(0.3):
                 text = self.constant(Nothing) if self.chance(0.2) else str(self.one_of(scene.reads))
@@ -308,7 +308,7 @@ class Writer:
         return str(self.one_of(alike)) if alike and self.chance(0.7) else written(self.one_of(kind.values))
 
 
-# What is written is tried.
+# Trying the drafts.
 
 
 def _prelude() -> dict[str, Any]:
@@ -323,7 +323,7 @@ NAMES: Final = _prelude()
 
 @contextmanager
 def unsurprised() -> Iterator[None]:
-    """While it is open, Python does not warn of what looks odd, such as `() is None`."""
+    """Silence Python's warnings about odd code, such as `() is None`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         yield
@@ -331,7 +331,7 @@ def unsurprised() -> Iterator[None]:
 
 @lru_cache(4096)
 def code(text: str, mode: str) -> Any:
-    """Of what is tried on several states."""
+    """The compiled text, cached because it is tried on several states."""
     with unsurprised():
         return compile(text, "a random system", mode)
 
@@ -345,7 +345,7 @@ def outcome(text: str, names: dict[str, Any]) -> Any:
 
 
 def outcome_of(text: str, name: str, names: dict[str, Any]) -> Any:
-    """What a function returns; or what says that it does not."""
+    """The return value of a function; a marker type if it is not enabled; or its exception."""
     defined = dict(NAMES)
     exec(code(text, "exec"), defined)
     try:
@@ -357,7 +357,7 @@ def outcome_of(text: str, name: str, names: dict[str, Any]) -> Any:
 
 
 def written(value: Any) -> str:
-    """A value as a module has it."""
+    """A value as Python source."""
     if isinstance(value, Flag) and value.name not in type(value).__members__:
         return f"{type(value).__name__}({value.value})"
     if isinstance(value, Enum):
@@ -376,7 +376,7 @@ def written(value: Any) -> str:
 
 @contextmanager
 def loaded(text: str, directory: Path) -> Iterator[Specification]:
-    """The system of a module, as the command loads it; forgotten afterwards."""
+    """The system of a module, loaded as the command loads it, and removed afterwards."""
     path = directory / f"made_{sha256(text.encode()).hexdigest()[:12]}.py"
     path.write_text(text, encoding="utf-8")
     try:
@@ -390,7 +390,7 @@ def loaded(text: str, directory: Path) -> Iterator[Specification]:
 
 
 def shrunk(text: str, goes_on: Callable[[str], bool]) -> str:
-    """The text with as few rules and lines as it takes for something to go on."""
+    """The text with rules and lines removed as long as the failure persists."""
     head, _, rest = text.partition("class Made(")
     smaller = True
     while smaller:

@@ -1,4 +1,4 @@
-"""What is given from Python works, or is refused in one line."""
+"""Arguments given from Python are converted, or refused in one line."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Lease(Specification[LeaseState]):
     releases = {"1.0": {"fencing": False}, "2.0": {"fencing": True}}
 
     clients: int = constant(2, "How many.", at_least=1)
-    patient: tuple[int, ...] = constant((1,), "Those that wait.")
+    patient: tuple[int, ...] = constant((1,), "The clients that wait.")
     fencing: bool = switch(True, "One at a time.")
 
     @action
@@ -98,8 +98,8 @@ WORKS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 }
 
 
-def told(answer: Any) -> dict[str, Any]:
-    """What an answer says, times aside."""
+def untimed(answer: Any) -> dict[str, Any]:
+    """The answer as JSON, without times."""
     found: dict[str, Any] = answer.to_json()
     for timed in ("seconds", "compile_seconds", "states_per_second"):
         del found[timed]
@@ -109,13 +109,13 @@ def told(answer: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("given", WORKS)
 def test_unambiguous_arguments_are_converted(given: str) -> None:
-    """It is answered as if it were written in full."""
+    """The answer is the same as for the full form."""
     asked, in_full = WORKS[given]
-    assert told(asked()) == told(in_full())
+    assert untimed(asked()) == untimed(in_full())
 
 
-def test_a_class_stands_for_its_defaults_wherever_a_specification_is_meant() -> None:
-    """In a replay, for a model, and for Hypothesis."""
+def test_a_class_is_accepted_as_a_specification() -> None:
+    """It stands for its defaults: in a replay, in a model, and for Hypothesis."""
     meant = [Replay(Lease).model.specification, Model(Lease).specification]
     assert [each.valuation for each in meant] == [Lease().valuation] * 2
     assert as_state_machine(Lease).__doc__ == as_state_machine(Lease()).__doc__
@@ -153,7 +153,7 @@ REFUSED: dict[str, tuple[Callable[..., Any], Any, dict[str, Any], str]] = {
 
 @rows("given", [*REFUSED])
 def test_meaningless_arguments_are_refused(given: str) -> None:
-    """On one line, with what was given and what is allowed."""
+    """On one line, with the given value and the allowed ones."""
     ask, specification, options, message = REFUSED[given]
     with pytest.raises(UsageError) as refused:
         ask(specification, **options)
@@ -170,8 +170,8 @@ def test_meaningless_arguments_are_refused(given: str) -> None:
         (np.arange(3), "it must be an integer"),
     ],
 )
-def test_a_constant_of_another_type_is_refused(value: Any, message: str) -> None:
-    """Numbers with a fraction and truths are no integers, whoever made them."""
+def test_a_constant_of_the_wrong_type_is_refused(value: Any, message: str) -> None:
+    """Fractions and booleans are not integers, in numpy either."""
     with pytest.raises(UsageError, match=f"^clients = .*: {message}$"):
         Lease(clients=value)
 
@@ -184,12 +184,12 @@ ENGINES: list[Any] = [LocalEngine, SparkEngine, AutoEngine]
 def test_a_path_may_be_a_string(
     engine: Any, written: Callable[[str], str | os.PathLike[str]], tmp_path: Path
 ) -> None:
-    """Whatever engine is to keep its run there."""
+    """For every engine that can keep a run."""
     assert engine(run_dir=written(f"{tmp_path}/run")).run_dir == tmp_path / "run"
 
 
-def test_a_run_is_kept_where_the_string_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the directory in which one stands."""
+def test_a_relative_run_directory_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is relative to the working directory."""
     monkeypatch.chdir(tmp_path)
     assert check(Lease, engine=LocalEngine(run_dir="kept"), max_depth=1).verdict == "bounded"
     assert (tmp_path / "kept").is_dir()
@@ -199,7 +199,7 @@ def test_a_run_is_kept_where_the_string_says(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize("engine", [LocalEngine, AutoEngine])
 @pytest.mark.parametrize("memory", ["much", "", "0", "-1G", 0, -1, 1.5e9, True])
 def test_memory_is_a_number_of_bytes_or_a_size(engine: Any, memory: Any) -> None:
-    """Zero is none, and does not mean as much as there is."""
+    """Zero is refused. It does not mean all available memory."""
     with pytest.raises(UsageError, match=f"^memory = {memory!r}: it must be "):
         engine(memory=memory)
     assert engine(memory=np.int64(1 << 30)).memory == engine(memory="1G").memory == 1 << 30
@@ -207,7 +207,7 @@ def test_memory_is_a_number_of_bytes_or_a_size(engine: Any, memory: Any) -> None
 
 @pytest.mark.parametrize("given", [-1, 0.5, "many", True])
 def test_a_level_of_the_driver_is_a_whole_number(given: Any) -> None:
-    """Zero is one: then every level is a job."""
+    """Zero is allowed: then every level is a job."""
     with pytest.raises(UsageError, match=f"^driver_level = {given!r}: it must be (a whole number, )?0 or more$"):
         SparkEngine(driver_level=given)
     assert SparkEngine(driver_level=np.int64(0)).driver_level == 0
@@ -228,7 +228,7 @@ def test_a_level_of_the_driver_is_a_whole_number(given: Any) -> None:
     ],
 )
 def test_impossible_engine_options_are_refused(engine: Any, given: dict[str, Any], message: str) -> None:
-    """When it is made, before anything is explored."""
+    """When the engine is made, before any exploration."""
     with pytest.raises(UsageError) as refused:
         engine(**given)
     assert str(refused.value) == message

@@ -1,4 +1,4 @@
-"""`check` gives a model to an engine, and makes one verdict of what it found."""
+"""`check` runs a model on an engine, and makes one verdict of its findings."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class StairsState(State):
 
 
 class Stairs(Specification[StairsState]):
-    """Nine steps up, and what can be said of them."""
+    """Nine stairs, with properties for every kind of verdict."""
 
     top: int = constant(8, "the last step")
-    lazy: bool = constant(False, "whether an action is never taken")
-    dream: int = constant(3, "where it hopes to get")
-    hop: int = constant(99, "from where it must not go on")
-    limit: int = constant(99, "where it must not be")
-    lower: int = constant(99, "where it must not be either")
+    lazy: bool = constant(False, "whether it never flies")
+    dream: int = constant(3, "the stair that witnesses `there`")
+    hop: int = constant(99, "the stair from which `no_hop` forbids a step")
+    limit: int = constant(99, "the stair that breaks `below_the_limit`")
+    lower: int = constant(99, "the stair that breaks `below_the_lower`")
 
     @action
     def up(self, s: StairsState) -> None:
@@ -83,7 +83,7 @@ class Stairs(Specification[StairsState]):
 
 
 def properties(result: Result) -> dict[str, tuple[str, int | None]]:
-    """What was found out about each."""
+    """The verdict and length of each property."""
     return {each.name: (each.verdict, each.length) for each in result.properties}
 
 
@@ -92,7 +92,7 @@ SEEN: dict[str, tuple[str, int | None]] = {"there": ("witnessed", 4), "a_step_th
 
 
 def test_a_correct_system_holds() -> None:
-    """Nothing broken, every witness seen, every action taken: it holds."""
+    """Nothing is broken, every witness is seen, and every action is taken."""
     result = check(Stairs())
     assert (result.verdict, result.why, result.exit_code, result.counterexample) == ("holds", "", 0, None)
     assert properties(result) == HOLDS | SEEN
@@ -169,13 +169,13 @@ VERDICTS: list[tuple[str, dict[str, Any], dict[str, Any], str, int, str]] = [
 def test_the_verdict_combines_all_properties(
     constants: dict[str, Any], asked: dict[str, Any], verdict: str, code: int, why: str
 ) -> None:
-    """A violation counts most, then a bound, then that something never happens."""
+    """A violation comes first, then a bound, then vacuity."""
     result = check(Stairs(**constants), **asked)
     assert (result.verdict, result.exit_code, result.why) == (verdict, code, why)
 
 
 def test_accepted_vacuous_properties_are_reported() -> None:
-    """If it never happens; and that it was asked for, in any case."""
+    """The text names those that indeed never happen. JSON lists all that were accepted."""
     result = check(Stairs(lazy=True), accept_vacuous=["fly", "up", "there"])
     assert "\n  accepted    action fly is never taken\n" in str(result)
     assert result.to_json()["accept_vacuous"] == ["fly", "up", "there"]
@@ -195,13 +195,13 @@ def test_accepted_vacuous_properties_are_reported() -> None:
     ],
 )
 def test_an_unacceptable_property_is_refused(asked: dict[str, Any], message: str) -> None:
-    """What there is not, what must hold, and what is not looked at."""
+    """An unknown name, a property that must hold, and one that is not checked."""
     with pytest.raises(UsageError, match=message):
         check(Stairs(), **asked)
 
 
 def test_holds_says_that_progress_was_not_checked() -> None:
-    """In one line; a verdict that is none of that kind says nothing of it."""
+    """In one line, which other verdicts do not have."""
     line = "\n  not checked progress: whether expected steps happen eventually (liveness)\n"
     assert str(check(Stairs())).count(line) == 1
     for other in (check(Stairs(limit=5)), check(Stairs(), max_depth=3), check(Stairs(lazy=True))):
@@ -209,7 +209,7 @@ def test_holds_says_that_progress_was_not_checked() -> None:
 
 
 def test_a_bounded_run_is_undecided() -> None:
-    """A run that stops says nothing of what it has not found; what it has found stands."""
+    """Properties are undecided unless a violation or witness was already found."""
     assert properties(check(Stairs(dream=2, limit=5))) == {
         "type_ok": ("undecided", None),
         "below_the_limit": ("violated", 6),
@@ -222,21 +222,21 @@ def test_a_bounded_run_is_undecided() -> None:
 
 
 def test_only_named_properties_are_checked() -> None:
-    """And the domains, always; witnesses and others are left out."""
+    """Domains are always checked; witnesses and other properties are left out."""
     result = check(Stairs(limit=3, lower=5), properties=["below_the_lower"])
     assert properties(result) == {"type_ok": ("undecided", None), "below_the_lower": ("violated", 6)}
     assert result.depth == 6
 
 
 def test_domains_are_always_checked() -> None:
-    """A value outside its domain is found before the property that was asked for."""
+    """A value outside its domain is found before the named property breaks."""
     table = Table(size=3, rows=(Row(0, "a", 0, 1), Row(0, "b", 1, -1), Row(1, "a", 0, 2)), bad=(2,))
     result = check(table, properties=["good"])
     assert properties(result) == {"type_ok": ("violated", 2), "good": ("undecided", None)}
 
 
 def test_keep_going_reports_the_first_violation_of_each_property() -> None:
-    """The counterexample is the shortest of them, the statistics those of the whole."""
+    """The counterexample is the shortest, and the statistics cover the whole exploration."""
     result = check(Stairs(limit=6, hop=2, lower=5), keep_going=True)
     assert properties(result) == SEEN | {
         "type_ok": ("holds", None),
@@ -251,7 +251,7 @@ def test_keep_going_reports_the_first_violation_of_each_property() -> None:
 
 
 def test_stopping_reports_all_violations_of_the_level() -> None:
-    """Several properties broken in one level: all are told, and the one declared first has the counterexample."""
+    """All properties broken in one level are reported. The counterexample is of the first one declared."""
     result = check(Stairs(limit=5, hop=4, lower=5))
     assert {name: found for name, found in properties(result).items() if found[0] == "violated"} == dict.fromkeys(
         ("below_the_limit", "no_hop", "below_the_lower"), ("violated", 6)
@@ -274,10 +274,10 @@ SOCIETY = Society(
     bad=((2, -1),),
     bad_steps=((0, 1),),
 )
-"""Its brokers are interchangeable, and break everything."""
+"""Its brokers are interchangeable, and all its properties break."""
 
 
-def told(result: Result) -> list[Any]:
+def counterexamples(result: Result) -> list[Any]:
     """All counterexamples, step by step."""
     return [each.to_json() for each in result.counterexamples]
 
@@ -285,7 +285,7 @@ def told(result: Result) -> list[Any]:
 @pytest.mark.parametrize("symmetry", [False, True], ids=["all states", "orbits"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_property_that_breaks_has_its_counterexample(engine: str, symmetry: bool) -> None:
-    """The shortest first, each one that a run has which looks for nothing else, and the same on every engine."""
+    """The shortest comes first. Each equals that of a run for its property alone, on every engine."""
     toy = SOCIETY if symmetry else TOYS["several broken"]
     options: dict[str, Any] = {"deadlock": True, "symmetry": symmetry}
     result = check(toy, engine=ENGINES[engine](), keep_going=True, **options)
@@ -295,36 +295,34 @@ def test_each_property_that_breaks_has_its_counterexample(engine: str, symmetry:
     lengths = [each.length for each in result.counterexamples]
     assert lengths == sorted(lengths)
     assert result.counterexample == result.counterexamples[0]
-    assert told(result) == told(check(toy, engine="reference", keep_going=True, **options))
+    assert counterexamples(result) == counterexamples(check(toy, engine="reference", keep_going=True, **options))
     for each in result.counterexamples:
         alone = check(toy, engine="reference", properties=[each.broken], symmetry=symmetry)
-        assert [each.to_json()] == told(alone)
+        assert [each.to_json()] == counterexamples(alone)
         assert str(each) in str(result)
 
 
 @pytest.mark.parametrize("engine", [LocalEngine, SparkEngine])
-def test_counterexamples_of_a_run_that_was_resumed(
-    engine: type[LocalEngine] | type[SparkEngine], tmp_path: Path
-) -> None:
-    """Those that were found before and those that were found since."""
+def test_a_resumed_run_has_all_counterexamples(engine: type[LocalEngine] | type[SparkEngine], tmp_path: Path) -> None:
+    """Those found before the stop and those found after it."""
     toy = Walkers(far=7, apart=3)
     lengths = [each.length for each in check(toy, keep_going=True).counterexamples]
     assert lengths[0] < lengths[-1]
     begun = check(toy, engine=engine(run_dir=tmp_path), keep_going=True, max_depth=lengths[0])
     assert [each.length for each in begun.counterexamples] == lengths[:1]
     resumed = check(toy, engine=engine(run_dir=tmp_path, resume=True), keep_going=True)
-    assert told(resumed) == told(check(toy, engine="reference", keep_going=True))
+    assert counterexamples(resumed) == counterexamples(check(toy, engine="reference", keep_going=True))
 
 
 def test_an_unknown_property_is_a_usage_error() -> None:
-    """Which one, and which there are."""
+    """The error names it and the known ones."""
     with pytest.raises(UsageError) as refused:
         check(Counters(), properties=["not_too_many", "to_be"])
     assert str(refused.value) == "counters has no property to_be; it has type_ok, not_too_many, deadlock"
 
 
 class Reporting:
-    """An engine that makes up what it found."""
+    """An engine that explores nothing and reports a made-up result."""
 
     name = "reporting"
 
@@ -332,13 +330,13 @@ class Reporting:
         self.ended, self.kept = ended, kept
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
-        """Nothing at all."""
+        """Report the given end."""
         found = ReferenceEngine().explore(model, options, on_progress)
         return Exploration(self.ended, found.statistics, found.coverage, bytes_per_state=16.5, kept=self.kept)
 
 
 def test_any_engine_may_be_given() -> None:
-    """Its name, its statistics and where it keeps an interrupted run are told as it gives them."""
+    """The result has its name, its statistics, and the directory of an interrupted run."""
     result = check(Clock(), engine=Reporting("interrupted", "it can be resumed from runs/1"))
     assert (result.engine, result.verdict, result.exit_code, result.why, result.bytes_per_state) == (
         "reporting",
@@ -352,7 +350,7 @@ def test_any_engine_may_be_given() -> None:
 
 
 def test_an_interrupted_check_says_that_nothing_is_kept() -> None:
-    """Ctrl-C: the statistics are those of the last whole level."""
+    """After Ctrl-C the statistics are those of the last complete level."""
 
     def interrupt(statistics: Statistics) -> None:
         if statistics.depth == 5:
@@ -369,8 +367,8 @@ def test_an_interrupted_check_says_that_nothing_is_kept() -> None:
     assert properties(result)["there"] == ("witnessed", 4)
 
 
-def test_the_same_question_has_the_same_answer() -> None:
-    """Twice the same, the time aside; also where the model has been used before."""
+def test_equal_checks_have_equal_results() -> None:
+    """Without times, also if the model was used before."""
     one, two = (check(Counters(at_most=3)).to_json() for _ in range(2))
     for result in (one, two):
         result["seconds"] = result["states_per_second"] = None
@@ -378,7 +376,7 @@ def test_the_same_question_has_the_same_answer() -> None:
 
 
 class Down(Specification[StairsState]):
-    """Down two steps, where it may end."""
+    """Two stairs down, where it may end."""
 
     first: int = constant(2, "where it begins")
 
@@ -395,13 +393,13 @@ class Down(Specification[StairsState]):
 
     @action
     def ended(self, s: StairsState) -> None:
-        """It may end at the first step."""
+        """It may end at the bottom."""
         require(s.at == 1)
 
 
 @pytest.mark.parametrize("engine", ["reference", "local"])
-def test_a_state_in_which_it_may_end_is_no_deadlock(engine: str) -> None:
-    """An action with a guard and no effect says it; a system that never ends there is vacuous, or has a deadlock."""
+def test_an_intended_end_is_not_a_deadlock(engine: str) -> None:
+    """An action with a guard and no effect marks the end. A system that never ends there is vacuous, or deadlocks."""
     found = check(Down(), engine=engine, deadlock=True)
     assert (found.verdict, found.distinct_states) == ("holds", 2)
     assert (found.without_effect, "\n  no effect   ended" in str(found)) == (("ended",), True)

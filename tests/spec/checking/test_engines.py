@@ -1,4 +1,4 @@
-"""The registry of engines: each is had by its name, and imported only then."""
+"""The registry of engines: it finds an engine by name, and imports it only then."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from tests.spec.checking.toys import Clock
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "told"),
+    ("name", "kind", "reported"),
     [("auto", AutoEngine, "reference"), ("local", LocalEngine, "local"), ("reference", ReferenceEngine, "reference")],
 )
-def test_an_engine_is_found_by_name(name: str, kind: type, told: str) -> None:
-    """The result says which one it was that explored."""
+def test_an_engine_is_found_by_name(name: str, kind: type, reported: str) -> None:
+    """The result names the engine that explored."""
     assert isinstance(engine_named(name), kind)
-    assert check(Clock(), engine=name).engine == told
+    assert check(Clock(), engine=name).engine == reported
 
 
 def test_every_engine_is_where_the_registry_says() -> None:
-    """All of them, in the order in which they are offered."""
+    """All engines, in the order in which they are offered."""
     assert [engine_class(name) for name in ENGINES] == [AutoEngine, LocalEngine, SparkEngine, ReferenceEngine]
 
 
 def test_the_command_line_offers_the_engines_of_the_registry() -> None:
-    """The command names them itself, so that `--help` imports no checker."""
+    """The command lists the names itself, so that `--help` imports no checker."""
     for command in ("check", "anomalies"):
         (option,) = [each for each in kafkaspec.commands[command].params if each.name == "engine"]
         assert option.to_info_dict()["type"]["choices"] == tuple(ENGINES)
 
 
 def test_an_engine_is_imported_on_demand() -> None:
-    """Until then neither numba nor pyspark is, nor the module of the engine."""
+    """Before, neither numba, nor pyspark, nor the module of the engine is imported."""
     program = """
 import sys
 from spec.checking.engines import engine_class
@@ -55,6 +55,6 @@ print([name for name in names if name in sys.modules])
 
 
 def test_an_unknown_engine_is_a_usage_error() -> None:
-    """Which one, and which there are."""
+    """The error names it and the known ones."""
     with pytest.raises(UsageError, match=r"^no engine is called steam; there are auto, local, spark, reference$"):
         check(Clock(), engine="steam")

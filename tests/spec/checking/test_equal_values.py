@@ -1,4 +1,4 @@
-"""Values that are equal in Python and not the same: no engine takes one for the other."""
+"""Values that are equal in Python and yet different: no engine confuses them."""
 
 from __future__ import annotations
 
@@ -68,31 +68,31 @@ class Held(State):
 
 
 class GoodFirst(Specification[Held]):
-    """A value of the domain, and one that equals it and is none of it."""
+    """It assigns a value of the domain, or an equal value outside it."""
 
     domain: ClassVar[Domain[Any]]
     values: ClassVar[tuple[Any, Any]]
 
     @action
     def good(self, s: Held) -> None:
-        """It is of the domain."""
+        """A value of the domain."""
         s.v = type(self).values[0]
 
     @action
     def bad(self, s: Held) -> None:
-        """It is not."""
+        """A value outside it."""
         s.v = type(self).values[1]
 
 
 class BadFirst(Specification[Held]):
-    """The same in another order."""
+    """The same with the actions in reverse order."""
 
     domain: ClassVar[Domain[Any]]
     values: ClassVar[tuple[Any, Any]]
 
     @action
     def bad(self, s: Held) -> None:
-        """It is not of the domain."""
+        """A value outside the domain."""
         s.v = type(self).values[1]
 
     @action
@@ -115,7 +115,7 @@ EQUAL: dict[str, tuple[Domain[Any], Any, Any]] = {
     "a member for a string in a sequence": (sequence_of(one_of("x", "open"), 2), ("open",), (Word.OPEN,)),
     "a number for a member in a sequence": (sequence_of(one_of(*Level), 2), (Level.LOW,), (1,)),
     "a truth within something optional": (optional(tuple_of(NUMBERS)), (1,), (True,)),
-    "a truth in what may be empty": (possibly_empty(tuple_of(NUMBERS)), (1,), (True,)),
+    "a truth in a possibly empty tuple": (possibly_empty(tuple_of(NUMBERS)), (1,), (True,)),
     "a zero with another sign": (one_of(1.0, 0.0), 0.0, -0.0),
 }  # fmt: skip
 
@@ -123,7 +123,7 @@ EQUAL: dict[str, tuple[Domain[Any], Any, Any]] = {
 @pytest.mark.parametrize("order", [GoodFirst, BadFirst])
 @pytest.mark.parametrize("case", EQUAL)
 def test_a_value_that_only_equals_one_of_the_domain_is_outside(case: str, order: type[Any]) -> None:
-    """Whichever of the two is met first; on every engine."""
+    """Whichever is met first, on every engine."""
     domain, *values = EQUAL[case]
     specification = type(order.__name__, (order,), {"domain": domain, "values": tuple(values)})()
     for engine in ENGINES:
@@ -140,7 +140,7 @@ def test_a_value_that_only_equals_one_of_the_domain_is_outside(case: str, order:
 
 
 class ById(NamedTuple):
-    """Equal to all of its number."""
+    """Equal to any record with its number."""
 
     number: int
     body: int
@@ -153,7 +153,7 @@ class ById(NamedTuple):
 
 
 class Alike(NamedTuple):
-    """It is hashed in its own way."""
+    """It defines its own hash."""
 
     number: int
     body: int
@@ -178,13 +178,13 @@ class Two(State):
 
     a: Total[Key, Number] = variable("One.")
     b: Total[Key, Number] = variable("Another.")
-    p: Partial[Key, Number] = variable("One with keys that come and go.")
+    p: Partial[Key, Number] = variable("One with optional keys.")
     q: Partial[Key, Number] = variable("Another.")
-    done: bool = variable("Whether it was done.")
+    done: bool = variable("Whether the action was taken.")
 
 
 class Mappings(Specification[Two]):
-    """Mappings that are assigned from each other, once."""
+    """Mappings that are assigned to each other, once."""
 
     def sizes(self) -> Any:
         """Two keys."""
@@ -210,18 +210,18 @@ class Swap(Mappings):
 
     @invariant
     def kept(self, s: Two) -> bool:
-        """Nothing is lost."""
+        """No value is lost."""
         one, other = ({0: 1, 1: 2}, {0: 0, 1: 3}), ({0: 1}, {1: 3})
         now = (dict(s.a), dict(s.b)), (dict(s.p), dict(s.q))
         return now == ((one[::-1], other[::-1]) if s.done else (one, other))
 
 
 class Rotate(Mappings):
-    """What was read before an assignment is what it was then, though it was changed in place before that."""
+    """A mapping that was read keeps its values after another is assigned, including earlier changes in place."""
 
     @action
     def turn(self, s: Any) -> None:
-        """The old mapping is used after another took its place."""
+        """Use the old mappings after others are assigned."""
         require(not s.done)
         a, p = s.a, s.p
         a[0] = 3
@@ -233,26 +233,26 @@ class Rotate(Mappings):
 
     @invariant
     def as_python_has_it(self, s: Two) -> bool:
-        """As dicts are."""
+        """The values are those of Python's dicts."""
         return not s.done or (dict(s.a), dict(s.b), dict(s.p), dict(s.q)) == (
             {0: 0, 1: 4}, {0: 3, 1: 2}, {}, {0: 1, 1: 2}
         )  # fmt: skip
 
     def sizes(self) -> Any:
-        """One number more."""
+        """One more number."""
         return {Key: range(2), Number: range(5)}
 
 
 @pytest.mark.parametrize("specification", [Swap(), Rotate()], ids=["swap", "rotate"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_mappings_are_assigned_as_python_reads_them(specification: Specification[Any], engine: str) -> None:
-    """A mapping that was read goes on being what it is, when another takes its place."""
+    """A mapping that was read stays as it is when another is assigned in its place."""
     result = check(specification, engine=engine)
     assert (result.verdict, result.distinct_states) == ("holds", 2)
 
 
 class Read(Mappings):
-    """A key that is none is looked up, and one that only equals a key is put."""
+    """It looks up a value that is no key, and one that only equals a key."""
 
     @action
     def look(self, s: Any) -> None:
@@ -261,30 +261,30 @@ class Read(Mappings):
 
     @invariant
     def never(self, s: Two) -> bool:
-        """It is not done."""
+        """The lookups do not all answer like a dict."""
         return not s.done
 
 
 class Put(Mappings):
-    """A key that only equals one."""
+    """It assigns to a value that only equals a key."""
 
     @action
     def put(self, s: Any) -> None:
-        """In Python it would be the key."""
+        """Python would take it for the key."""
         s.p[True] = 2
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_keys(engine: str) -> None:
-    """A total mapping answers for what is no key as a partial one does; a key is of the type of keys."""
+    """A total mapping answers for an unknown key as a partial one does. A key must have the type of the keys."""
     assert check(Read(), engine=engine).verdict == "violated"
     found = check(Put(), engine=engine).counterexample
     assert found is not None
     assert found.broken == "type_ok"
 
 
-def test_a_member_of_a_module_that_was_loaded_twice_names_both() -> None:
-    """As a value, as a record, and as a constant; one of another name is refused as before."""
+def test_errors_about_a_module_loaded_twice_name_both_copies() -> None:
+    """For a value, a record and a constant. A member with another name has the usual error."""
     found = importlib.util.spec_from_file_location("again", __file__)
     assert found is not None
     assert found.loader is not None

@@ -1,4 +1,4 @@
-"""A search begins in plain Python, and what is found is the same whichever engine comes to the end."""
+"""A search begins in plain Python, and its result is the same whichever engine ends it."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ DEEP = Counters(counters=4, top=3)
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernels are loaded at once, compiled at once if need be, and waited for."""
+    """Kernels are loaded at once, compiled at once if necessary, and awaited."""
     for patience in ("ALONE", "COLD", "MOST"):
         monkeypatch.setattr(f"spec.checking.first_tier.{patience}", 0)
 
 
 @pytest.fixture
 def missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One more kernel is wanted, and not compiled yet."""
+    """One more kernel is needed, and not compiled yet."""
     monkeypatch.setattr(compiling, "load", kernels(tmp_path, KERNEL, monkeypatch))
 
 
 @pytest.fixture
 def never_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiling does not come to an end."""
+    """Compiling never ends."""
     monkeypatch.setattr(compiling, "load", kernels(tmp_path, ENDLESS, monkeypatch))
 
 
 def figures_of(specification: Any, engine: Any, **asked: Any) -> dict[str, Any]:
-    """All that does not depend on the engine."""
+    """The result without what depends on the engine."""
     found = check(specification, engine=engine, **asked).to_json()
     for figure in (
         "compared",
@@ -65,8 +65,8 @@ def figures_of(specification: Any, engine: Any, **asked: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("frozen", [False, True])
-def test_loaded_kernels_are_not_garbage_collected(*, frozen: bool) -> None:
-    """It is old at once, without being looked at. What a program has frozen before stays so."""
+def test_the_garbage_collector_skips_loaded_kernels(*, frozen: bool) -> None:
+    """They go straight to the oldest generation. Objects frozen earlier by the program stay frozen."""
     before = gc.get_freeze_count()
     gc.unfreeze()
     if frozen:
@@ -81,7 +81,7 @@ def test_loaded_kernels_are_not_garbage_collected(*, frozen: bool) -> None:
 
 
 def test_a_small_system_needs_no_kernels(tmp_path: Path) -> None:
-    """By the reference engine; and nothing is compiled for it."""
+    """The reference engine explores it, and nothing is compiled."""
     run = subprocess.run(
         [PROGRAMS / "kafkaspec", *["check", "replication", "--set", "brokers=1", "--json"]],
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
@@ -107,7 +107,7 @@ def test_a_small_system_needs_no_kernels(tmp_path: Path) -> None:
     ids=str,
 )
 def test_a_large_system_is_handed_over(impatient: None, asked: dict[str, Any]) -> None:
-    """Whatever is asked, it is passed on, and answered as by any engine."""
+    """All options are passed on, and the result is that of any engine."""
     for specification in (Bank(), Counters(), Philosophers()):
         engine = AutoEngine(workers=1)
         found = figures_of(specification, engine, **asked)
@@ -123,7 +123,7 @@ def test_orbits_are_handed_over(impatient: None) -> None:
 
 
 def test_missing_kernels_are_compiled_meanwhile(impatient: None, missing: None) -> None:
-    """It is told while the reference engine goes on, and what it took is a figure of its own."""
+    """Progress reports it while the reference engine goes on, and the result has its seconds."""
     seen = list[Statistics]()
     engine = AutoEngine()
     result = check(DEEP, engine=engine, on_progress=seen.append)
@@ -138,7 +138,7 @@ def test_missing_kernels_are_compiled_meanwhile(impatient: None, missing: None) 
 def test_the_verdict_does_not_wait_for_a_compiler(
     never_compiled: None, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
-    """If the reference engine comes to the end first, that is the answer, and the compiler is stopped."""
+    """If the reference engine ends first, its result counts, and the compiler is stopped."""
     monkeypatch.setattr("spec.checking.first_tier.ALONE", 0)
     monkeypatch.setattr("spec.checking.first_tier.COLD", 0)
     result = check(DEEP, engine="auto")
@@ -147,7 +147,7 @@ def test_the_verdict_does_not_wait_for_a_compiler(
 
 
 def interrupting(when: Callable[[Statistics], bool]) -> Callable[[Statistics], None]:
-    """Somebody who presses Ctrl-C."""
+    """An `on_progress` that raises Ctrl-C on this condition."""
 
     def on_progress(statistics: Statistics) -> None:
         if when(statistics):
@@ -157,7 +157,7 @@ def interrupting(when: Callable[[Statistics], bool]) -> Callable[[Statistics], N
 
 
 def test_interrupted_while_the_reference_engine_explores() -> None:
-    """The last whole level is told."""
+    """The last complete level is reported."""
     found = check(DEEP, on_progress=interrupting(lambda statistics: statistics.depth == 3))
     whole = check(DEEP, engine="reference", max_depth=3)
     assert (found.verdict, found.engine, found.depth) == ("interrupted", "reference", 3)
@@ -167,7 +167,7 @@ def test_interrupted_while_the_reference_engine_explores() -> None:
 def test_interrupted_while_it_compiles(
     impatient: None, never_compiled: None, processes: list[subprocess.Popen[bytes]]
 ) -> None:
-    """The last whole level is told, and no compiler goes on."""
+    """The last complete level is reported, and the compiler is stopped."""
     found = check(DEEP, on_progress=interrupting(lambda statistics: bool(statistics.doing)))
     assert (found.verdict, found.engine) == ("interrupted", "reference")
     whole = check(DEEP, engine="reference", max_depth=found.depth)
@@ -176,7 +176,7 @@ def test_interrupted_while_it_compiles(
 
 
 def test_interrupted_before_the_local_engine_has_begun(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the reference engine had found is told."""
+    """The result is that of the reference engine so far."""
 
     def interrupted(*_: Any) -> float:
         raise KeyboardInterrupt
@@ -187,7 +187,7 @@ def test_interrupted_before_the_local_engine_has_begun(impatient: None, monkeypa
 
 
 def test_an_interrupt_during_the_local_engine_is_handled(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The local engine's last whole level is told, and the seconds of both."""
+    """The result has the local engine's last complete level, and the seconds of both engines."""
     monkeypatch.setattr("spec.checking.first_tier.ALONE", patience := 0.02)
     seconds = list[float]()
 
@@ -202,15 +202,15 @@ def test_an_interrupt_during_the_local_engine_is_handled(impatient: None, monkey
     assert patience <= seconds[0] <= found.seconds
 
 
-def test_a_run_that_is_kept_begins_with_the_local_engine(tmp_path: Path) -> None:
-    """The reference engine keeps none."""
+def test_a_kept_run_begins_with_the_local_engine(tmp_path: Path) -> None:
+    """The reference engine cannot keep runs."""
     engine = AutoEngine(run_dir=tmp_path / "run")
     assert figures_of(Bank(), engine) == figures_of(Bank(), LocalEngine())
     assert engine.name == "local"
 
 
-def test_the_seconds_of_levels_are_those_of_exploring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What went into loading is in none of them."""
+def test_levels_exclude_the_seconds_of_loading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The seconds of the levels are those of exploring."""
 
     def load(tier: first_tier.FirstTier, seconds: float) -> None:
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What is asked for by a name or in Python is looked for, and shown by the shortest way there, on every engine."""
+"""A goal given by name or in Python is searched for, and the shortest way to it is shown, on every engine."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ GOALS: dict[str, tuple[str, int]] = {
     "[walker for walker in s.at if s.at[walker]] == [2]": ("predicate", 2),
     "not any(s.at.values())": ("predicate", 1),
 }
-"""Of `Walkers`, and the states of the shortest way there, counted by hand: a step moves one walker by one place."""
+"""Goals of `Walkers`, with the length of the shortest way counted by hand: a step moves one walker by one place."""
 
 
 def shown(result: Result) -> dict[str, Any]:
-    """Step by step."""
+    """The trace, step by step."""
     assert result.shown is not None
     return result.shown.to_json()
 
@@ -50,7 +50,7 @@ def shown(result: Result) -> dict[str, Any]:
 @pytest.mark.parametrize("written", GOALS)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_shortest_trace_is_shown(engine: str, written: str) -> None:
-    """The same on every engine, step for step, with figures of the levels up to there."""
+    """Every engine gives the same steps and the same figures for the levels explored."""
     toy = Walkers()
     found = check(toy, engine=ENGINES[engine](), show=written)
     plain = check(toy, engine="reference", show=written)
@@ -63,7 +63,7 @@ def test_the_shortest_trace_is_shown(engine: str, written: str) -> None:
 @pytest.mark.parametrize("written", ["two_had_it", "back", "hand_over", "len(s.held) == 2", "2 in s.state.values()"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_shortest_trace_is_shown_under_symmetry(engine: str, written: str) -> None:
-    """A way that the system has, as long as without symmetry, and the same on every engine."""
+    """It is a run of the system, as short as without symmetry, and the same on every engine."""
     found = check(SOCIETY, engine=ENGINES[engine](), show=written, symmetry=True)
     assert shown(found) == shown(check(SOCIETY, engine="reference", show=written, symmetry=True))
     assert shown(found)["length"] == shown(check(SOCIETY, engine="reference", show=written))["length"]
@@ -71,14 +71,14 @@ def test_the_shortest_trace_is_shown_under_symmetry(engine: str, written: str) -
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_predicate_that_distinguishes_brokers_is_refused_under_symmetry(engine: str) -> None:
-    """By what it is called."""
+    """The error names the predicate."""
     with pytest.raises(UsageError) as refused:
         check(SOCIETY, engine=ENGINES[engine](), show="s.state[0] == 2", symmetry=True)
     assert str(refused.value).startswith("--symmetry: property s.state[0] == 2 of society tells brokers apart: ")
 
 
 def test_a_step_of_one_broker_is_refused_under_symmetry() -> None:
-    """For the same reason; without parameters it is any broker's."""
+    """For the same reason. Without parameters it stands for a step of any broker."""
     with pytest.raises(UsageError, match="tells brokers apart"):
         check(SOCIETY, engine="reference", show="hand_over(broker=0)", symmetry=True)
     assert check(SOCIETY, engine="reference", show="hand_over(broker=0)").verdict == "witnessed"
@@ -89,7 +89,7 @@ def test_a_step_of_one_broker_is_refused_under_symmetry() -> None:
 def test_a_resumed_run_shows_the_trace(
     written: str, engine: type[LocalEngine] | type[SparkEngine], tmp_path: Path
 ) -> None:
-    """And it shows nothing else than what it was begun for."""
+    """Only the trace that the run was begun for."""
     begun = check(Walkers(), engine=engine(run_dir=tmp_path), show=written, max_depth=4)
     assert (begun.verdict, begun.shown) == ("bounded", None)
     with pytest.raises(UsageError, match="properties"):
@@ -101,7 +101,7 @@ def test_a_resumed_run_shows_the_trace(
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("written", ["s.at[0] == s.at[1] == 99", "to_be_seen", "b"])
 def test_an_unreachable_goal_is_vacuous(written: str, engine: str) -> None:
-    """When all was explored; before that nothing is known. What else is never taken is not asked."""
+    """Once everything is explored; before, it is unknown. Other actions that are never taken do not matter."""
     toy: Specification = Walkers() if "at" in written else Table(size=2, rows=(Row(0, "a", 0, 1),))
     found = check(toy, engine=ENGINES[engine](), show=written)
     assert (found.verdict, found.shown, found.why) == ("vacuous", None, f"{written} is never witnessed")
@@ -111,7 +111,7 @@ def test_an_unreachable_goal_is_vacuous(written: str, engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_domain_that_is_left_before_is_a_violation(engine: str) -> None:
-    """Beyond that there is nothing to be shown."""
+    """The search does not go beyond it."""
     found = check(OffTheLine(), engine=ENGINES[engine](), show="sum(s.at.values()) == 9")
     assert (found.verdict, found.shown) == ("violated", None)
     assert found.counterexample is not None
@@ -120,7 +120,7 @@ def test_a_domain_that_is_left_before_is_a_violation(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_predicate_that_raises_is_reported_with_its_trace(engine: str) -> None:
-    """As a property is."""
+    """As for a property."""
     with pytest.raises(EvaluationFailed) as failed:
         check(Walkers(), engine=ENGINES[engine](), show="1 // (2 - s.at[0]) > 9")
     assert failed.value.what == "1 // (2 - s.at[0]) > 9"
@@ -129,7 +129,7 @@ def test_a_predicate_that_raises_is_reported_with_its_trace(engine: str) -> None
 
 
 def test_a_predicate_equals_a_witness() -> None:
-    """In every state that there is."""
+    """In every state."""
     toy = Walkers()
     model = Model(toy, Goal.of(toy, "all(place == self.length - 1 for place in s.at.values())"))
     assert model.sought is not None
@@ -146,7 +146,7 @@ def test_a_predicate_equals_a_witness() -> None:
 
 
 def test_names_are_looked_up_among_witnesses_then_actions() -> None:
-    """They need no predicate; a witness is the property that the specification has already."""
+    """Neither needs a predicate. A witness is the specification's own property."""
     toy = Walkers()
     for written, (kind, _) in GOALS.items():
         goal = Goal.of(toy, f" {written} ")
@@ -158,8 +158,8 @@ def test_names_are_looked_up_among_witnesses_then_actions() -> None:
         assert (judged.name, judged.kind) == (written, "sometimes")
 
 
-def test_a_predicate_on_several_lines_is_told_on_one() -> None:
-    """As a report has it."""
+def test_a_predicate_on_several_lines_is_printed_on_one() -> None:
+    """As reports print it."""
     goal = Goal.of(
         Walkers(),
         """
@@ -197,7 +197,7 @@ WRONG = {
 
 @rows("written", [*WRONG])
 def test_an_invalid_goal_is_a_one_line_error(written: str) -> None:
-    """Before anything is explored, with the reason."""
+    """Before any exploration, with the reason."""
     with pytest.raises(UsageError) as refused:
         check(Walkers(), show=written)
     assert str(refused.value).startswith(f"{written} cannot be shown: {WRONG[written]}")
@@ -206,6 +206,6 @@ def test_an_invalid_goal_is_a_one_line_error(written: str) -> None:
 
 @pytest.mark.parametrize("also", [{"properties": ["not_too_far"]}, {"keep_going": True}, {"deadlock": True}], ids=str)
 def test_only_the_goal_is_checked(also: dict[str, Any]) -> None:
-    """It would say nothing of what holds."""
+    """The run would say nothing about other properties."""
     with pytest.raises(UsageError, match="it cannot be combined with"):
         check(Walkers(), show="change", **also)

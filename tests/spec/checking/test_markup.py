@@ -1,4 +1,4 @@
-"""A notebook shows results and traces as tables that are legible on any ground."""
+"""Results and traces in a notebook are tables that are legible on light and dark backgrounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VOID = {"br"}
 
 
 class Reader(HTMLParser):
-    """Reads the text, and whether what is opened is closed."""
+    """Collects the text, and checks that every opened element is closed."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -37,32 +37,32 @@ class Reader(HTMLParser):
 
 
 def text(html: str) -> str:
-    """What is read of it."""
+    """The text that a reader sees."""
     reader = Reader(html)
     assert reader.open == []
     return " ".join(reader.words)
 
 
 def test_a_trace_in_a_notebook() -> None:
-    """Number, actor, step, what it means; what changed can be unfolded."""
+    """A row has the number, actor, step and sentences. The changes unfold."""
     html = html_of(run(TalkingLetters(), IN_TURN))
-    told = text(html)
-    assert told.startswith("few_letters : There are never two letters in the tray. 1 initially there are 0 letters ")
-    assert "3 clerk bob open(clerk=bob) 1 value done[bob]: 0 -> 1 4 clerk ann" in told
-    assert "put(clerk=ann) into the tray there are 1 letters 2 values done[ann]: 2 -> 3 tray: 0 -> 1" in told
+    read = text(html)
+    assert read.startswith("few_letters : There are never two letters in the tray. 1 initially there are 0 letters ")
+    assert "3 clerk bob open(clerk=bob) 1 value done[bob]: 0 -> 1 4 clerk ann" in read
+    assert "put(clerk=ann) into the tray there are 1 letters 2 values done[ann]: 2 -> 3 tray: 0 -> 1" in read
     assert '<span class="bad">few_letters breaks here</span>' in html
-    assert told.endswith("few_letters does not hold; it looked at tray: 2")
+    assert read.endswith("few_letters does not hold; it looked at tray: 2")
 
 
 def test_a_result_in_a_notebook() -> None:
-    """The verdict, what it rests on, each property, and the trace."""
+    """The verdict, its settings, each property, and the trace."""
     found = check(Post(), properties=["nothing_is_taken", "both_full"], engine="reference")
     html = found._repr_mimebundle_()["text/html"]
-    told = text(html)
-    assert told.startswith("post : nothing_is_taken is violated, in 4 states")
-    assert "constants boxes = 2" in told
-    assert "nothing_is_taken transition invariant violated 4" in told
-    assert told.count("nothing_is_taken breaks here") == 1
+    read = text(html)
+    assert read.startswith("post : nothing_is_taken is violated, in 4 states")
+    assert "constants boxes = 2" in read
+    assert "nothing_is_taken transition invariant violated 4" in read
+    assert read.count("nothing_is_taken breaks here") == 1
     assert '<span class="good">holds</span>' in html_of(check(Post(), properties=["type_ok"], engine="reference"))
 
 
@@ -73,7 +73,7 @@ class Words(State):
 
 
 class Markup(Specification[Words]):
-    """<i>It</i> has words that would be markup."""
+    """<i>It</i> speaks text that looks like markup."""
 
     name = "<mark>"
 
@@ -87,18 +87,18 @@ class Markup(Specification[Words]):
         return f"<u>{s.word}</u>"
 
 
-def test_nothing_in_it_is_taken_for_markup() -> None:
-    """Names, values, sentences of views."""
+def test_all_text_is_escaped() -> None:
+    """Names, values, and sentences of views."""
     shown = check(Markup(), show="s.word != ''", engine="reference")
     html = html_of(shown)
-    told = text(html)
+    read = text(html)
     for words in ("<mark>", "<who>", "speak(word=<script>)", "<u><b>&</u>", 'word: "" -> <b>&', "s.word != ''"):
-        assert words in told, words
+        assert words in read, words
     assert not re.search(r"<(mark|who|script|u)\b", html)
 
 
-def test_it_takes_the_letters_and_the_ground_of_the_notebook() -> None:
-    """No ground of its own, no letters of black or white; what has a colour is legible on both."""
+def test_it_keeps_the_font_and_background_of_the_notebook() -> None:
+    """It sets no background and neither black nor white text. Its colours are legible on both backgrounds."""
     assert re.findall(r"background: (\w+)", STYLE) == ["none", "none"]
     for colour in re.findall(r" color: #(\w{6})", STYLE):
         light = luminance(colour)
@@ -107,7 +107,7 @@ def test_it_takes_the_letters_and_the_ground_of_the_notebook() -> None:
 
 
 def luminance(colour: str) -> float:
-    """Relative, after WCAG 2."""
+    """The relative luminance of WCAG 2."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (0, 2, 4)]
     linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

@@ -1,4 +1,4 @@
-"""What an author gets wrong is told in one line: which action or property, which variable, which value."""
+"""An author's mistakes are reported in one line with the action or property, the variable and the value."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Stock(NamedTuple):
 
 
 class Lookalike(NamedTuple):
-    """Another record of the same parts."""
+    """Another record with the same fields."""
 
     kind: str
     amount: int
@@ -67,7 +67,7 @@ class ShopState(State):
 
 
 class Shop(Specification[ShopState]):
-    """It goes from day to day, and on day 2 somebody makes a mistake."""
+    """It goes from day to day, and on day 2 an action makes a mistake."""
 
     @initial
     def begin(self, s: ShopState) -> None:
@@ -85,33 +85,33 @@ class Shop(Specification[ShopState]):
         self.mistake(s)
 
     def mistake(self, s: ShopState) -> None:
-        """To be made by those who follow."""
+        """Overridden with a mistake."""
 
 
 WHERE = "day = 2, stock[fig] = Stock(kind='a', amount=1)"
 
 
 def failed(specification: Specification, **asked: Any) -> tuple[str, str]:
-    """What is said of the failure, and in which state."""
+    """The message of the failure, and the state that it names."""
     with pytest.raises(EvaluationFailed) as failure:
         check(specification, engine="reference", **asked)
     return str(failure.value), failure.value.state
 
 
-# In an action.
+# Mistakes in an action.
 
 CALLS, LATE = count(), count()
 SEEN: list[int] = []
 
 
 def _called(counter: str = "CALLS") -> int:
-    """How often it was called, by a road that inspection does not see."""
+    """The number of calls so far, read in a way that inspection does not see."""
     called: int = next(globals()[counter])
     return called
 
 
 def chance() -> random.Random:
-    """The same road to chance."""
+    """A random module, hidden in the same way."""
     hidden: random.Random = globals()["random"]
     return hidden
 
@@ -161,7 +161,7 @@ ACTIONS: list[tuple[str, Any, str]] = [
         lambda self, s: setattr(self, "memory", 1),
         "it assigns self.memory: a specification keeps nothing between steps",
     ),
-    ("a look at what is left out", lambda self, s: s.stamp > 3, "a value that the specification leaves out was read"),
+    ("a left-out value read", lambda self, s: s.stamp > 3, "a value that the specification leaves out was read"),
     (
         "a random choice",
         lambda self, s: setattr(s, "stock", {"fig": Stock("ab"[chance().random() < 0.5], chance().randrange(3))}),
@@ -197,7 +197,7 @@ ACTIONS: list[tuple[str, Any, str]] = [
 
 @rows("mistake, cause", {name: row for name, *row in ACTIONS})
 def test_a_mistake_in_an_action_names_the_step_and_the_state(mistake: Any, cause: str) -> None:
-    """One line: the action with its parameters, what is wrong with what; and beside it the state."""
+    """The line has the action with its parameters and the error; the state comes with it."""
     random.seed(5)
     message, state = failed(type("Mistaken", (Shop,), {"mistake": mistake})())
     assert message.startswith(f"err(n=8): {cause}")
@@ -208,8 +208,8 @@ def test_a_mistake_in_an_action_names_the_step_and_the_state(mistake: Any, cause
 @pytest.mark.parametrize(
     ("effect", "shown"), [(lambda s: s.day + 1, "3"), (lambda s: (n for n in ""), "a generator")]
 )
-def test_an_action_that_returns_something_has_done_nothing(effect: Any, shown: str) -> None:
-    """An expression where an assignment was meant, or a `yield`, is told and not passed over."""
+def test_an_action_that_returns_a_value_is_refused(effect: Any, shown: str) -> None:
+    """It may be an expression in place of an assignment, or contain a `yield`."""
 
     def returning(self: Any, s: Any) -> Any:
         require(s.day == 2)
@@ -229,7 +229,7 @@ class LateWhimState(State):
 
 
 class LateWhim(Specification[LateWhimState]):
-    """A counter outside of the state that is harmless at first."""
+    """A counter outside the state that changes nothing at first."""
 
     @action
     def up(self, s: LateWhimState) -> None:
@@ -238,13 +238,13 @@ class LateWhim(Specification[LateWhimState]):
 
 
 def test_actions_are_sometimes_repeated_to_detect_nondeterminism() -> None:
-    """What becomes a matter of chance only later is found as well, if it happens often."""
+    """An action that becomes random later is found, if it runs often."""
     message, _ = failed(LateWhim())
     assert message.startswith("up(): it is not deterministic: done twice in one state, x became")
 
 
 class Careful(Shop):
-    """It catches what it can."""
+    """It catches every exception that it can."""
 
     def mistake(self, s: ShopState) -> None:
         try:
@@ -273,7 +273,7 @@ def test_a_specification_without_actions_is_refused() -> None:
         Model(Idle())
 
 
-# At the beginning.
+# Mistakes in an initial rule.
 
 BEGINNINGS: list[tuple[str, Any, str]] = [
     ("an exception", lambda self, s: s.stock["fig"], "initial: KeyError: 'fig'"),
@@ -284,17 +284,17 @@ BEGINNINGS: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(("begin", "cause"), [row[1:] for row in BEGINNINGS], ids=[row[0] for row in BEGINNINGS])
 def test_an_exception_in_the_initial_state_is_reported(begin: Any, cause: str) -> None:
-    """It happened before the first state."""
+    """It has no state."""
     message, state = failed(type("Mistaken", (Shop,), {"begin": begin})())
     assert message.startswith(cause)
     assert state == ""
 
 
-# In a property.
+# Mistakes in a property.
 
 
 def _and_holds(do: Callable[..., object], *arguments: object) -> bool:
-    """Do what a property must not do, and hold."""
+    """Call a function that properties must not call, and hold."""
     do(*arguments)
     return True
 
@@ -305,7 +305,7 @@ PROPERTIES: list[tuple[str, Any, str]] = [
     ("a guard", lambda s: _and_holds(require, s.day < 2), "`require` and `bound` belong in actions"),
     ("a bound", lambda s: _and_holds(bound, s.day < 2), "`require` and `bound` belong in actions"),
     ("no answer", lambda s: None if s.day == 2 else True, "it answers None, not True or False"),
-    ("what is left out for an answer", lambda s: s.stamp if s.day == 2 else True, "it answers LEFT_OUT, not True"),
+    ("a left-out value as an answer", lambda s: s.stamp if s.day == 2 else True, "it answers LEFT_OUT, not True"),
     ("a number", lambda s: 1 if s.day == 2 else True, "it answers 1, not True or False"),
     (
         "what all() was forgotten for",
@@ -331,7 +331,7 @@ PROPERTIES: list[tuple[str, Any, str]] = [
 
 
 def watching(word: Any, judge: Any, over: str) -> type[Specification]:
-    """A shop with the property `odd` behind a word, which puts a question to a state, or one of a step's two."""
+    """A shop whose property `odd`, of this kind, judges a state or one of the two states of a step."""
 
     def of_state(self: Any, s: State, n: int) -> Any:
         return judge(s)
@@ -344,7 +344,7 @@ def watching(word: Any, judge: Any, over: str) -> type[Specification]:
 
 @rows("judge, cause", {name: row for name, *row in PROPERTIES})
 def test_a_mistake_in_an_invariant_names_it_and_the_state(judge: Any, cause: str) -> None:
-    """One line, and the state that it looked at."""
+    """On one line, with the state that it judged."""
     message, state = failed(watching(invariant, judge, "state")(), properties=["odd"])
     assert message.startswith(f"odd: {cause}")
     assert "\n" not in message
@@ -354,7 +354,7 @@ def test_a_mistake_in_an_invariant_names_it_and_the_state(judge: Any, cause: str
 @pytest.mark.parametrize("over", ["before", "after"])
 @pytest.mark.parametrize(("judge", "cause"), [row[1:] for row in PROPERTIES], ids=[row[0] for row in PROPERTIES])
 def test_a_mistake_in_a_property_of_steps_names_the_step_too(judge: Any, cause: str, over: str) -> None:
-    """The step, and the state from which it was taken; neither state may be assigned to."""
+    """The step, and the state before it. A property must assign to neither state."""
     message, state = failed(watching(transition_invariant, judge, over)())
     step, where = ("err(n=8)", WHERE) if over == "before" else ("go(by=1)", WHERE.replace("2", "1", 1))
     assert message.startswith(f"odd of {step}: {cause}")
@@ -362,15 +362,15 @@ def test_a_mistake_in_a_property_of_steps_names_the_step_too(judge: Any, cause: 
 
 
 @pytest.mark.parametrize("over", ["state", "before", "after"])
-def test_an_exception_in_a_witness_is_reported_alike(over: str) -> None:
-    """Of states or of steps."""
+def test_an_exception_in_a_witness_is_reported(over: str) -> None:
+    """For witnesses of states and of steps."""
     message, _ = failed(watching(sometimes, lambda s: None if s.day == 2 else False, over)())
     assert message.startswith("odd")
     assert message.endswith(": it answers None, not True or False")
 
 
-def test_a_failure_goes_from_process_to_process() -> None:
-    """It says the same on the other side."""
+def test_a_failure_can_be_sent_to_another_process() -> None:
+    """Its message stays the same."""
     failure = EvaluationFailed("go(by=1)", "KeyError: 3", "day = 2")
     back = pickle.loads(pickle.dumps(failure))
     assert (str(back), back.what, back.cause, back.state) == (
@@ -381,7 +381,7 @@ def test_a_failure_goes_from_process_to_process() -> None:
     )
 
 
-# Outside of a domain.
+# Values outside their domain.
 
 MISPLACED: list[tuple[str, Any, str, dict[str, tuple[Any, Any]]]] = [
     ("too great", lambda self, s: setattr(s, "day", 4), "day: 4 is not an integer of 0..3", {"day": (2, 4)}),
@@ -419,7 +419,7 @@ MISPLACED: list[tuple[str, Any, str, dict[str, tuple[Any, Any]]]] = [
 def test_a_value_outside_its_domain_violates_the_types(
     mistake: Any, failing: str, changes: dict[str, tuple[Any, Any]]
 ) -> None:
-    """It is a violation with a trace: the last step shows which variable got which value, and what is allowed."""
+    """The violation has a trace. Its last step shows the variable, the value, and the allowed values."""
     result = check(type("Mistaken", (Shop,), {"mistake": mistake})())
     assert (result.verdict, result.exit_code) == ("violated", 12)
     assert result.counterexample is not None
@@ -430,15 +430,15 @@ def test_a_value_outside_its_domain_violates_the_types(
     assert result.properties[0].length == 4
 
 
-def test_a_value_outside_its_domain_is_no_state() -> None:
-    """The step counts as taken and generated; the search goes on beside it, when it is told to."""
+def test_a_step_out_of_the_domains_adds_no_state() -> None:
+    """The step counts as taken and generated. The rest of the search goes on with `keep_going`."""
     overflowing = type("Overflowing", (Shop,), {"mistake": lambda self, s: setattr(s, "day", 4)})()
     result = check(overflowing, keep_going=True)
     assert (result.verdict, result.distinct_states, result.generated_states, result.depth) == ("violated", 3, 4, 3)
     assert [(each.enabled, each.taken, each.new_states) for each in result.actions] == [(2, 2, 2), (1, 1, 0)]
 
 
-# What follows a state.
+# The successors of a state.
 
 
 class ForkState(State):
@@ -449,7 +449,7 @@ class ForkState(State):
 
 
 class Fork(Specification[ForkState]):
-    """Everything that can follow a state at once."""
+    """A state with every kind of successor."""
 
     @action(to=(3, 2, 11, 0))
     def jump(self, s: ForkState, to: int) -> None:
@@ -471,8 +471,8 @@ class Fork(Specification[ForkState]):
         return step.action == "other" and step.parameters == {"to": 1}
 
 
-def test_everything_that_follows_a_state_is_given_in_order() -> None:
-    """Actions as declared, parameters in domain order; what a guard or a bound forbids left nothing behind."""
+def test_successors_are_listed_in_order() -> None:
+    """Actions as declared, parameters in domain order. A step refused by guard or bound has no effect."""
     model = Model(Fork())
     invariant_number, witness_number = model.numbers(["not_to_two", "by_the_other"])
     assert model.expand((0, 0), [invariant_number, witness_number]) == Expansion(
@@ -488,7 +488,7 @@ def test_everything_that_follows_a_state_is_given_in_order() -> None:
     assert model.expand((0, 0)).steps[1].found == ()
 
 
-def test_a_state_is_shown_by_what_is_not_as_at_first() -> None:
+def test_a_state_is_shown_by_its_differences_from_the_first() -> None:
     """On one line, cell by cell."""
     model = Model(Shop())
     ((state, wrong),) = list(model.initial_states())
@@ -500,7 +500,7 @@ def test_a_state_is_shown_by_what_is_not_as_at_first() -> None:
     )
 
 
-def test_the_properties_of_every_system_stand_around_its_own() -> None:
-    """`type_ok` is the first, `deadlock` the last."""
+def test_every_system_has_type_ok_and_deadlock() -> None:
+    """`type_ok` is the first property, `deadlock` the last."""
     assert [each.name for each in Model(Fork()).properties] == ["type_ok", "not_to_two", "by_the_other", "deadlock"]
     assert Model(Fork()).numbers(["deadlock", "type_ok", "unknown"]) == (0, 3)

@@ -1,8 +1,8 @@
-"""Everybody who can answer says the same about random systems: a few on every commit, and 20,000 in `make long`.
+"""All engines agree about random systems: a few on every commit, and 20,000 in `make long`.
 
-Which systems they are is drawn anew each time, by a seed that stands in the name of each test;
-`SYSTEMS_SEED=7 make long-engines` has the same ones again. One on which somebody differs is told as small as it can
-be made. To try it by hand, save what is told as a file and give it to `kafkaspec check`, with this engine and that.
+The systems are drawn anew each time, from a seed in the name of each test; `SYSTEMS_SEED=7 make long-engines` repeats
+them. A system on which an engine differs is printed in its smallest form. To try it by hand, save it as a file and
+run `kafkaspec check` on it with each engine.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ BOUNDS: list[dict[str, Any]] = [
     {"deadlock": True},
     {"max_states": 20},
 ]
-"""What is asked of one after the other."""
+"""Options for the engines, used in turn."""
 
 
 @pytest.fixture(autouse=True)
 def pieces(numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What large systems meet, small ones meet too, in every other test."""
+    """In every other test, small systems use the code for large ones."""
     monkeypatch.setattr("sys.dont_write_bytecode", True)
     if numbers.start // len(numbers) % 2:
         in_small_pieces(monkeypatch)
 
 
 def difference(text: str, number: int, directory: Path) -> tuple[str, str]:
-    """Who says something else about a system, and what; nothing if nobody does, or if it cannot be loaded."""
+    """The engine that differs about a system, and how; empty if none does or the system cannot be loaded."""
     try:
         with loaded(text, directory) as system:
             try:
@@ -56,25 +56,25 @@ def difference(text: str, number: int, directory: Path) -> tuple[str, str]:
 
 
 def go_through(numbers: range, directory: Path) -> None:
-    """Ask everybody about systems, and tell the first about which somebody differs."""
+    """Compare all engines on these systems, and fail with the first difference."""
     for number in numbers:
         text = Writer(f"{SEED}, {number}").module()
         where, wrong = difference(text, number, directory)
-        assert where or not wrong, f"{wrong}\n\n{text}"  # what is written can be loaded
+        assert where or not wrong, f"{wrong}\n\n{text}"  # every written system can be loaded
         if where:
             small = shrunk(text, lambda other: difference(other, number, directory)[0] == where)  # noqa: B023
             pytest.fail(f"{difference(small, number, directory)[1]}\n\n{small}", pytrace=False)
 
 
 def parts(systems: int, each: int) -> list[Any]:
-    """Ranges of so many each, with the seed in their names."""
+    """Ranges of this size, with the seed in their names."""
     name = "from {}, SYSTEMS_SEED={}".format
     return [pytest.param(range(at, at + each), id=name(at, SEED)) for at in range(0, systems, each)]
 
 
 @pytest.mark.parametrize("numbers", parts(60, 15))
 def test_all_engines_agree_on_random_systems(numbers: range, tmp_path: Path) -> None:
-    """The reference engine, the local one with one worker and with two, simulations, machines, and files."""
+    """The reference engine, the local one with one worker and with two, simulations, state machines, and files."""
     go_through(numbers, tmp_path)
 
 

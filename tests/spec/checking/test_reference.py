@@ -1,4 +1,4 @@
-"""The reference engine on toys whose answers are known by hand, by a formula, or by writing down every path."""
+"""The reference engine on toys with answers known by hand, from a formula, or from listing every path."""
 
 from __future__ import annotations
 
@@ -48,23 +48,23 @@ from tests.spec.checking.toys import (
 def explore(
     specification: Specification, *names: str, on_progress: OnProgress = silent, **bounds: Any
 ) -> Exploration:
-    """What the engine finds about the properties with these names, or about all but deadlock."""
+    """The findings about the properties with these names, or about all but deadlock."""
     model = Model(specification)
     wanted = names or tuple(each.name for each in model.properties if each.name != "deadlock")
     return ReferenceEngine().explore(model, Options(model.numbers(wanted), **bounds), on_progress)
 
 
 def statistics(found: Exploration) -> tuple[int, int, int, int]:
-    """Depth, generated, distinct states and those in the queue."""
+    """Depth, generated states, distinct states, and states in the queue."""
     return found.statistics[:4]
 
 
-# Closed formulas.
+# Formulas.
 
 
 @pytest.mark.parametrize("hours", [1, 2, 7, 12])
 def test_a_clock_has_as_many_states_as_hours(hours: int) -> None:
-    """As many levels too; the step from the last to the first is generated too."""
+    """It has as many levels, too. The step from the last state to the first is also generated."""
     assert statistics(explore(Clock(hours=hours))) == (hours, hours + 1, hours, 0)
 
 
@@ -82,7 +82,7 @@ def test_counters_fill_a_grid(counters: int, top: int) -> None:
 
 @pytest.mark.parametrize("philosophers", [2, 3, 4, 5])
 def test_philosophers_have_pell_lucas_many_states(philosophers: int) -> None:
-    """No eater beside one who has a fork of his: counted by a transfer matrix whose eigenvalues are 1 +- sqrt(2)."""
+    """No eater shares a fork with a neighbour: a transfer matrix with eigenvalues 1 +- sqrt(2) counts the states."""
     pell_lucas = [2, 2]
     while len(pell_lucas) <= philosophers:
         pell_lucas.append(2 * pell_lucas[-1] + pell_lucas[-2])
@@ -92,7 +92,7 @@ def test_philosophers_have_pell_lucas_many_states(philosophers: int) -> None:
 
 @pytest.mark.parametrize("philosophers", [2, 3, 4])
 def test_philosophers_starve_when_all_have_the_left_fork(philosophers: int) -> None:
-    """The only deadlock is reached in one step of each of them."""
+    """The only deadlock is reached by one step of each."""
     result = check(Philosophers(philosophers=philosophers), deadlock=True)
     assert result.verdict == "deadlock"
     assert result.counterexample is not None
@@ -104,7 +104,7 @@ def test_philosophers_starve_when_all_have_the_left_fork(philosophers: int) -> N
 
 @pytest.mark.parametrize(("machines", "values"), [(2, 2), (3, 3), (4, 3)])
 def test_a_token_ring_is_counted_by_its_tokens(machines: int, values: int) -> None:
-    """From all k**n states at once: depth 1, and as many steps as there are tokens in all states together."""
+    """All k**n states are initial: depth 1, and one step for each token in each state."""
     states = values**machines
     firsts, others = states // values, (machines - 1) * (states - states // values)
     found = explore(Ring(machines=machines, values=values))
@@ -115,7 +115,7 @@ def test_a_token_ring_is_counted_by_its_tokens(machines: int, values: int) -> No
 
 
 def test_four_litres_take_seven_states() -> None:
-    """The known shortest solution of the water jugs, the same every time."""
+    """The known shortest solution of the water jugs, the same in every run."""
     result = check(Jugs())
     assert (result.verdict, result.depth) == ("violated", 7)
     assert result.counterexample is not None
@@ -131,7 +131,7 @@ def test_four_litres_take_seven_states() -> None:
 
 
 def test_the_jugs_have_sixteen_states() -> None:
-    """Those in which one of them is empty or full; each step is always enabled."""
+    """In each of them a jug is empty or full. Every step is always enabled."""
     found = explore(Jugs(), keep_going=True)
     assert (found.ended, found.statistics.distinct, found.statistics.generated) == ("complete", 16, 1 + 6 * 16)
     assert [(each.enabled, each.taken) for each in found.coverage] == [(16, 16)] * 6
@@ -145,7 +145,7 @@ PROPERTIES = ("type_ok", "good", "good_step", "not_worse", "to_be_seen", "deadlo
 
 @st.composite
 def tables(draw: st.DrawFn) -> Table:
-    """A few states with a few steps between them, some states and steps of which are bad."""
+    """A few states with a few steps between them; some states and steps are bad."""
     size = draw(st.integers(1, 7))
     anywhere = st.integers(0, size - 1)
     steps = draw(
@@ -169,7 +169,7 @@ def tables(draw: st.DrawFn) -> Table:
 
 
 def as_walk(model: Model, discovery: Discovery) -> Walk:
-    """A discovery as the rows that it takes."""
+    """The rows that a discovery takes."""
     state, choices = discovery.path
     start = at = state[0]
     rows = []
@@ -184,8 +184,8 @@ def as_walk(model: Model, discovery: Discovery) -> Walk:
 @given(tables(), st.sets(st.sampled_from(PROPERTIES)), st.booleans())
 @example(Table(size=1, rows=(Row(0, "a", 0, 0),), bad_rows=(Row(0, "a", 0, 0),)), {"good_step"}, False)
 @example(Table(size=2, rows=(Row(0, "a", 0, 1),), bad=(1,)), {"good", "deadlock"}, False)
-def test_the_engine_finds_what_writing_down_every_path_finds(table: Table, asked: set[str], keep_going: bool) -> None:
-    """Statistics, coverage, which properties are decided, and among all shortest paths the very one of the rule."""
+def test_the_engine_agrees_with_the_list_of_all_paths(table: Table, asked: set[str], keep_going: bool) -> None:
+    """On statistics, coverage, decided properties, and on which of all shortest paths is shown."""
     asked = asked | {"type_ok"}
     expected = explored(table, asked, keep_going=keep_going)
     model = Model(table)
@@ -211,8 +211,8 @@ def test_the_engine_finds_what_writing_down_every_path_finds(table: Table, asked
 
 
 @given(tables(), st.integers(1, 8), st.integers(1, 8))
-def test_a_bound_gives_the_figures_of_whole_levels(table: Table, most_states: int, deepest: int) -> None:
-    """A bounded run has the statistics of the last level that it looked at, and is complete if none is left."""
+def test_a_bound_gives_the_figures_of_complete_levels(table: Table, most_states: int, deepest: int) -> None:
+    """A bounded run has the statistics of its last level, and is complete if no state is left."""
     free = explored(table, set(), keep_going=True)
     levels = [explore_to(table, depth) for depth in range(1, free.depth + 1)]
     kinds: list[dict[str, Any]] = [{"max_states": most_states}, {"max_depth": deepest}]
@@ -246,8 +246,8 @@ def explore_to(table: Table, depth: int) -> tuple[int, int]:
 
 
 @rows("depth", [1, 2, 3, 4, 5, 6])
-def test_a_run_that_is_stopped_at_a_depth_has_whole_levels(depth: int) -> None:
-    """Three counters to two: a level holds the states of one sum, and each level is expanded whole or not at all."""
+def test_a_run_stopped_at_a_depth_has_complete_levels(depth: int) -> None:
+    """Three counters up to two: a level has the states with one sum, and is expanded completely or not at all."""
     sums = [1, 3, 6, 7, 6, 3, 1]
     found = explore(Counters(), max_depth=depth)
     assert (found.ended, found.statistics.depth, found.statistics.distinct, found.statistics.queue) == (
@@ -259,25 +259,25 @@ def test_a_run_that_is_stopped_at_a_depth_has_whole_levels(depth: int) -> None:
 
 
 def test_a_depth_beyond_the_last_level_is_no_bound() -> None:
-    """Nothing is left, so the run is complete."""
+    """No state is left, so the run is complete."""
     assert (explore(Counters(), max_depth=8).ended, explore(Counters(), max_depth=7).ended) == ("complete", "depth")
 
 
 @rows("states, distinct", [(1, 1), (2, 4), (4, 4), (5, 10), (10, 10), (11, 17), (26, 26), (27, 27)])
-def test_a_run_stops_after_the_level_with_so_many_states(states: int, distinct: int) -> None:
-    """The level in which the bound is reached is found whole."""
+def test_a_bound_on_states_completes_its_level(states: int, distinct: int) -> None:
+    """The level that reaches the bound is complete."""
     found = explore(Counters(), max_states=states)
     assert (found.ended, found.statistics.distinct) == ("states", distinct)
 
 
-def test_more_states_than_there_are_is_no_bound() -> None:
-    """27 states are all; to stop at 28 is not to stop."""
+def test_a_bound_above_all_states_has_no_effect() -> None:
+    """There are 27 states, so a bound of 28 stops nothing."""
     assert explore(Counters(), max_states=28).ended == "complete"
 
 
 @pytest.mark.parametrize("level", [2, 3, 4, 7])
-def test_an_interrupted_run_has_whole_levels(level: int) -> None:
-    """Whatever was begun of the next level when Ctrl-C came is not in the statistics, nor in the coverage."""
+def test_an_interrupted_run_has_complete_levels(level: int) -> None:
+    """The statistics and the coverage exclude the level that Ctrl-C interrupted."""
     reached = 0
 
     class Interrupted(Counters):
@@ -297,11 +297,11 @@ def test_an_interrupted_run_has_whole_levels(level: int) -> None:
 
 
 def test_progress_reports_each_level() -> None:
-    """Depth and distinct states never go back, and each level is told when it is whole."""
-    told: list[Statistics] = []
-    explore(Counters(), on_progress=told.append)
-    assert [each.depth for each in told] == sorted(each.depth for each in told)
-    whole = [(each.depth, each.distinct, each.queue) for each in told]
+    """Depth and distinct states never decrease, and each complete level is reported."""
+    reports: list[Statistics] = []
+    explore(Counters(), on_progress=reports.append)
+    assert [each.depth for each in reports] == sorted(each.depth for each in reports)
+    whole = [(each.depth, each.distinct, each.queue) for each in reports]
     sums = [1, 3, 6, 7, 6, 3, 1]
     assert set(whole) >= {(depth, sum(sums[:depth]), sums[depth - 1]) for depth in range(1, 8)}
 
@@ -338,7 +338,7 @@ class Lamp(Specification[LampState]):
 
 
 def test_coverage_counts_states_and_successors() -> None:
-    """`enabled` counts states, `taken` successors, `new_states` those not reached before, `changing` other states."""
+    """`enabled` counts states, `taken` successors, `new_states` the new ones, `changing` those that differ."""
     found = explore(Lamp())
     assert [(each.enabled, each.taken, each.new_states, each.changing) for each in found.coverage] == [
         (2, 2, 1, 2),
@@ -359,7 +359,7 @@ class StartsState(State):
 
 
 class Starts(Specification[StartsState]):
-    """It starts here and there, at 2 in two ways, and goes up."""
+    """It starts in several states, at 2 in two ways, and goes up."""
 
     @initial(place=(5, 3, 1), side=range(2))
     def placed(self, s: StartsState, place: int, side: int) -> None:
@@ -385,15 +385,15 @@ class Starts(Specification[StartsState]):
 
 
 def test_each_initial_state_counts_once() -> None:
-    """Several ways to begin, one of them forbidden, some of them equal: 1, 2, 5 and 6, all of depth 1."""
+    """Several initial rules, one of them refused, some with equal results: 1, 2, 5 and 6, all of depth 1."""
     model = Model(Starts())
     assert [state for state, _ in model.initial_states()] == [(5,), (6,), (1,), (2,)]
     found = explore(Starts(), "type_ok", max_depth=1)
     assert statistics(found) == (1, 4, 4, 4)
 
 
-def test_an_initial_state_that_is_bad_is_a_trace_of_length_one() -> None:
-    """It takes no step; the statistics are those of the first level."""
+def test_a_bad_initial_state_has_a_trace_of_length_one() -> None:
+    """The trace has no steps. The statistics are those of the first level."""
     result = check(Starts())
     assert (result.verdict, result.depth, result.distinct_states, result.generated_states) == ("violated", 1, 4, 4)
     assert [(each.name, each.verdict, each.length) for each in result.properties] == [
@@ -410,7 +410,7 @@ def test_an_initial_state_that_is_bad_is_a_trace_of_length_one() -> None:
 
 
 class Unstartable(Starts):
-    """There is no way to begin."""
+    """It has no initial state."""
 
     elsewhere = None  # type: ignore[assignment]
 
@@ -419,21 +419,21 @@ class Unstartable(Starts):
 
 
 def test_without_an_initial_state_the_check_is_refused() -> None:
-    """A specification that cannot begin would hold of everything, and is refused."""
+    """Every property would hold of it."""
     for properties in ((), ("not_one",)):
         with pytest.raises(SpecificationError, match=r"^unstartable: it has no initial state$"):
             check(Unstartable(), properties=properties)
 
 
 class WrongStart(Starts):
-    """It begins outside of its domain."""
+    """It begins outside its domain."""
 
     def elsewhere(self, s: StartsState) -> None:
         s.at = 10
 
 
 def test_an_initial_state_outside_its_domain_is_reported() -> None:
-    """With the cell, the value and what is allowed."""
+    """The error names the cell, the value and the allowed values."""
     with pytest.raises(SpecificationError) as refused:
         check(WrongStart())
     assert str(refused.value) == "the initial state is outside its domain: at: 10 is not an integer of 0..9"
@@ -464,8 +464,8 @@ class Still(Specification[StillState]):
         return bool(before.x == after.x)
 
 
-def test_stuttering_steps_are_checked() -> None:
-    """A transition invariant is asked about them, and a witness may be one of them."""
+def test_properties_of_steps_cover_stuttering_steps() -> None:
+    """A transition invariant is evaluated for them, and they can be witnesses."""
     result = check(Still())
     assert [(each.name, each.verdict, each.length) for each in result.properties] == [
         ("type_ok", "undecided", None),
@@ -476,15 +476,15 @@ def test_stuttering_steps_are_checked() -> None:
 
 
 def test_properties_are_checked_in_every_level() -> None:
-    """What is broken only in the last of many levels, by a state and by the step to it, is found there."""
+    """A violation in the last of many levels is found, in the state and in the step to it."""
     last = Counters(counters=2, top=4, at_most=7)
     result = check(last)
     assert (result.verdict, result.depth) == ("violated", 9)
     assert [each.length for each in result.properties] == [None, 9]
 
 
-def test_splitting_leaves_out_what_is_not_looked_at_in_states() -> None:
-    """Domains and deadlock are judged where a state is expanded; the others in states or in steps."""
+def test_properties_are_split_by_states_and_steps() -> None:
+    """Domains and deadlock belong to the expansion of a state, and so to neither group."""
     model = Model(Table())
     names = [each.name for each in model.properties]
     in_states, in_steps = split_properties(model, range(len(names)))
@@ -505,7 +505,7 @@ class DeadState(State):
 
 
 class Dead(Specification[DeadState]):
-    """It counts to three, where it ends, or is closed by a bound."""
+    """It counts to three and ends there."""
 
     @action
     def up(self, s: DeadState) -> None:
@@ -514,7 +514,7 @@ class Dead(Specification[DeadState]):
 
 
 class Closed(Dead):
-    """A bound closes it before."""
+    """A bound closes it at three."""
 
     def up(self, s: DeadState) -> None:
         bound(s.x < 3)
@@ -522,7 +522,7 @@ class Closed(Dead):
 
 
 class AlwaysAsked(Dead):
-    """Here a deadlock is an error even if nobody asks."""
+    """A deadlock is an error here by default."""
 
     deadlock = True
 
@@ -542,7 +542,7 @@ DEADLOCKS: list[tuple[Specification, dict[str, Any], str]] = [
 
 @rows("specification, asked, verdict", DEADLOCKS)
 def test_deadlocks_are_checked_on_request(specification: Specification, asked: dict[str, Any], verdict: str) -> None:
-    """On request, by name or because the specification asks; a state that a bound closes is none."""
+    """By option, by name, or by the specification. A state closed by a bound is not a deadlock."""
     result = check(specification, **asked)
     assert result.verdict == verdict
     if verdict == "deadlock":
@@ -550,14 +550,14 @@ def test_deadlocks_are_checked_on_request(specification: Specification, asked: d
         assert (result.counterexample.broken, result.counterexample.length) == ("deadlock", 4)
 
 
-def test_a_bound_is_not_reached_twice() -> None:
-    """What a bound closes is closed in every run, and the verdict within it is a verdict."""
+def test_a_bound_of_the_specification_allows_a_verdict() -> None:
+    """It closes the same states in every run, so the verdict is not "bounded"."""
     result = check(Counters(closed_at=2))
     assert (result.verdict, result.distinct_states) == ("holds", 1 + 3 + 6)
 
 
 def levels_of_a_grid(counters: int, top: int) -> Iterator[int]:
-    """How many states have each sum, by inclusion and exclusion."""
+    """The number of states with each sum, by inclusion and exclusion."""
     for total in range(counters * top + 1):
         yield sum(
             (-1) ** n * comb(counters, n) * comb(total - n * (top + 1) + counters - 1, counters - 1)
@@ -566,21 +566,21 @@ def levels_of_a_grid(counters: int, top: int) -> Iterator[int]:
         )
 
 
-def test_levels_are_the_states_of_one_sum() -> None:
-    """Bounded at each depth in turn, four counters to three have as many states as a formula says."""
+def test_a_level_has_the_states_of_one_sum() -> None:
+    """At each depth, four counters up to three have the number of states of a formula."""
     sizes = list(levels_of_a_grid(4, 3))
     found = [explore(Counters(counters=4, top=3), max_depth=depth) for depth in range(1, 13)]
     assert [each.statistics.queue for each in found] == sizes[:12]
 
 
 class RunningOut:
-    """There is memory for so many looks at it."""
+    """A budget that is used up after this many queries."""
 
     def __init__(self, looks: int):
         self.looks = looks
 
     def require(self, needed: int, whom: str) -> None:
-        """There is as much to begin with."""
+        """There is always enough to begin with."""
 
     @property
     def left(self) -> int:
@@ -592,9 +592,9 @@ class RunningOut:
 def test_out_of_memory_reports_the_last_complete_level(
     looks: int, last: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a bound on that depth would have."""
+    """The result is that of a depth bound there."""
     monkeypatch.setattr("spec.checking.reference.Budget", lambda size: RunningOut(looks))
-    monkeypatch.setattr("spec.checking.reference.OFTEN", -1)  # at each state
+    monkeypatch.setattr("spec.checking.reference.OFTEN", -1)  # query at each state
     found = explore(Counters(counters=4, top=3))
     monkeypatch.undo()
     depth = found.statistics.depth
@@ -605,8 +605,8 @@ def test_out_of_memory_reports_the_last_complete_level(
 
 
 def test_a_dictionary_that_cannot_grow_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before it does, even if there is memory for all that is there."""
-    monkeypatch.setattr("spec.checking.reference.OFTEN", -1)  # at each state
+    """It ends before the dictionary grows, even if there is memory for what exists."""
+    monkeypatch.setattr("spec.checking.reference.OFTEN", -1)  # query at each state
     monkeypatch.setattr(
         "spec.checking.reference.room_to_grow", lambda table, keys: 1 << 60 if len(table) > 100 else 0
     )

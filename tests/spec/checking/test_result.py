@@ -1,4 +1,4 @@
-"""A result is the object of the JSON contract, and a verdict an exit code."""
+"""A result follows the JSON contract, and a verdict has an exit code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.rows import rows
 from tests.spec.checking.toys import Bank, Clock, Counters, Table
 from tests.spec.checking.traces.test_trace import Post
 
-# As the contract has it: an exact value, a type, or several types.
+# The contract: an exact value, a type, or several types.
 NUMBER = (int, float)
 KINDS: dict[str, Any] = {
     "system": str,
@@ -59,7 +59,7 @@ KINDS: dict[str, Any] = {
 
 
 def through_json(result: Result) -> dict[str, Any]:
-    """What somebody else reads."""
+    """The result as another program reads it."""
     read: dict[str, Any] = json.loads(json.dumps(result.to_json()))
     return read
 
@@ -75,7 +75,7 @@ CHECKED: dict[str, tuple[Specification, dict[str, Any]]] = {
 
 @rows("verdict", [*CHECKED])
 def test_the_object_has_the_keys_and_kinds_of_the_contract(verdict: str) -> None:
-    """Exactly these, in this order, whatever the verdict."""
+    """Exactly these keys, in this order, for every verdict."""
     specification, asked = CHECKED[verdict]
     read = through_json(check(specification, **asked))
     assert read["verdict"] == verdict
@@ -95,20 +95,20 @@ def test_the_object_has_the_keys_and_kinds_of_the_contract(verdict: str) -> None
         assert list(read["counterexample"]) == ["property", "length", "initial", "steps"]
         assert len(read["counterexample"]["steps"]) == read["counterexample"]["length"] - 1
         for step in read["counterexample"]["steps"]:
-            assert list(step) == ["action", "parameters", "changes"]  # and "views", where there are some: test_views
+            assert list(step) == ["action", "parameters", "changes"]  # and "views", if any
             assert all(len(change) == 2 for change in step["changes"].values())
 
 
 class Released(Counters):
-    """It says what it had in a release."""
+    """It leaves things out in a release."""
 
     name = "counters"
-    leaves_out = "Whatever else there is to count."
+    leaves_out = "Everything else to count."
     releases = {"1.0": {"counters": 2, "at_most": 1}}
 
 
 def test_a_result_by_hand() -> None:
-    """A counter that may not reach two, to the last figure."""
+    """A counter that must not reach two: every figure."""
     read = through_json(check(Released(counters=2, top=2, at_most=1), engine="reference", release="1.0", max_depth=9))
     assert (read.pop("counterexamples"), read.pop("shown")) == ([read["counterexample"]], None)
     assert read.pop("seconds") >= 0
@@ -118,7 +118,7 @@ def test_a_result_by_hand() -> None:
         "constants": {"counters": 2, "top": 2, "at_most": 1, "closed_at": 1000},
         "switches": {},
         "release": "1.0",
-        "leaves_out": "Whatever else there is to count.",
+        "leaves_out": "Everything else to count.",
         "bounds": {"max_states": None, "max_depth": 9},
         "symmetry": False,
         "compared": None,
@@ -164,13 +164,13 @@ def test_a_result_by_hand() -> None:
         (Clock(), {"show": "s.hand == 3"}, "s.hand == 3 is witnessed, in 4 states"),
     ],
 )
-def test_why_a_verdict_is_what_it_is(specification: Specification, options: dict[str, Any], why: str | None) -> None:
-    """Of each but that it holds."""
+def test_a_verdict_has_its_reason(specification: Specification, options: dict[str, Any], why: str | None) -> None:
+    """Only "holds" has none."""
     assert check(specification, **options).to_json()["why"] == why
 
 
-def test_versions_are_those_of_what_explored() -> None:
-    """Of the compiled engines their libraries, too; of an engine of one's own, only ours."""
+def test_versions_are_those_of_the_engine() -> None:
+    """The compiled engines list their libraries, too. A custom engine lists only this project."""
     of = {engine: list(versions(engine)) for engine in ("reference", "local", "spark", "steam")}
     compiled = ["python", "kafkaspec", "numba", "llvmlite", "numpy"]
     assert of == {
@@ -183,13 +183,13 @@ def test_versions_are_those_of_what_explored() -> None:
 
 
 def test_a_library_that_is_not_installed_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where the sources are on Python's path, and nothing more."""
+    """For example, if the sources are only on Python's path."""
     monkeypatch.setitem(LIBRARIES, "steam", ("no-such-library",))
     assert list(versions("steam")) == ["python", "kafkaspec"]
 
 
 def test_each_verdict_has_its_exit_code() -> None:
-    """TLC's where it has them."""
+    """TLC's code if it has one."""
     result = check(Clock())
     assert {verdict: replace(result, verdict=verdict).exit_code for verdict in EXIT_CODES} == {
         "holds": 0,
@@ -202,8 +202,8 @@ def test_each_verdict_has_its_exit_code() -> None:
     }
 
 
-def test_what_spark_did_by_jobs_has_a_line_of_its_own() -> None:
-    """It says how many levels and workers, or that there was no job and how to have one; else Spark had no part."""
+def test_a_result_has_a_line_about_spark_jobs() -> None:
+    """The line gives levels and workers, or says how to have jobs. Without Spark there is no line."""
     result = check(Clock(), engine="reference")
     assert (result.jobs, "Spark" in str(result)) == (None, False)
     for jobs, line in (
@@ -216,8 +216,8 @@ def test_what_spark_did_by_jobs_has_a_line_of_its_own() -> None:
         assert through_json(by_spark)["jobs"] == {"levels": jobs.levels, "workers": jobs.workers}
 
 
-def test_what_compiling_took_has_a_line_of_its_own() -> None:
-    """It is no part of the seconds; where nothing was compiled nothing is said."""
+def test_a_result_has_a_line_about_compiling() -> None:
+    """Its seconds are counted apart. If nothing was compiled, there is no line."""
     result = check(Clock())
     assert "compiled" not in str(result)
     said = str(replace(result, compile_seconds=14.04)).splitlines()
@@ -225,14 +225,14 @@ def test_what_compiling_took_has_a_line_of_its_own() -> None:
 
 
 def test_states_per_second_are_distinct_states_by_seconds() -> None:
-    """Rounded; none where no time has passed."""
+    """Rounded; None if no time has passed."""
     result = replace(check(Clock()), distinct_states=1000)
     assert replace(result, seconds=0.3).states_per_second == 3333
     assert replace(result, seconds=0.0).states_per_second == 0
 
 
 class Idle(Post):
-    """Nothing is ever taken or seen."""
+    """No action is ever enabled."""
 
     look = None  # type: ignore[assignment]
 
@@ -247,22 +247,22 @@ class Idle(Post):
     ],
 )
 def test_the_headline_is_the_verdict(specification: Post, options: dict[str, Any], headline: str) -> None:
-    """With its reason, where it needs one."""
+    """With its reason, if it needs one."""
     result = check(specification, **options)
     assert result.headline == headline
     assert str(result).startswith(f"{result.system}: {headline}\n")
 
 
 def answers() -> list[Result | Simulation | Trace]:
-    """One of each kind that is printed."""
+    """One answer of each kind that is printed."""
     checked = check(Post(), properties=["nothing_is_taken"])
     walked = simulate(Post(), runs=3, steps=2, seed=1)
     assert checked.counterexample is not None
     return [checked, walked, checked.counterexample]
 
 
-def test_what_is_printed_is_all_of_an_answer() -> None:
-    """A result with its trace below it, or a trace alone; a notebook shows the same."""
+def test_an_answer_is_printed_in_full() -> None:
+    """A result with its trace below it, or a trace alone. A notebook shows the same."""
     checked, walked, trace = map(str, answers())
     assert checked.startswith("post: nothing_is_taken is violated, in 4 states\n")
     assert checked.endswith(f"\n\n{trace}")
@@ -274,8 +274,8 @@ def test_what_is_printed_is_all_of_an_answer() -> None:
         assert re.sub("in .* s ", "", shown["text/plain"]) == re.sub("in .* s ", "", str(answer))
 
 
-def test_the_name_of_an_answer_is_short() -> None:
-    """Among others, in a list or where an assertion fails, one line is enough."""
+def test_the_repr_of_an_answer_is_short() -> None:
+    """One line is enough in a list or in a failed assertion."""
     assert list(map(repr, answers())) == [
         "<Result of post: nothing_is_taken is violated, in 4 states>",
         "<Simulation of post: bounded: nothing was found in 3 runs of up to 2 steps, which proves nothing>",
@@ -324,8 +324,8 @@ print(check(Basket(), properties=["type_ok"]).counterexample.failing)
 
 
 def test_a_result_does_not_depend_on_how_strings_hash() -> None:
-    """Statistics, coverage and counterexample are the same in processes that hash strings in different ways."""
-    told = [
+    """Statistics, coverage and counterexample are equal in processes with different string hashes."""
+    outputs = [
         subprocess.run(
             [sys.executable, "-c", ANSWER],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -335,5 +335,5 @@ def test_a_result_does_not_depend_on_how_strings_hash() -> None:
         ).stdout.splitlines()
         for seed in ("1", "2")
     ]
-    assert told[0] == told[1]
-    assert [json.loads(line)["counterexample"]["property"] for line in told[0][:2]] == ["type_ok", "type_ok"]
+    assert outputs[0] == outputs[1]
+    assert [json.loads(line)["counterexample"]["property"] for line in outputs[0][:2]] == ["type_ok", "type_ok"]

@@ -1,4 +1,4 @@
-"""`simulate` comes to the same whoever walks, finds what is planted, and says honestly what it knows."""
+"""`simulate` gives the same result with any walker, finds planted faults, and claims no more than it knows."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from tests.rows import rows
 from tests.spec.checking.toys import Bank, Clock, Counters, Jugs, Philosophers, Row, Table
 
 
-def told(found: Simulation) -> dict[str, Any]:
-    """All but the time that it took."""
+def untimed(found: Simulation) -> dict[str, Any]:
+    """The simulation as JSON, without its time."""
     figures = found.to_json()
     del figures["seconds"], figures["compile_seconds"], figures["simulation"]["steps_per_second"]
     return figures
 
 
 def verdict_of(found: Simulation, name: str) -> tuple[str, int | None]:
-    """What was found out about a property."""
+    """The verdict and length of a property."""
     return next((each.verdict, each.length) for each in found.properties if each.name == name)
 
 
-# The same, always.
+# Equal results.
 
 
 @pytest.mark.parametrize(
@@ -51,32 +51,32 @@ def verdict_of(found: Simulation, name: str) -> tuple[str, int | None]:
     ids=lambda specification: specification.name,
 )
 def test_equal_seeds_give_equal_results(specification: Specification) -> None:
-    """All statistics and the counterexample, with any number of workers and with none of the tables."""
-    first = told(simulate(specification, runs=60, steps=30, seed=11, deadlock=True))
+    """All statistics and the counterexample are equal, for any number of workers and without tables."""
+    first = untimed(simulate(specification, runs=60, steps=30, seed=11, deadlock=True))
     others: list[dict[str, Any]] = [{}, {"workers": 3}, {"plain": True}]
     for how in others:
-        assert told(simulate(specification, runs=60, steps=30, seed=11, deadlock=True, **how)) == first, how
+        assert untimed(simulate(specification, runs=60, steps=30, seed=11, deadlock=True, **how)) == first, how
 
 
 @pytest.mark.long
 def test_batches_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many runs are done before somebody looks at them."""
+    """The number of runs in a batch does not matter."""
     system = ControllerElection(brokers=2, fence_zk=False)
-    first = told(simulate(system, runs=1000, steps=60, seed=1))
+    first = untimed(simulate(system, runs=1000, steps=60, seed=1))
     monkeypatch.setattr("spec.checking.simulation.AT_FIRST", 1)
     monkeypatch.setattr("spec.checking.simulation.QUICK", 0.0)
-    assert told(simulate(system, runs=1000, steps=60, seed=1)) == first
+    assert untimed(simulate(system, runs=1000, steps=60, seed=1)) == first
     assert first["verdict"] == "violated"
 
 
 def test_seeds_give_different_results() -> None:
-    """And without one, one is chosen."""
-    assert told(simulate(Bank(), runs=50, seed=1)) != told(simulate(Bank(), runs=50, seed=2))
+    """Without a seed, one is chosen at random."""
+    assert untimed(simulate(Bank(), runs=50, seed=1)) != untimed(simulate(Bank(), runs=50, seed=2))
     assert simulate(Clock(), runs=1, steps=1).seed != simulate(Clock(), runs=1, steps=1).seed
 
 
 def test_the_failing_run_can_be_repeated_alone() -> None:
-    """It breaks the same again, and shrinks to the same trace."""
+    """It breaks the same property, and shrinks to the same trace."""
     system = ControllerElection(brokers=2, fence_zk=False)
     found = simulate(system, runs=10_000, steps=60, seed=1)
     assert found.failing_run is not None
@@ -90,11 +90,11 @@ def test_the_failing_run_can_be_repeated_alone() -> None:
     assert simulate(system, runs=found.failing_run - 1, steps=60, seed=1).verdict == "bounded"
 
 
-# What is found.
+# Findings.
 
 
 def test_a_zombie_is_found_and_shrunk() -> None:
-    """A fault that takes 18 states is found within some thousand runs; what is printed is as short as can be."""
+    """A fault 18 states deep is found within several thousand runs, and the printed trace is a shortest one."""
     found = simulate(ControllerElection(brokers=2, fence_zk=False), seed=1)
     assert (found.verdict, found.exit_code) == ("violated", 12)
     assert found.tally.runs < 20_000
@@ -105,8 +105,8 @@ def test_a_zombie_is_found_and_shrunk() -> None:
     assert found.tally.discovery.steps + 1 >= 18
 
 
-def test_swarms_find_what_even_chances_do_not() -> None:
-    """The reason for weights: the same work, by instances, does not come near."""
+def test_swarms_find_a_fault_that_uniform_choices_miss() -> None:
+    """The justification of weights: as many runs with uniform choices among instances find nothing."""
     system = ControllerElection(brokers=2, fence_zk=False)
     assert simulate(system, runs=5_000, seed=4, policy=SWARM).verdict == "violated"
     assert simulate(system, runs=5_000, seed=4, policy=BY_INSTANCE).verdict == "bounded"
@@ -124,7 +124,7 @@ PLANTED: dict[str, tuple[Specification, str, int, int]] = {
 @pytest.mark.parametrize("planted", PLANTED)
 @pytest.mark.parametrize("plain", [False, True])
 def test_a_planted_fault_is_found(planted: str, plain: bool) -> None:
-    """What breaks ... has the verdict that it has for `check`, and its shortest trace."""
+    """Each has the verdict of `check`, and its shortest trace."""
     specification, name, length, code = PLANTED[planted]
     found = simulate(specification, runs=5_000, seed=1, deadlock=name == "deadlock", plain=plain)
     checked = check(specification, deadlock=name == "deadlock")
@@ -135,8 +135,8 @@ def test_a_planted_fault_is_found(planted: str, plain: bool) -> None:
     assert checked.counterexample.length == length
 
 
-def test_what_is_declared_first_comes_first() -> None:
-    """Of what breaks in the same moment, a state's or a step's, as `check` has it."""
+def test_the_property_declared_first_is_reported() -> None:
+    """If several break in one state or step, as in `check`."""
     step = Row(0, "a", 0, 1)
     system = Table(size=2, rows=(step,), bad_rows=(step,), worse=(1,), bad=())
     found = simulate(system, runs=3, seed=1)
@@ -145,7 +145,7 @@ def test_what_is_declared_first_comes_first() -> None:
 
 
 def test_a_run_without_violation_is_no_proof() -> None:
-    """It is a bound that was reached, and says so; what was not broken is undecided."""
+    """The verdict is "bounded", and unbroken properties are undecided."""
     found = simulate(Clock(), runs=4, steps=7, seed=1)
     assert (found.verdict, found.exit_code) == ("bounded", 20)
     assert found.why == "nothing was found in 4 runs of up to 7 steps, which proves nothing"
@@ -155,7 +155,7 @@ def test_a_run_without_violation_is_no_proof() -> None:
 
 
 def test_only_named_properties_are_checked() -> None:
-    """As in `check`; a deadlock is none unless it is asked for."""
+    """As in `check`; deadlocks count only on request."""
     assert simulate(Bank(), runs=50, seed=1, properties=["not_rich"]).verdict == "bounded"
     assert [each.name for each in simulate(Bank(), runs=1, seed=1, properties=["not_rich"]).properties] == [
         "type_ok",
@@ -166,13 +166,13 @@ def test_only_named_properties_are_checked() -> None:
 
 
 def test_a_bounded_state_is_no_deadlock() -> None:
-    """The run ends there, and that is all."""
+    """The run just ends there."""
     found = simulate(Counters(closed_at=2), runs=10, seed=1, deadlock=True)
     assert (found.verdict, found.tally.early, found.tally.longest) == ("bounded", 10, 3)
 
 
-def test_coverage_is_of_steps() -> None:
-    """How often an action could be chosen, and was; who reached a state first is not known."""
+def test_coverage_counts_steps() -> None:
+    """How often each action was enabled and taken. Which action first reached a state is unknown."""
     found = simulate(Counters(counters=1, top=3), runs=10, seed=1)
     assert [vars(each) for each in found.actions] == [{"name": "up", "enabled": 30, "taken": 30, "new_states": None}]
 
@@ -187,7 +187,7 @@ class DoubtfulState(State):
 
 
 class Doubtful(Specification[DoubtfulState]):
-    """A number that goes up or is put back; what is seen of it depends on the run."""
+    """A number that goes up or is reset. Which witnesses are seen depends on the run."""
 
     @action
     def up(self, s: DoubtfulState) -> None:
@@ -212,7 +212,7 @@ class Doubtful(Specification[DoubtfulState]):
 
 
 def test_witnesses_are_counted() -> None:
-    """In how many runs, and how early; counted here by doing the runs one by one and looking at them."""
+    """The number of runs, and the shortest length; compared with walking the runs one by one."""
     found = simulate(Doubtful(), runs=40, steps=20, seed=3)
     seen: dict[str, list[int]] = {"five": [], "falls_from_two": []}
     for run in range(1, 41):
@@ -232,7 +232,7 @@ def test_witnesses_are_counted() -> None:
 
 
 def test_one_run_can_be_shown() -> None:
-    """If nothing breaks in it; its steps are those of the run."""
+    """If nothing breaks in it; the steps are those of the run."""
     found = simulate(Clock(hours=3), steps=4, seed=1, run=2)
     assert found.example is not None
     assert [step.changes["hand"] for step in found.example.steps] == [(0, 1), (1, 2), (2, 0), (0, 1)]
@@ -240,7 +240,7 @@ def test_one_run_can_be_shown() -> None:
     assert simulate(Clock(hours=3), steps=4, seed=1, runs=1).example is None
 
 
-# What goes wrong.
+# Errors.
 
 
 class RaisingState(State):
@@ -275,7 +275,7 @@ class Raising(Specification[RaisingState]):
 @pytest.mark.parametrize("who", ["action", "invariant", "step"])
 @pytest.mark.parametrize("plain", [False, True])
 def test_an_exception_is_reported(who: str, plain: bool) -> None:
-    """As `check` tells it, and in which run it was."""
+    """As in `check`, with the number of the run."""
     cls: Any = type("Raising", (Raising,), {"who": who})
     with pytest.raises(EvaluationFailed, match="ZeroDivisionError") as failed:
         simulate(cls(), runs=5, seed=6, plain=plain)
@@ -284,8 +284,8 @@ def test_an_exception_is_reported(who: str, plain: bool) -> None:
     assert isinstance(failed.value.__cause__, ZeroDivisionError)
 
 
-def test_a_state_too_large_for_tables_is_walked_plainly() -> None:
-    """What the local engine must refuse is no hindrance, but for the time that it takes."""
+def test_a_state_too_wide_for_tables_is_walked_in_plain_python() -> None:
+    """The local engine refuses it; a simulation is only slower."""
 
     class WideState(State):
         row: tuple[int, ...] = variable("The row.", of=lambda self: sequence_of(integers(0, 2**20), longest=3))
@@ -305,8 +305,8 @@ def test_a_state_too_large_for_tables_is_walked_plainly() -> None:
     assert found.counterexample.length == 4
 
 
-def test_ctrl_c_ends_with_what_was_found_so_far() -> None:
-    """Whole batches count."""
+def test_ctrl_c_ends_with_the_results_so_far() -> None:
+    """Complete batches count."""
 
     def impatient(walked: SimulationStatistics) -> None:
         if walked.runs > 3_000:
@@ -320,7 +320,7 @@ def test_ctrl_c_ends_with_what_was_found_so_far() -> None:
 
 
 def test_progress_increases() -> None:
-    """Runs and steps only ever become more, up to all of them."""
+    """Runs and steps never decrease, and reach their totals."""
     seen: list[SimulationStatistics] = []
     simulate(Clock(), runs=5_000, steps=10, seed=1, on_progress=seen.append)
     assert [each.runs for each in seen] == sorted(each.runs for each in seen)
@@ -340,12 +340,12 @@ def test_progress_increases() -> None:
     ],
 )
 def test_invalid_options_are_refused(asked: dict[str, Any], wrong: str) -> None:
-    """In one line, with what is allowed."""
+    """In one line, with the allowed values."""
     with pytest.raises(UsageError, match=wrong):
         simulate(Clock(), **asked)
 
 
-def test_an_initial_state_outside_its_domain_is_a_violation() -> None:
-    """Or not at all."""
+def test_an_initial_state_outside_its_domain_is_refused() -> None:
+    """Even if another initial state is valid."""
     with pytest.raises(SpecificationError, match="the initial state is outside its domain"):
         simulate(Table(size=1, starts=(0, 3)), runs=1)

@@ -37,7 +37,7 @@ class ClockState(State):
 
 
 class Clock(Specification[ClockState]):
-    """One hand that goes round: n states, n deep, n + 1 generated."""
+    """A clock with one hand: n states, n deep, n + 1 generated."""
 
     hours: int = constant(12, "how many there are", at_least=1)
 
@@ -56,7 +56,7 @@ class CountersState(State):
 
 
 class Counters(Specification[CountersState]):
-    """n counters to the top, one step each at a time: (top + 1)**n states, n * top + 1 deep."""
+    """n counters that each count to the top, one step at a time: (top + 1)**n states, n * top + 1 deep."""
 
     counters: int = constant(3, "how many there are", at_least=1)
     top: int = constant(2, "where they stop", at_least=1)
@@ -127,12 +127,12 @@ class PhilosophersState(State):
 
 
 class Philosophers(Specification[PhilosophersState]):
-    """They take the left fork, then the right one: as many states as the Pell-Lucas number of n, and one deadlock."""
+    """Each takes its left fork, then its right one: the Pell-Lucas number of n states, and one deadlock."""
 
     philosophers: int = constant(3, "how many there are", at_least=2)
 
     def free(self, s: PhilosophersState, fork: int) -> bool:
-        """Fork n lies between philosophers n - 1, who eats with it, and n, who takes it first."""
+        """Fork n lies between philosopher n - 1, who takes it second, and philosopher n, who takes it first."""
         left = (fork - 1) % self.philosophers
         return bool(s.doing[fork] == "thinks" and s.doing[left] != "eats")
 
@@ -167,7 +167,7 @@ class RingState(State):
 
 
 class Ring(Specification[RingState]):
-    """Dijkstra's ring of machines with k values, from every state: k**n states, all of depth 1."""
+    """Dijkstra's ring of machines with k values, started in every state: k**n states, all of depth 1."""
 
     machines: int = constant(3, "how many there are", at_least=2)
     values: int = constant(3, "how many values each has", at_least=2)
@@ -179,7 +179,7 @@ class Ring(Specification[RingState]):
             n, s.value[machine] = divmod(n, self.values)
 
     def privileged(self, s: RingState, machine: int) -> bool:
-        """Whether it has the token."""
+        """Whether the machine has the token."""
         same = s.value[machine] == s.value[(machine - 1) % self.machines]
         return bool(same if machine == 0 else not same)
 
@@ -200,11 +200,11 @@ class Ring(Specification[RingState]):
 
     @transition_invariant
     def tokens_do_not_multiply(self, before: RingState, step: Step, after: RingState) -> bool:
-        """There are never more of them."""
+        """The number of tokens never grows."""
         return self.tokens(after) <= self.tokens(before)
 
     def tokens(self, s: RingState) -> int:
-        """How many machines have one."""
+        """The number of machines that have a token."""
         return sum(self.privileged(s, machine) for machine in range(self.machines))
 
 
@@ -215,7 +215,7 @@ PARAMETERS = (0, 1)
 
 
 class Row(NamedTuple):
-    """One step of a table: in which state, by which action with which parameter, to which state."""
+    """One step of a table: the state before, the action and its parameter, and the state after."""
 
     before: int
     action: str
@@ -235,22 +235,22 @@ class TableState(State):
 
 
 class Table(Specification[TableState]):
-    """States are numbers, and what follows what stands in a table. A state -1 is outside the domain."""
+    """States are numbers, and a table lists the steps between them. State -1 is outside the domain."""
 
-    size: int = constant(1, "how many states there are")
-    starts: tuple[int, ...] = constant((0,), "the initial ones")
+    size: int = constant(1, "the number of states")
+    starts: tuple[int, ...] = constant((0,), "the initial states")
     rows: tuple[Row, ...] = constant((), "the steps")
-    bad: tuple[int, ...] = constant((), "states that must not be")
-    worse: tuple[int, ...] = constant((), "more of them")
-    bad_rows: tuple[Row, ...] = constant((), "steps that must not be")
-    seen: tuple[int, ...] = constant((), "states of which one is to be seen")
+    bad: tuple[int, ...] = constant((), "states that break `good`")
+    worse: tuple[int, ...] = constant((), "states that break `not_worse`")
+    bad_rows: tuple[Row, ...] = constant((), "steps that break `good_step`")
+    seen: tuple[int, ...] = constant((), "states that witness `to_be_seen`")
 
     @initial(start=lambda self: self.starts)
     def begin(self, s: TableState, start: int) -> None:
         s.at = start
 
     def follow(self, s: TableState, name: str, parameter: int) -> None:
-        """Do as the table says."""
+        """Take the step in the table."""
         after = _lookup(self.rows).get((s.at, name, parameter))
         require(after is not None)
         assert after is not None
@@ -266,30 +266,30 @@ class Table(Specification[TableState]):
 
     @invariant
     def good(self, s: TableState) -> bool:
-        """It is not a bad state."""
+        """The state is not a bad one."""
         return s.at not in self.bad
 
     @transition_invariant
     def good_step(self, before: TableState, step: Step, after: TableState) -> bool:
-        """It is not a bad step."""
+        """The step is not a bad one."""
         return Row(before.at, step.action, step.parameters["p"], after.at) not in self.bad_rows
 
     @invariant
     def not_worse(self, s: TableState) -> bool:
-        """It is not a worse state."""
+        """The state is not a worse one."""
         return s.at not in self.worse
 
     @sometimes
     def to_be_seen(self, s: TableState) -> bool:
-        """One of these comes about."""
+        """One of the states to see is reached."""
         return s.at in self.seen
 
 
-# Toys for what a trace shows.
+# A toy for traces to show.
 
 
 class Account(NamedTuple):
-    """Who has how much, and what was noted last."""
+    """An account's owner and money, and what was noted last."""
 
     owner: str
     money: int
@@ -311,7 +311,7 @@ class BankState(State):
 
 
 class Bank(Specification[BankState]):
-    """Accounts that are opened, closed and paid into; values of every kind."""
+    """Accounts are opened, paid into and closed. The state has values of every kind."""
 
     rich: int = constant(100, "the sum that nobody should have")
 
@@ -352,5 +352,5 @@ class Bank(Specification[BankState]):
 
     @transition_invariant(who=("ann", "bob"))
     def nobody_closes_with_money(self, before: BankState, step: Step, after: BankState, who: str) -> bool:
-        """An account that goes was empty."""
+        """An account that is closed was empty."""
         return not (who in before.account and who not in after.account and before.account[who].money > 0)
