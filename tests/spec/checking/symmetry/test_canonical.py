@@ -1,4 +1,4 @@
-"""Canonical forms: one state of each orbit of a group that nobody lists."""
+"""Canonical forms: one state of each orbit, without listing the group."""
 
 from __future__ import annotations
 
@@ -52,30 +52,30 @@ from tests.spec.checking.symmetry.test_reduction import (
 )
 
 TwoPhaseCommit = system("two_phase_commit")
-"""Of the gallery."""
+"""Two-phase commit, from the gallery."""
 
 
 @cache
 def facts_of(model: Model) -> Relations:
-    """What its states say about interchangeable values."""
+    """The relations that a model's states hold between interchangeable values."""
     sorts = sorts_in(model)
     return Relations(model, [*map(len, sorts.values())], [images(model, each) for each in generators(sorts)])
 
 
 @cache
 def canonical(model: Model) -> Canonical:
-    """The canonical form of its states."""
+    """The canonical form of a model's states."""
     return Canonical(model.layout, facts_of(model))
 
 
 def representatives(model: Model, state: Values) -> tuple[set[int], set[int]]:
-    """The canonical forms of all states of an orbit; and these states."""
+    """The canonical forms of all states of an orbit, and these states."""
     orbit = {model.layout.pack(renamed(model, permutation, state)) for permutation in group_of(model)}
     return {canonical(model).representative(packed) for packed in orbit}, orbit
 
 
 def shuffled(model: Model, state: Values, chance: Random) -> int:
-    """Any state of the orbit, packed."""
+    """A random state of the orbit, packed."""
     permutation: Permutation = {
         sort: dict(zip(values, chance.sample(values, len(values)), strict=True))
         for sort, values in sorts_in(model).items()
@@ -87,7 +87,7 @@ def shuffled(model: Model, state: Values, chance: Random) -> int:
 
 
 def test_facts_of_a_kind_are_a_relation() -> None:
-    """A vote for another has two arguments, a vote for oneself has one; no vote is what all say by saying nothing."""
+    """A vote for another has two arguments, a vote for oneself one. Not voting is the default, and no relation."""
     facts = facts_of(Model(Votes(brokers=5)))
     assert sorted(facts.arity.tolist()) == [1, 2]
     assert [(facts.kind_of == kind).sum() for kind in (0, 1)] == [5, 20]
@@ -96,7 +96,7 @@ def test_facts_of_a_kind_are_a_relation() -> None:
 
 @given(symmetric_states(), st.data())
 def test_tables_have_the_facts_that_permutations_make(drawn: tuple[Model, Values], data: st.DataObject) -> None:
-    """One look gives the fact of the same kind about the values that take the place of its arguments."""
+    """One lookup gives the fact of the same kind about the permuted arguments."""
     model, state = drawn
     permutation = data.draw(st.sampled_from(group_of(model)))
     form, layout = canonical(model), model.layout
@@ -121,7 +121,7 @@ def test_tables_have_the_facts_that_permutations_make(drawn: tuple[Model, Values
 
 @given(symmetric_states())
 def test_an_orbit_has_one_canonical_form(drawn: tuple[Model, Values]) -> None:
-    """And that is a state of it."""
+    """It is a state of the orbit."""
     found, orbit = representatives(*drawn)
     assert len(found) == 1
     assert found < orbit or found == orbit
@@ -143,14 +143,14 @@ SIXTEEN = Model(Graph(vertices=16))
 
 
 @pytest.mark.parametrize("name", HARD)
-def test_graphs_that_refinement_does_not_resolve_have_one_canonical_form(name: str) -> None:
-    """Among 16 vertices, with few and with many automorphisms, within seconds."""
+def test_graphs_that_defeat_refinement_have_one_canonical_form(name: str) -> None:
+    """For 16 vertices, with few and with many automorphisms, within seconds."""
     state, chance = graph(16, HARD[name]), Random(name)
     assert len({canonical(SIXTEEN).representative(shuffled(SIXTEEN, state, chance)) for _ in range(6)}) == 1
 
 
-def test_graphs_that_look_alike_have_two_canonical_forms() -> None:
-    """They are two orbits."""
+def test_similar_graphs_have_different_canonical_forms() -> None:
+    """They are in two orbits."""
     one, other = (SIXTEEN.layout.pack(graph(16, edge)) for edge in (rook, shrikhande))
     assert canonical(SIXTEEN).representative(one) != canonical(SIXTEEN).representative(other)
 
@@ -158,7 +158,7 @@ def test_graphs_that_look_alike_have_two_canonical_forms() -> None:
 @settings(max_examples=30)
 @given(symmetric_states())
 def test_canonical_forms_are_exact_without_hashes(drawn: tuple[Model, Values]) -> None:
-    """What is mixed may come to the same; then more is tried."""
+    """If all hashes collide, the search tries more."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spec.checking.symmetry.canonical.mixed", lambda word: 7)
         found, orbit = representatives(*drawn)
@@ -167,7 +167,7 @@ def test_canonical_forms_are_exact_without_hashes(drawn: tuple[Model, Values]) -
 
 
 class Team(NamedTuple):
-    """Some of them."""
+    """A set of brokers."""
 
     members: frozenset[int]
 
@@ -182,7 +182,7 @@ class TeamsState(State):
 
 
 class Teams(Specification[TeamsState]):
-    """Values that are made of several others, which have no order."""
+    """Values made of several others in no order."""
 
     brokers = 5
 
@@ -192,7 +192,7 @@ class Teams(Specification[TeamsState]):
 
 
 def pairings(self: Any) -> Domain[Any]:
-    """The ways in which four brokers make two pairs."""
+    """The ways in which four brokers form two pairs."""
     two = [frozenset({0, one}) for one in (1, 2, 3)]
     ways = [frozenset({pair, frozenset(range(4)) - pair}) for pair in two]
     return part_of(subset_of(subset_of(each_broker(self))), *ways)
@@ -205,7 +205,7 @@ class PairingsState(TeamsState):
 
 
 class Pairings(Teams, Specification[PairingsState]):
-    """Who is with whom: what is made of all four, none of which is special to it."""
+    """The brokers in two pairs: a value made of all four, in which none is special."""
 
     brokers = 4
 
@@ -216,7 +216,7 @@ TEAMS, PAIRINGS = Model(Teams()), Model(Pairings())
 @settings(max_examples=40)
 @given(st.one_of([st.tuples(st.just(model), states_of(model)) for model in (TEAMS, PAIRINGS)]))
 def test_values_without_an_order_have_one_canonical_form(drawn: tuple[Model, Values]) -> None:
-    """Arguments that a fact does not tell from each other, or from others, are not told apart by it."""
+    """A fact does not order its arguments, so it does not distinguish them."""
     found, orbit = representatives(*drawn)
     assert len(found) == 1
     assert found <= orbit
@@ -227,8 +227,8 @@ def test_values_without_an_order_have_one_canonical_form(drawn: tuple[Model, Val
 
 @settings(max_examples=40)
 @given(societies(), st.booleans())
-def test_runs_agree_with_full_ones_and_with_those_of_least_states(society: Society, keep_going: bool) -> None:
-    """In all but the names of brokers."""
+def test_runs_agree_with_full_ones_and_with_minimum_images(society: Society, keep_going: bool) -> None:
+    """In everything but the names of brokers."""
     options: dict[str, Any] = {"keep_going": keep_going, "deadlock": True}
     full, least = check(society, engine="reference", **options), reduced(society, **options)
     with pytest.MonkeyPatch.context() as patch:
@@ -240,7 +240,7 @@ def test_runs_agree_with_full_ones_and_with_those_of_least_states(society: Socie
 
 
 def partial_functions(points: int) -> int:
-    """How many there are if points have no names, by Burnside's lemma (OEIS A126285)."""
+    """The number of them on unnamed points, by Burnside's lemma (OEIS A126285)."""
 
     def fixed(cycles: tuple[int, ...]) -> int:
         found = 1
@@ -266,7 +266,7 @@ def partial_functions(points: int) -> int:
 
 @pytest.mark.parametrize(("engine", "brokers"), [("reference", 5), ("local", 7)])
 def test_distinct_states_are_the_orbits(engine: str, brokers: int) -> None:
-    """Of votes, which refer to each other, in every way that there is."""
+    """Of votes, in which brokers refer to each other in every possible way."""
     assert partial_functions(4) == 45
     assert check(Votes(brokers=brokers), engine=engine, symmetry=True).distinct_states == partial_functions(brokers)
 
@@ -276,9 +276,9 @@ Counted = tuple[bool, bool, bool, tuple[tuple[str, bool, bool], ...]]
 
 @cache
 def counted(managers: int) -> tuple[int, int]:
-    """Two-phase commit, where managers are only counted: how many orbits there are, and how deep they lie.
+    """The number of orbits of two-phase commit, and their depth, by counting managers.
 
-    Of each it is told what it is about, whether it said that it is prepared, and whether that was heard.
+    A manager is reduced to its state, whether it said that it is prepared, and whether that was received.
     """
     first: Counted = (False, False, False, (("working", False, False),) * managers)
     depth, left = {first: 1}, deque([first])
@@ -307,8 +307,8 @@ def counted(managers: int) -> tuple[int, int]:
     return len(depth), max(depth.values())
 
 
-def test_two_phase_commit_has_as_many_states_as_orbits_tried_out() -> None:
-    """With four managers: all states, and of each all 24 images."""
+def test_two_phase_commit_orbits_equal_brute_force() -> None:
+    """For four managers: all states, with all 24 images of each."""
     model = Model(TwoPhaseCommit(managers=4))
     reached, level = set[Values](), model.first_states()
     while level:
@@ -322,12 +322,12 @@ def test_two_phase_commit_has_as_many_states_as_orbits_tried_out() -> None:
 @pytest.mark.parametrize("engine", ["reference", "local"])
 @pytest.mark.parametrize("managers", [4, 6])
 def test_two_phase_commit_is_explored_by_orbits(engine: str, managers: int) -> None:
-    """Whichever way representatives are found."""
+    """With either way of finding representatives."""
     found = check(TwoPhaseCommit(managers=managers), engine=engine, symmetry=True)
     assert (found.verdict, found.distinct_states, found.depth) == ("holds", *counted(managers))
 
 
-def test_two_phase_commit_among_ten_is_answered() -> None:
+def test_two_phase_commit_among_ten_managers_is_explored() -> None:
     """There are 3,628,800 permutations."""
     found = check(TwoPhaseCommit(managers=10), engine="local", symmetry=True)
     assert (found.verdict, found.distinct_states, found.depth) == ("holds", *counted(10))
@@ -335,7 +335,7 @@ def test_two_phase_commit_among_ten_is_answered() -> None:
 
 @pytest.mark.parametrize("spoilt", REFUSED, ids=lambda each: each.__name__)
 def test_a_rule_that_distinguishes_some_of_many_is_refused_by_name(spoilt: Any) -> None:
-    """By what generates the group alone."""
+    """Only the generators of the group are tried."""
     what, _, _ = REFUSED[spoilt].partition(" tells ")
     with pytest.raises(UsageError) as refused:
         reduced(spoilt(brokers=6))
@@ -343,7 +343,7 @@ def test_a_rule_that_distinguishes_some_of_many_is_refused_by_name(spoilt: Any) 
 
 
 def test_tables_that_would_be_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the number that is allowed."""
+    """The error gives the allowed number."""
     monkeypatch.setattr("spec.checking.symmetry.relations.PLACES", 100)
     assert reduced(Votes(brokers=2), max_depth=1).verdict == "bounded"
     with pytest.raises(UsageError, match=r"^--symmetry: .* in votes .* and 100 are allowed") as refused:
@@ -352,9 +352,9 @@ def test_tables_that_would_be_too_large_are_refused(monkeypatch: pytest.MonkeyPa
 
 
 def test_long_preparations_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before there is any figure."""
+    """Before there are any figures."""
     monkeypatch.setattr(symmetry_module, "PATIENCE", 0)
-    told: list[Statistics] = []
-    reduced(Votes(brokers=5), max_depth=1, on_progress=told.append)
-    assert "5 of sort broker" in told[0].doing
-    assert not told[-1].doing
+    reports: list[Statistics] = []
+    reduced(Votes(brokers=5), max_depth=1, on_progress=reports.append)
+    assert "5 of sort broker" in reports[0].doing
+    assert not reports[-1].doing

@@ -1,4 +1,4 @@
-"""Symmetry: one state for each orbit, the verdict of the full run, and who tells brokers apart is refused."""
+"""Symmetry: one state for each orbit, the verdict of the full run, and refusals of rules that distinguish brokers."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ from tests.spec.checking.toys import Clock
 
 
 def each_broker(self: Any) -> Domain[int]:
-    """Who may be exchanged."""
+    """The interchangeable brokers."""
     return interchangeable("broker", range(self.brokers))
 
 
 def reduced(specification: Specification, **options: Any) -> Result:
-    """What the reference engine finds among representatives."""
+    """The result of the reference engine on representatives."""
     return check(specification, engine="reference", symmetry=True, **options)
 
 
 def outcome(result: Result) -> dict[str, Any]:
-    """What a reduced run has in common with a full one."""
+    """The part of a reduced run that must equal a full one."""
     return {
         "verdict": result.verdict,
         "why": result.why,
@@ -83,7 +83,7 @@ class VotesState(State):
 
 
 class Votes(Specification[VotesState]):
-    """Everybody votes for somebody, or for nobody yet: the partial functions from brokers to brokers."""
+    """Each broker votes for one broker, or for none yet: the partial functions from brokers to brokers."""
 
     brokers: int = constant(3, "how many there are", at_least=1)
 
@@ -100,7 +100,7 @@ class Votes(Specification[VotesState]):
 
 @pytest.mark.parametrize(("brokers", "states", "orbits"), [(1, 2, 2), (2, 9, 6), (3, 64, 16), (4, 625, 45)])
 def test_distinct_states_are_the_orbits(brokers: int, states: int, orbits: int) -> None:
-    """Partial functions on labelled points, and on points without labels (OEIS A126285)."""
+    """Partial functions on labelled and on unlabelled points (OEIS A126285)."""
     assert check(Votes(brokers=brokers), engine="reference").distinct_states == states
     assert reduced(Votes(brokers=brokers)).distinct_states == orbits
 
@@ -109,38 +109,38 @@ def test_distinct_states_are_the_orbits(brokers: int, states: int, orbits: int) 
 
 
 class Session(NamedTuple):
-    """Whose it is, and which."""
+    """The owner of a session, and its number."""
 
     broker: int
     number: int
 
 
 class Node(NamedTuple):
-    """What lies at a path."""
+    """The data and owner of a node."""
 
     owner: Session | None
     data: int
 
 
 class Said(NamedTuple):
-    """A word, and to whom."""
+    """A word and its addressee."""
 
     to: int
     word: int
 
 
 def each_session(self: Any) -> Domain[Session]:
-    """Two of each broker."""
+    """Two sessions of each broker."""
     return every_combination(Session, broker=each_broker(self), number=range(2))
 
 
 def path(broker: int) -> str:
-    """Where a broker has its node."""
+    """The path of a broker's node."""
     return f"/ids/{broker}"
 
 
 def each_node(self: Any) -> MappingDomain:
-    """Of a broker's own node the owner is a session of that broker, or none."""
+    """The owner of a broker's node is a session of that broker, or none."""
     of_all = record(Node, owner=optional(each_session(self)), data=each_broker(self))
     mine = {
         path(broker): record(
@@ -173,19 +173,19 @@ class EverythingState(State):
 
 
 class Everything(Specification[EverythingState]):
-    """No system, but a state with brokers in every place."""
+    """A state with brokers in every place; no real system."""
 
     brokers: int = constant(3, "how many there are", at_least=1)
     dishes: int = constant(1, "of another sort", at_least=1)
 
     @action(broker=each_broker, session=each_session)
     def nothing_happens(self, s: EverythingState, broker: int, session: Session) -> None:
-        """Here only states matter."""
+        """Only states matter here."""
 
 
 @cache
 def everything(brokers: int, dishes: int) -> Model:
-    """The model of it."""
+    """The model of this system."""
     return Model(Everything(brokers=brokers, dishes=dishes))
 
 
@@ -202,7 +202,7 @@ def states_of(draw: st.DrawFn, model: Model) -> Values:
 
 @st.composite
 def symmetric_states(draw: st.DrawFn) -> tuple[Model, Values]:
-    """A state of Everything."""
+    """A state of `Everything`."""
     model = everything(draw(st.integers(1, 4)), draw(st.integers(1, 2)))
     return model, draw(states_of(model))
 
@@ -215,12 +215,12 @@ def group_of(model: Model) -> tuple[Permutation, ...]:
 
 @cache
 def least_of(model: Model) -> MinimumImage:
-    """The least of its orbits."""
+    """The minimum image of a model's states."""
     return MinimumImage(model.layout, (images(model, each) for each in group_of(model)))
 
 
 def renamed(model: Model, permutation: Permutation, state: Values) -> Values:
-    """A state with values permuted, one after the other, through the domains and not by codes."""
+    """A state permuted value by value, through the domains instead of the codes."""
     layout = model.layout
     found = list(state)
     for name, (_, domain) in model.specification.variables.items():
@@ -237,7 +237,7 @@ def renamed(model: Model, permutation: Permutation, state: Values) -> Values:
 
 @given(symmetric_states(), st.data())
 def test_images_are_those_of_the_values(drawn: tuple[Model, Values], data: st.DataObject) -> None:
-    """Slot by slot comes to the same as value by value, and so does cell by cell."""
+    """Slot by slot, cell by cell and value by value give the same image."""
     model, state = drawn
     number = data.draw(st.integers(0, len(group_of(model)) - 1))
     codes, packed = Codes(model.layout), model.layout.pack(state)
@@ -249,14 +249,14 @@ def test_images_are_those_of_the_values(drawn: tuple[Model, Values], data: st.Da
 
 @given(symmetric_states())
 def test_the_minimum_equals_trying_all_permutations(drawn: tuple[Model, Values]) -> None:
-    """And so an orbit has one, whatever state of it one begins with."""
+    """So every state of an orbit has the same minimum."""
     model, state = drawn
     orbit = {model.layout.pack(renamed(model, permutation, state)) for permutation in group_of(model)}
     assert {least_of(model).representative(packed) for packed in orbit} == {min(orbit)}
 
 
 def test_the_group_is_every_permutation_of_every_sort() -> None:
-    """The first changes nothing; they are counted without being listed."""
+    """The first one changes nothing. The size is computed without listing them."""
     group = group_of(everything(3, 2))
     assert group[0] == {"broker": {0: 0, 1: 1, 2: 2}, "dish": {0: 0, 1: 1}}
     assert len({(*each["broker"].values(), *each["dish"].values()) for each in group}) == 6 * 2
@@ -265,7 +265,7 @@ def test_the_group_is_every_permutation_of_every_sort() -> None:
 
 
 def test_equal_permutations_are_tried_once() -> None:
-    """The first slot is of a broker's own log: it is looked at four times, not once for each permutation."""
+    """The first slot belongs to a broker's own log: it is compared four times, not once for each permutation."""
     model = Model(Replication.of(brokers=4))
     tree = least_of(model).tree
     assert (len(group_of(model)), len(tree.branches)) == (24, 4)
@@ -276,7 +276,7 @@ def test_equal_permutations_are_tried_once() -> None:
 
 
 class Rule(NamedTuple):
-    """What a broker may do: in which state, holding the token or not; which state follows, and what of the token."""
+    """A rule of brokers: the state and token that enable it, the next state, and its effect on the token."""
 
     state: int
     holds: bool
@@ -295,22 +295,22 @@ class SocietyState(State):
 
 
 class Society(Specification[SocietyState]):
-    """Brokers that follow rules, with one token and a list of who had it; what is bad is drawn as well."""
+    """Brokers that follow rules, with one token and a list of its holders. The bad states are drawn, too."""
 
     brokers: int = constant(3, "how many there are", at_least=1)
     rules: tuple[Rule, ...] = constant((), "what a broker may do")
-    bad: tuple[tuple[int, int], ...] = constant((), "so many in state 2, and the state of the holder, -1 for none")
-    bad_steps: tuple[tuple[int, int], ...] = constant((), "states of the one who acts, before and after")
+    bad: tuple[tuple[int, int], ...] = constant((), "the number in state 2, and the holder's state, -1 for none")
+    bad_steps: tuple[tuple[int, int], ...] = constant((), "the acting broker's states before and after")
     most: int = constant(2, "states of a broker")
 
     @initial(broker=each_broker)
     def somebody_begins(self, s: SocietyState, broker: int) -> None:
-        """One is in another state."""
+        """One broker starts in another state."""
         s.state[broker] = 1
 
     @action(broker=each_broker, number=lambda self: range(len(self.rules)))
     def follow(self, s: SocietyState, broker: int, number: int) -> None:
-        """A rule is followed."""
+        """Follow a rule."""
         rule = self.rules[number]
         require(s.state[broker] == rule.state and (s.holder == broker) == rule.holds)
         s.state[broker] = rule.becomes
@@ -324,43 +324,43 @@ class Society(Specification[SocietyState]):
 
     @action(broker=each_broker, other=each_broker)
     def hand_over(self, s: SocietyState, broker: int, other: int) -> None:
-        """The token goes to somebody in the same state."""
+        """The token passes to another broker in the same state."""
         require(s.holder == broker and broker != other and s.state[broker] == s.state[other])
         s.holder = other
 
     def looks(self, s: SocietyState) -> tuple[int, int]:
-        """What is judged."""
+        """The part of the state that decides."""
         return sum(state == 2 for state in s.state.values()), -1 if s.holder is None else s.state[s.holder]
 
     @invariant
     def good(self, s: SocietyState) -> bool:
-        """It does not look bad."""
+        """The state is not one of the bad ones."""
         return self.looks(s) not in self.bad
 
     @invariant(broker=each_broker)
     def never_twice(self, s: SocietyState, broker: int) -> bool:
-        """Nobody has it twice."""
+        """No broker has held the token twice."""
         return bool(s.held.count(broker) < 2)
 
     @transition_invariant
     def good_steps(self, before: SocietyState, step: Step, after: SocietyState) -> bool:
-        """Nobody does what is bad."""
+        """No broker takes a bad step."""
         who = step.parameters["broker"]
         return bool((before.state[who], after.state[who]) not in self.bad_steps)
 
     @sometimes
     def two_had_it(self, s: SocietyState) -> bool:
-        """It has gone round."""
+        """Two brokers have held the token."""
         return len(set(s.held)) == 2
 
     @sometimes
     def back(self, before: SocietyState, step: Step, after: SocietyState) -> bool:
-        """Somebody takes it who had it before."""
+        """A broker takes the token again."""
         return bool(before.holder is None and after.holder is not None and after.holder in after.held)
 
 
 def societies() -> st.SearchStrategy[Society]:
-    """With two or three brokers; a rule may lead to state 3, which is outside the domain."""
+    """Two or three brokers. A rule may lead to state 3, which is outside the domain."""
     states, pairs = st.integers(0, 2), st.tuples(st.integers(0, 2), st.integers(-1, 2))
     rules = st.builds(
         Rule, states, st.booleans(), st.sampled_from([0, 1, 2, 2, 1, 3]), st.sampled_from(["", "take", "drop"])
@@ -377,7 +377,7 @@ def societies() -> st.SearchStrategy[Society]:
 @settings(max_examples=60)
 @given(societies(), st.booleans())
 def test_reduced_and_full_runs_agree(society: Society, keep_going: bool) -> None:
-    """In verdict, depth, and what every property comes to, with the lengths of all shortest traces."""
+    """In the verdict, the depth, and the verdict of every property with the length of its shortest trace."""
     options: dict[str, Any] = {"keep_going": keep_going, "deadlock": True}
     full, less = check(society, engine="reference", **options), reduced(society, **options)
     assert outcome(less) == outcome(full)
@@ -387,7 +387,7 @@ def test_reduced_and_full_runs_agree(society: Society, keep_going: bool) -> None
 @settings(max_examples=40)
 @given(societies())
 def test_discoveries_are_paths_of_the_system(society: Society) -> None:
-    """Each step is one that the system has, from the very state that the step before led to, to the property."""
+    """Each step is enabled in the state that the step before led to, and the last one decides the property."""
     result = reduced(society, keep_going=True, deadlock=True)
     shown = result.counterexample
     if shown is None:
@@ -412,7 +412,7 @@ def test_discoveries_are_paths_of_the_system(society: Society) -> None:
     ("brokers", "states", "orbits"), [(2, 37, 19), (3, 271, 55), pytest.param(4, 1993, 135, marks=pytest.mark.long)]
 )
 def test_replication_has_as_many_states_as_orbits(brokers: int, states: int, orbits: int) -> None:
-    """As orbits are counted when all states are known, and none has been merged before."""
+    """The orbits are counted among all states of a full run."""
     specification = Replication.of(
         truncation="kip-320", brokers=brokers, log_size=1, max_records=1, max_leader_epoch=0
     )
@@ -445,13 +445,13 @@ def test_replication_has_as_many_states_as_orbits(brokers: int, states: int, orb
     ids=["four brokers", "three brokers", "with a history", "election"],
 )
 def test_reduced_verdicts_equal_full_verdicts(specification: Specification) -> None:
-    """Witnesses and what is never taken included."""
+    """Including witnesses and actions never taken."""
     full = check(specification, engine="reference", keep_going=True)
     assert outcome(reduced(specification, keep_going=True)) == outcome(full)
 
 
 def test_a_counterexample_can_be_replayed() -> None:
-    """It has brokers that keep their names from step to step, and breaks what it says."""
+    """Its brokers keep their names from step to step, and it breaks its property."""
     specification = Replication.of(brokers=2, max_leader_epoch=1, truncation="truncate-to-high-watermark")
     shown = reduced(specification).counterexample
     assert shown is not None
@@ -461,7 +461,7 @@ def test_a_counterexample_can_be_replayed() -> None:
     assert replay.broken[shown.broken] == shown.length == 9
 
 
-# Who tells brokers apart.
+# Rules that distinguish brokers.
 
 
 class ApartState(VotesState):
@@ -471,13 +471,13 @@ class ApartState(VotesState):
 
 
 class Apart(Votes, Specification[ApartState]):
-    """Votes, to be spoilt."""
+    """Votes, with rules that a test adds."""
 
 
 class OrdersInAnAction(Apart):
     @action
     def choose(self, s: ApartState) -> None:
-        """The least of those who voted."""
+        """The least of the voters."""
         voters = [broker for broker in each_broker(self) if s.vote[broker] is not None]
         require(len(voters) > 1)
         s.chosen = min(voters)
@@ -509,7 +509,7 @@ class Counts(Apart):
 class GoesByTheOrderOfASet(Apart):
     @action
     def choose(self, s: ApartState) -> None:
-        """The first of those who voted, as the set is walked."""
+        """The first voter in the order of iteration."""
         voters = {broker: None for broker in each_broker(self) if s.vote[broker] is not None}
         require(voters)
         s.chosen = next(iter(voters))
@@ -518,7 +518,7 @@ class GoesByTheOrderOfASet(Apart):
 class GoesByAName(Apart):
     @action(broker=each_broker)
     def choose(self, s: ApartState, broker: int) -> None:
-        """Whose name is not the least."""
+        """A broker whose name is not the least."""
         require(str(broker) > "0")
         s.chosen = broker
 
@@ -526,28 +526,28 @@ class GoesByAName(Apart):
 class OrdersInAnInvariant(Apart):
     @invariant(broker=each_broker)
     def upwards(self, s: ApartState, broker: int) -> bool:
-        """Votes go up."""
+        """Every vote is for a higher broker."""
         return s.vote[broker] is None or s.vote[broker] <= 1
 
 
 class SinglesOutInAWitness(Apart):
     @sometimes
     def first_votes(self, s: ApartState) -> bool:
-        """Somebody votes for broker 0."""
+        """A broker votes for broker 0."""
         return any(vote == 0 for vote in s.vote.values())
 
 
 class GoesByTheOrderInAnInvariant(Apart):
     @invariant
     def first_is_silent(self, s: ApartState) -> bool:
-        """The first one does not vote."""
+        """The first broker does not vote."""
         return next(iter(s.vote.values())) is None
 
 
 class SinglesOutInAStep(Apart):
     @transition_invariant
     def first_never_votes(self, before: ApartState, step: Step, after: ApartState) -> bool:
-        """It is never broker 0 that acts."""
+        """Broker 0 never acts."""
         return str(step.parameters["broker"]) != "0"
 
 
@@ -561,14 +561,14 @@ class BeginsWithOne(Apart):
 class BoundsOne(Apart):
     @action(broker=each_broker)
     def choose(self, s: ApartState, broker: int) -> None:
-        """Of whom the second must not vote."""
+        """A bound excludes states in which the second broker votes."""
         bound(s.vote[broker] is None or str(broker) != "1")
         require(False)
 
 
 class HasAFavouriteState(ApartState):
     favourite: Total[Any, Any] = variable(
-        "Only one of them has one.",
+        "A number whose range depends on the broker.",
         of=lambda self: mapping(each_broker(self), lambda broker: one_of(*range(2 + int(str(broker))))),
     )
 
@@ -596,7 +596,7 @@ REFUSED: dict[type[Specification], str] = {
 
 @pytest.mark.parametrize("spoilt", REFUSED, ids=lambda each: each.__name__)
 def test_a_rule_that_distinguishes_brokers_is_refused_by_name(spoilt: type[Specification]) -> None:
-    """And why. Without symmetry nobody minds."""
+    """The error gives the reason. Without symmetry the specification is accepted."""
     check(spoilt(), engine="reference")
     with pytest.raises(UsageError) as refused:
         reduced(spoilt())
@@ -604,18 +604,18 @@ def test_a_rule_that_distinguishes_brokers_is_refused_by_name(spoilt: type[Speci
 
 
 def test_an_unchecked_property_may_distinguish_brokers() -> None:
-    """Only those that are looked at must not."""
+    """Only checked properties must be symmetric."""
     assert reduced(SinglesOutInAStep(), properties=["type_ok"]).verdict == "holds"
 
 
 def test_without_interchangeable_values_there_is_no_symmetry() -> None:
-    """A clock has none."""
+    """A clock has no interchangeable values."""
     with pytest.raises(UsageError, match=r"^--symmetry: clock has no interchangeable values; a domain of them is "):
         reduced(Clock())
 
 
 def test_one_sort_has_one_set_of_values() -> None:
-    """Or it is two sorts, with two names."""
+    """Different sets need two sorts with different names."""
 
     class TwoOfANameState(VotesState):
         chosen: int = variable("The chosen.", of=lambda self: interchangeable("broker", range(self.brokers + 1)))

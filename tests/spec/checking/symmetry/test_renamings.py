@@ -1,4 +1,4 @@
-"""Renamings: who tells interchangeable values apart in one rare state is refused by every engine, or found."""
+"""Renamings: every engine refuses or reports a rule that distinguishes interchangeable values in a rare state."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ENGINES: dict[str, Any] = {"reference": "reference", "local": "local", "auto": "
 
 
 def each_courier(self: Any) -> Domain[str]:
-    """Who may be exchanged."""
+    """The interchangeable couriers."""
     return interchangeable("courier", [f"p{number}" for number in range(1, self.couriers + 1)])
 
 
@@ -53,14 +53,14 @@ class RouteState(State):
 
 
 class Route(Specification[RouteState]):
-    """Couriers go their way, each by itself; what is seldom so is that they have gone 2, 5 and 7."""
+    """Couriers travel independently; in a rare state they have gone 2, 5 and 7."""
 
     couriers: int = constant(3, "Couriers.")
-    far: int = constant(16, "How far the way is.")
+    far: int = constant(16, "The length of the route.")
 
     @action(courier=each_courier)
     def go(self, s: RouteState, courier: str) -> None:
-        """One goes a step."""
+        """One courier goes a step."""
         require(s.gone[courier] < self.far)
         s.gone[courier] += 1
 
@@ -72,14 +72,14 @@ class Route(Specification[RouteState]):
 class InAProperty(Route):
     @invariant
     def spoilt(self, s: RouteState) -> bool:
-        """The first is not the one who is far."""
+        """The first courier is not the farthest."""
         return not (self.rare(s) and s.gone["p1"] == 7)
 
 
 class InAnAction(Route):
     @action(courier=each_courier)
     def spoilt(self, s: RouteState, courier: str) -> None:
-        """One of them goes back."""
+        """One courier goes back."""
         require(self.rare(s) and courier == "p1")
         s.gone[courier] = 0
 
@@ -87,56 +87,56 @@ class InAnAction(Route):
 class InAStep(Route):
     @transition_invariant
     def spoilt(self, before: RouteState, step: Step, after: RouteState) -> bool:
-        """Who gets there last is not the second."""
+        """The step into the rare state is not by the second courier."""
         return not (self.rare(after) and step.parameters["courier"] == "p2")
 
 
 class ByIteration(Route):
     @invariant
     def spoilt(self, s: RouteState) -> bool:
-        """The first of those who are there is not the one who is far."""
+        """The first courier in the order of iteration is not the farthest."""
         return not self.rare(s) or s.gone[next(iter(s.gone))] != 7
 
 
 class ByOrder(Route):
     @invariant
     def spoilt(self, s: RouteState) -> bool:
-        """The least is not the one who is far."""
+        """The least courier is not the farthest."""
         return not self.rare(s) or s.gone[min(s.gone)] != 7
 
 
 class BySorting(Route):
     @invariant
     def spoilt(self, s: RouteState) -> bool:
-        """In order of their names they have not gone further and further."""
+        """Sorted by name, the couriers have not gone 7, 5 and 2."""
         return not self.rare(s) or [s.gone[each] for each in sorted(s.gone)] != [7, 5, 2]
 
 
 class ByText(Route):
     @invariant(one=each_courier, other=each_courier)
     def spoilt(self, s: RouteState, one: str, other: str) -> bool:
-        """Whose name comes first has not gone further."""
+        """A courier with an earlier name has not gone farther."""
         return not (self.rare(s) and str(one) < str(other) and s.gone[one] < s.gone[other])
 
 
 class ByHash(Route):
     @invariant(courier=each_courier)
     def spoilt(self, s: RouteState, courier: str) -> bool:
-        """Who is far hashes as the first."""
+        """The farthest courier has the hash of the first one."""
         return not self.rare(s) or s.gone[courier] != 7 or hash(courier) == hash("p1")
 
 
 class ByLookup(Route):
     @invariant(courier=each_courier)
     def spoilt(self, s: RouteState, courier: str) -> bool:
-        """The second may not be far."""
+        """The second courier must not be the farthest."""
         return not self.rare(s) or s.gone[courier] < {"p2": 7}.get(courier, 8)
 
 
 class Swallowed(Route):
     @invariant(courier=each_courier)
     def spoilt(self, s: RouteState, courier: str) -> bool:
-        """It takes no for an answer."""
+        """It catches the refusal."""
         if not self.rare(s):
             return True
         try:
@@ -148,7 +148,7 @@ class Swallowed(Route):
 class InTheBeginning(Route):
     @initial
     def begin(self, s: RouteState) -> None:
-        """The first has gone a step."""
+        """The first courier has gone a step."""
         s.gone["p1"] = 1
 
 
@@ -165,17 +165,17 @@ class ByNumber(Specification[NumberedState]):
     """Couriers are numbers."""
 
     couriers: int = constant(3, "Couriers.")
-    far: int = constant(16, "How far the way is.")
+    far: int = constant(16, "The length of the route.")
 
     @action(courier=lambda self: interchangeable("courier", range(self.couriers)))
     def go(self, s: NumberedState, courier: int) -> None:
-        """One goes a step."""
+        """One courier goes a step."""
         require(s.gone[courier] < self.far)
         s.gone[courier] += 1
 
     @invariant(courier=lambda self: interchangeable("courier", range(self.couriers)))
     def spoilt(self, s: NumberedState, courier: int) -> bool:
-        """Who is far has an even number."""
+        """The farthest courier has an even number."""
         return sorted(s.gone.values()) != [2, 5, 7] or s.gone[courier] != 7 or int(courier) % 2 == 0
 
 
@@ -198,16 +198,16 @@ SPOILT: dict[type[Specification], str] = {
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("spoilt", SPOILT, ids=lambda each: each.__name__)
 def test_distinguishing_values_in_a_rare_state_is_refused(spoilt: type[Specification], engine: str) -> None:
-    """By all engines, and what is told has the place in the source."""
+    """On all engines, and the error has the place in the source."""
     with pytest.raises(UsageError) as refused:
         check(spoilt(), engine=ENGINES[engine], symmetry=True)
-    told = str(refused.value)
-    assert told.startswith(f"--symmetry: {SPOILT[spoilt]} of {spoilt.name} tells couriers apart: ")
-    assert spoilt is InTheBeginning or f"({Path(__file__).name}:" in told
+    message = str(refused.value)
+    assert message.startswith(f"--symmetry: {SPOILT[spoilt]} of {spoilt.name} tells couriers apart: ")
+    assert spoilt is InTheBeginning or f"({Path(__file__).name}:" in message
 
 
 def test_a_refusal_names_value_and_line() -> None:
-    """And what to do."""
+    """It also says what to do instead."""
     with pytest.raises(UsageError) as refused:
         check(Swallowed(), engine="local", symmetry=True)
     lines = Path(__file__).read_text().splitlines()
@@ -217,7 +217,7 @@ def test_a_refusal_names_value_and_line() -> None:
 
 @pytest.mark.parametrize("couriers", [4, 5])
 def test_names_beyond_the_tried_permutations_are_found(couriers: int) -> None:
-    """Of a large group few permutations are tried, and a name is looked up all the same."""
+    """Few permutations of a large group are tried, and a lookup by name is still found."""
 
     class Looks(Route):
         @invariant(courier=each_courier)
@@ -230,14 +230,14 @@ def test_names_beyond_the_tried_permutations_are_found(couriers: int) -> None:
 
 @pytest.fixture(params=["reference", "local", "spark", "spark, as it is written"])
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Each engine, and Spark with what is too large to be learned."""
+    """Each engine, and Spark with a model too large to learn."""
     if "," in request.param:
         monkeypatch.setattr(worker_state, "too_large", lambda model: "too large")
     return ENGINES[request.param.split(",")[0]]
 
 
 def test_the_verdict_says_what_was_compared(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Learned paths, or states; of many, how many."""
+    """Learned paths or states; if only some were compared, how many."""
     monkeypatch.setattr(symmetry, "COMPARED", 10)
     if engine is SparkEngine:
         from spec.checking.spark import plain_work
@@ -259,37 +259,37 @@ class Labelled(Route):
 
     @invariant(courier=each_courier)
     def labelled(self, s: RouteState, courier: str) -> bool:
-        """The label of a courier can be read."""
+        """The label of a courier is readable."""
         return f"/couriers/{courier}".endswith(str(courier))
 
 
 def test_text_made_of_names_is_reported(engine: Any) -> None:
-    """It is compared under permutations alone."""
-    told = check(Labelled(far=2), engine=engine, symmetry=True).compared
-    assert told.endswith("; under permutations alone, as names are read: labelled")
+    """It is compared under permutations only."""
+    summary = check(Labelled(far=2), engine=engine, symmetry=True).compared
+    assert summary.endswith("; under permutations alone, as names are read: labelled")
 
 
 def test_a_resumed_run_says_what_was_compared_before(tmp_path: Path) -> None:
-    """As the whole run would."""
+    """As after an uninterrupted run."""
     whole = check(Labelled(far=2), engine="local", symmetry=True)
     check(Labelled(far=2), engine=LocalEngine(run_dir=tmp_path / "run"), symmetry=True, max_depth=3)
     again = check(Labelled(far=2), engine=SparkEngine(tmp_path / "run", resume=True), symmetry=True)
     assert again.compared == whole.compared
-    for engine in (LocalEngine, SparkEngine):  # of a run that is over nothing is evaluated any more
+    for engine in (LocalEngine, SparkEngine):  # a complete run evaluates nothing more
         over = check(Labelled(far=2), engine=engine(run_dir=tmp_path / "run", resume=True), symmetry=True)
         assert over.compared == whole.compared
 
 
 @contextmanager
 def names_that_are_not_anonymous(patch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A mutant: what is made under anonymity has its names."""
+    """A mutant: anonymous values keep their names."""
     with patch.context() as here:
         here.setattr("spec.language.symmetry.values_are_anonymous", lambda: False)
         yield
 
 
 def test_a_value_that_is_not_anonymous_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is said in the verdict, as of an honest domain it is not."""
+    """The verdict says so, and does not for a proper domain."""
     assert "read" not in check(Route(far=1), engine="local", symmetry=True).compared
     with names_that_are_not_anonymous(monkeypatch):
         assert check(Route(far=1), engine="local", symmetry=True).compared.endswith("as names are read: courier")
@@ -301,10 +301,10 @@ def test_a_value_that_is_not_anonymous_is_detected(monkeypatch: pytest.MonkeyPat
         lambda patch: patch.setattr(Renamings, "compare", lambda self, evaluation, anonymously=True: ("usual", 0)),
         lambda patch: patch.setattr(ValuesDistinguished, "__init__", lambda self, why: None),
     ],
-    ids=["nothing is compared", "what is swallowed is forgotten"],
+    ids=["nothing is compared", "swallowed refusals are forgotten"],
 )
 def test_mutants_are_detected(fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An evaluation of which only one permutation of many would tell is refused, and by a mutant it is not."""
+    """A rule that only one of many permutations exposes is refused; the mutant accepts it."""
     model = Model(Swallowed(couriers=4))
     renamings = Symmetry(model, range(len(model.properties))).renamings
     (number,) = model.numbers(["spoilt"])
