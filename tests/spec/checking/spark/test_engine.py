@@ -1,4 +1,4 @@
-"""The Spark engine finds what the reference engine finds, whoever expands the levels."""
+"""The Spark engine finds what the reference engine finds, whether the driver or jobs expand the levels."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def asked(model: Model, **bounds: Any) -> Options:
 
 
 def comparable(found: Exploration) -> dict[str, Any]:
-    """All that must be equal whatever the engine."""
+    """All that must be equal on every engine."""
     return {
         "ended": found.ended,
         "statistics": found.statistics._replace(seconds=0.0),
@@ -70,22 +70,22 @@ def comparable(found: Exploration) -> dict[str, Any]:
 
 
 def exploration(engine: Engine, specification: Specification, **bounds: Any) -> Exploration:
-    """What an engine gives back; on the way it must tell of every level."""
-    model, told = Model(specification), list[Statistics]()
-    found = engine.explore(model, asked(model, **bounds), told.append)
-    assert {statistics.depth for statistics in told if not statistics.doing} == set(
+    """The result of an engine, which must also report every level."""
+    model, reports = Model(specification), list[Statistics]()
+    found = engine.explore(model, asked(model, **bounds), reports.append)
+    assert {statistics.depth for statistics in reports if not statistics.doing} == set(
         range(1, found.statistics.depth + 1)
     )
     return found
 
 
 def explored(engine: Engine, specification: Specification, **bounds: Any) -> dict[str, Any]:
-    """What an engine finds."""
+    """The findings of an engine."""
     return comparable(exploration(engine, specification, **bounds))
 
 
 def expanded_by_jobs(found: Exploration | Result) -> int:
-    """How many levels Spark jobs expanded; the figures on jobs must fit together, with at most two workers."""
+    """The number of levels expanded by jobs, after checking their figures: at most two workers."""
     assert found.jobs is not None
     levels, workers = found.jobs
     assert (0 < workers <= 2) == (levels > 0)
@@ -93,7 +93,7 @@ def expanded_by_jobs(found: Exploration | Result) -> int:
 
 
 def interrupted(engine: Engine, specification: Specification, depth: int) -> Exploration:
-    """What an engine finds if somebody presses Ctrl-C as soon as a depth is reached."""
+    """The findings of an engine that Ctrl-C stops at a depth."""
 
     def on_progress(statistics: Statistics) -> None:
         if statistics.depth == depth:
@@ -105,15 +105,15 @@ def interrupted(engine: Engine, specification: Specification, depth: int) -> Exp
 
 @pytest.mark.parametrize(("toy", "bounds"), BOUNDED)
 def test_the_driver_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) -> None:
-    """Where no level is worth a job, everything is as the reference engine has it."""
+    """With levels too small for jobs."""
     found = exploration(SparkEngine(), TOYS[toy], **bounds)
     assert comparable(found) == explored(ReferenceEngine(), TOYS[toy], **bounds)
     assert found.jobs == Jobs(0, 0)
 
 
 @pytest.mark.parametrize("toy", [RaisingAction(), pytest.param(RaisingProperty(), marks=pytest.mark.long)], ids=repr)
-def test_a_failed_evaluation_is_the_one_that_the_reference_meets(toy: Specification) -> None:
-    """Of all evaluations that fail in a level, the one in the lowest state is reported."""
+def test_the_failed_evaluation_of_the_reference_is_reported(toy: Specification) -> None:
+    """If several evaluations fail in a level, it is that of the lowest state."""
     with pytest.raises(EvaluationFailed) as expected:
         explored(ReferenceEngine(), toy)
     with pytest.raises(EvaluationFailed) as failed:
@@ -124,14 +124,14 @@ def test_a_failed_evaluation_is_the_one_that_the_reference_meets(toy: Specificat
 
 
 def test_an_initial_state_outside_its_domain_is_refused(tmp_path: Path) -> None:
-    """It is said before anything is written."""
+    """Before anything is written."""
     with pytest.raises(SpecificationError, match="the initial state is outside its domain: number: 7 is not"):
         explored(SparkEngine(tmp_path / "run"), WrongStart())
     assert not (tmp_path / "run").exists()
 
 
-def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The statistics are told nevertheless."""
+def test_a_second_interrupt_skips_the_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It still reports the statistics."""
 
     def press(*_: object) -> None:
         raise KeyboardInterrupt
@@ -141,8 +141,8 @@ def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.Mo
     assert (found.ended, found.statistics.depth, found.discoveries) == ("interrupted", 6, {})
 
 
-def test_an_interrupted_run_tells_of_the_last_whole_level(tmp_path: Path) -> None:
-    """Its statistics are those of the reference engine, and it says where it can be resumed."""
+def test_an_interrupted_run_reports_the_last_complete_level(tmp_path: Path) -> None:
+    """Its statistics are those of the reference engine, and it says how to resume it."""
     expected = comparable(interrupted(ReferenceEngine(), Walkers(far=4), 6))
     found = interrupted(SparkEngine(tmp_path), Walkers(far=4), 6)
     assert comparable(found) == expected
@@ -150,7 +150,7 @@ def test_an_interrupted_run_tells_of_the_last_whole_level(tmp_path: Path) -> Non
     assert interrupted(SparkEngine(), Walkers(), 6).kept == ""
 
 
-def test_check_takes_it_by_name() -> None:
+def test_check_accepts_the_engine_by_name() -> None:
     """`check(..., engine="spark")` gives the verdict and the counterexample of the reference engine."""
     found, expected = (check(Jugs(), engine=engine) for engine in ("spark", "reference"))
     assert found.engine == "spark"
@@ -177,13 +177,13 @@ BY_JOBS: list[tuple[str, dict[str, Any]]] = [
     ("several broken", {"keep_going": True, "max_depth": 4}),
     ("a step that changes nothing breaks it", {"keep_going": True}),
 ]
-"""Findings of every kind, and a bound: a level costs a second here. `make long-spark` asks about every toy."""
+"""Findings of every kind, and a bound. A level costs a second here; `make long-spark` runs every toy."""
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize(("toy", "bounds"), BY_JOBS, ids=str)
 def test_jobs_agree_with_the_reference(toy: str, bounds: dict[str, Any], by_jobs: Explore) -> None:
-    """Where every level is a job, everything is as the reference engine has it."""
+    """With every level as a job."""
     found = exploration(by_jobs(), TOYS[toy], **bounds)
     assert comparable(found) == explored(ReferenceEngine(), TOYS[toy], **bounds)
     assert expanded_by_jobs(found) == found.statistics.depth - (found.ended != "complete")
@@ -194,9 +194,10 @@ def test_jobs_agree_with_the_reference(toy: str, bounds: dict[str, Any], by_jobs
     "systems", [range(2), pytest.param(range(2, 60), marks=pytest.mark.long)], ids=f"{{}}, SYSTEMS_SEED={SEED}".format
 )
 def test_jobs_agree_about_random_systems(systems: range, by_jobs: Explore, tmp_path: Path) -> None:
-    """Whole results, of systems in files of their own.
+    """Whole results, of systems in separate files.
 
-    None of them pickles: a worker has the classes of such a file by value, and `pickle` looks for them by name.
+    None of them calls `pickle`: a worker gets the classes of such a file by value, and `pickle` finds classes by
+    name.
     """
     for number in systems:
         drawn = (Writer(f"{SEED}, spark, {number}, {again}").module() for again in count())
@@ -207,8 +208,8 @@ def test_jobs_agree_about_random_systems(systems: range, by_jobs: Explore, tmp_p
 
 
 @pytest.mark.spark
-def test_what_a_worker_sees_through_is_given_plain_values(by_jobs: Explore, tmp_path: Path) -> None:
-    """All workers begin again, and so does the run directory."""
+def test_an_opaque_rule_found_by_a_worker_gets_plain_values(by_jobs: Explore, tmp_path: Path) -> None:
+    """All workers start again, and so does the run directory."""
     system = Late(top=2, at=1)
     found, expected = check(system, engine=by_jobs(tmp_path / "run")), check(system, engine="reference")
     assert found.opaque_rules == ("late",)
@@ -220,7 +221,7 @@ def test_what_a_worker_sees_through_is_given_plain_values(by_jobs: Explore, tmp_
 
 @pytest.mark.spark
 def test_jobs_and_driver_take_turns(session: SparkSession) -> None:
-    """Large levels are jobs and small ones are not, in one run, with the same files and the same outcome."""
+    """Large levels are jobs and small ones are not, in one run, with the same result."""
     found = exploration(SparkEngine(session=session, driver_level=8), TOYS["walkers"])
     assert comparable(found) == explored(ReferenceEngine(), TOYS["walkers"])
     assert expanded_by_jobs(found) == sum(level.queue > 8 for level in found.levels) > 0
@@ -229,7 +230,7 @@ def test_jobs_and_driver_take_turns(session: SparkSession) -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("toy", [RaisingAction(), pytest.param(RaisingProperty(), marks=pytest.mark.long)], ids=repr)
 def test_a_failed_evaluation_in_a_worker_is_one_line(toy: Specification, by_jobs: Explore) -> None:
-    """It arrives as what it is, not as a traceback of Spark."""
+    """The driver raises the original error, without a traceback of Spark."""
     with pytest.raises(EvaluationFailed) as expected:
         explored(ReferenceEngine(), toy)
     with pytest.raises(EvaluationFailed) as failed:
@@ -248,29 +249,29 @@ class Remembering(Countdown):
 
     @action
     def remember(self, s: Any) -> None:
-        """It changes nothing else."""
+        """It changes only a list outside the state."""
         MEMORY.append(1)
 
 
 @pytest.mark.spark
-def test_what_is_kept_in_a_worker_is_told_by_the_driver(by_jobs: Explore) -> None:
-    """Where it is changed nothing has changed in the driver."""
+def test_hidden_state_of_a_worker_is_reported_by_the_driver(by_jobs: Explore) -> None:
+    """The driver's own copy is unchanged."""
     with pytest.raises(SpecificationError, match=r"^action remember of Remembering looks at MEMORY .*meanwhile"):
         explored(by_jobs(), Remembering(top=1))
     assert not MEMORY
 
 
 @pytest.mark.spark
-def test_what_a_worker_prints_is_printed_by_the_driver(by_jobs: Explore, capsys: pytest.CaptureFixture[str]) -> None:
-    """As if it had been evaluated there."""
+def test_output_of_a_worker_is_printed_by_the_driver(by_jobs: Explore, capsys: pytest.CaptureFixture[str]) -> None:
+    """As if the rule had run there."""
     explored(by_jobs(), Talking(top=3, driver=os.getpid()), max_depth=3)
     assert set(capsys.readouterr().out.splitlines()) == {"in a worker"}
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("deadly", [DeadlyAction, pytest.param(DeadlyProperty, marks=pytest.mark.long)])
-def test_a_task_that_lost_its_worker_is_done_again(deadly: type[Countdown], by_jobs: Explore, tmp_path: Path) -> None:
-    """No state is lost or counted twice, and of the files that its first attempt wrote nothing is left."""
+def test_a_task_that_lost_its_worker_is_repeated(deadly: type[Countdown], by_jobs: Explore, tmp_path: Path) -> None:
+    """No state is lost or counted twice, and no file of its first attempt remains."""
     flag, run = tmp_path / "it happened", tmp_path / "run"
     toy = deadly(driver=os.getpid(), flag=str(flag))
     found = explored(by_jobs(run), toy, max_depth=4)
@@ -282,7 +283,7 @@ def test_a_task_that_lost_its_worker_is_done_again(deadly: type[Countdown], by_j
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_a_run_is_a_table(by_jobs: Explore, session: SparkSession, tmp_path: Path) -> None:
+def test_a_kept_run_can_be_read_as_a_table(by_jobs: Explore, session: SparkSession, tmp_path: Path) -> None:
     """Spark and Arrow read the states with their levels, each state once."""
     found = explored(by_jobs(tmp_path), TOYS["several starts"], max_depth=4)
     rows = session.read.parquet(str(tmp_path)).collect()
@@ -294,7 +295,7 @@ def test_a_run_is_a_table(by_jobs: Explore, session: SparkSession, tmp_path: Pat
 
 @pytest.mark.spark
 def test_a_resumed_run_counts_the_jobs_of_all_its_parts(by_jobs: Explore, tmp_path: Path) -> None:
-    """Whichever engine goes on; a bound that ends it earlier leaves out the jobs after that."""
+    """On any engine. A tighter bound leaves out the jobs after it."""
     toy, run = TOYS["walkers"], tmp_path / "run"
 
     def levels(engine: Engine, depth: int) -> int:
@@ -312,7 +313,7 @@ def test_a_resumed_run_counts_the_jobs_of_all_its_parts(by_jobs: Explore, tmp_pa
 @pytest.mark.spark
 @pytest.mark.usefixtures("session")
 def test_auto_counts_the_jobs_of_the_levels_that_it_hands_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those before were expanded by the local engine."""
+    """The local engine expanded the levels before."""
     monkeypatch.setattr("spec.checking.local.engine.Visited", SmallMemory)
     for patience in ("ALONE", "COLD", "MOST"):
         monkeypatch.setattr(f"spec.checking.first_tier.{patience}", 0)
@@ -324,12 +325,12 @@ def test_auto_counts_the_jobs_of_the_levels_that_it_hands_over(monkeypatch: pyte
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_a_run_of_jobs_goes_on_on_the_driver_and_back(by_jobs: Explore, tmp_path: Path) -> None:
-    """Whichever engine committed a level, any can expand it."""
+def test_jobs_and_driver_resume_each_others_runs(by_jobs: Explore, tmp_path: Path) -> None:
+    """Any engine can expand a level that another one committed."""
     toy = TOYS["a deadlock"]
     explored(by_jobs(tmp_path), toy, max_depth=3)
     explored(SparkEngine(tmp_path, resume=True), toy, max_depth=5)
-    # Other runs since: the workers have nothing of this one any more, or are behind.
+    # After runs of other systems, workers have nothing of this one, or are at an earlier level.
     explored(by_jobs(), TOYS["countdown"], max_depth=2)
     found = explored(by_jobs(tmp_path, resume=True), toy)
     assert found == explored(ReferenceEngine(), toy)
@@ -337,8 +338,8 @@ def test_a_run_of_jobs_goes_on_on_the_driver_and_back(by_jobs: Explore, tmp_path
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_jobs_go_on_with_a_run_of_the_local_engine_and_back(session: SparkSession, tmp_path: Path) -> None:
-    """Where every level is a job."""
+def test_jobs_and_local_engine_resume_each_others_runs(session: SparkSession, tmp_path: Path) -> None:
+    """With every level as a job."""
     toy = TOYS["several broken"]
     alike(LocalEngine(run_dir=tmp_path), toy, keep_going=True, max_depth=4)
     jobs = SparkEngine(tmp_path, resume=True, session=session, driver_level=0)
@@ -350,10 +351,10 @@ def test_jobs_go_on_with_a_run_of_the_local_engine_and_back(session: SparkSessio
 
 
 @pytest.mark.spark
-def test_ctrl_c_during_a_job_keeps_the_last_whole_level(
+def test_ctrl_c_during_a_job_keeps_the_last_complete_level(
     by_jobs: Explore, session: SparkSession, tmp_path: Path
 ) -> None:
-    """The job is cancelled, the session can be used on, and the run can be resumed."""
+    """The job is cancelled, the session remains usable, and the run can be resumed."""
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         model = Model(Interrupting(driver=os.getpid(), flag=str(tmp_path / "it happened")))
@@ -368,10 +369,10 @@ def test_ctrl_c_during_a_job_keeps_the_last_whole_level(
 
 
 @pytest.mark.spark
-def test_a_persons_own_file_goes_along_to_the_workers(
+def test_a_file_outside_the_path_is_sent_to_the_workers(
     by_jobs: Explore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They could not import it by its name, nor what it imports from beside it."""
+    """Workers could not import it by name, nor a module from its folder."""
     (tmp_path / "beside.py").write_text("def more(number):\n    return number + 1\n")
     (tmp_path / "mine.py").write_text(
         textwrap.dedent(
@@ -391,7 +392,7 @@ def test_a_persons_own_file_goes_along_to_the_workers(
 
             class Dial(State):
                 number: Number = variable("The number.")
-                before: Press | None = variable("What it was, which no sorting puts behind the number.")
+                before: Press | None = variable("The last press; sorting by name would put it before the number.")
 
             class Dials(Part[Dial]):
                 def sizes(self):
@@ -406,7 +407,7 @@ def test_a_persons_own_file_goes_along_to_the_workers(
 
                 @action
                 def clear(self, s: Dial):
-                    "Clear; nor this behind press."
+                    "Clear; sorting by name would put it before press."
                     require(s.number > 1)
                     s.number = 0
 
@@ -459,16 +460,16 @@ def test_jobs_agree_with_the_reference_on_everything(toy: str, bounds: dict[str,
 
 @pytest.mark.spark
 @pytest.mark.long
-def test_levels_that_are_many_shares(by_jobs: Explore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a level is cut into more shares than there are cores, nothing changes."""
+def test_a_level_may_have_many_shares(by_jobs: Explore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More shares than cores give the same result."""
     monkeypatch.setattr("spec.checking.spark.jobs.LARGEST_SHARE", 50)
     toy = Walkers(walkers=4, length=6)
     assert explored(by_jobs(), toy) == explored(ReferenceEngine(), toy)
 
 
 @pytest.mark.spark
-def test_the_workers_of_a_given_session_are_sent_our_packages(by_jobs: Explore, session: SparkSession) -> None:
-    """They may be on machines that have none: a zip with all of them is on their path."""
+def test_workers_of_a_given_session_get_this_projects_packages(by_jobs: Explore, session: SparkSession) -> None:
+    """Their machines may have none, so a zip with all of them is on their path."""
     explored(by_jobs(), TOYS["an invariant broken"], max_depth=2)
 
     def look(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
@@ -483,14 +484,14 @@ def test_the_workers_of_a_given_session_are_sent_our_packages(by_jobs: Explore, 
 
 
 @pytest.mark.spark
-def test_garbage_is_not_sought_among_what_a_worker_keeps(by_jobs: Explore, session: SparkSession) -> None:
-    """Spark collects garbage after each task. What an earlier run left is garbage, once there is another run."""
+def test_the_garbage_collector_skips_the_state_of_a_worker(by_jobs: Explore, session: SparkSession) -> None:
+    """Spark collects garbage after each task. A new run makes the state of the earlier one garbage."""
 
     class Earlier(Walkers):
         """Workers get it by value."""
 
     class Later(Walkers):
-        """So is this one."""
+        """Workers get it by value, too."""
 
     for toy in (Earlier(), Later()):
         explored(by_jobs(), toy, max_depth=5)

@@ -1,4 +1,4 @@
-"""Pinned instances have the figures that are claimed where Spark's workers explore them."""
+"""Pinned instances have their claimed figures when Spark's workers explore them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 DRIVER_LEVEL = 400
 """Larger levels are jobs."""
 FEW = 25_000
-"""States that may have no such level."""
+"""Instances up to this size may have no such level."""
 LARGEST = "replication, kip-320, 3-3-3-2"
-"""The one of the huge instances: one is enough to see that the size of levels does not matter."""
+"""One of the huge instances, to see that the size of levels does not matter."""
 
 
 def asked(orbits: bool = False) -> pytest.MarkDecorator:
-    """All instances that are neither large nor huge, some that are, and the largest; or those with orbits."""
+    """The instances that take minutes, and one huge one; with `orbits`, only those with claims about orbits."""
     return pytest.mark.parametrize(
         "instance",
         [
@@ -37,8 +37,8 @@ def asked(orbits: bool = False) -> pytest.MarkDecorator:
 
 @pytest.mark.spark
 @asked()
-def test_jobs_find_what_is_claimed(instance: PinnedInstance, session: SparkSession) -> None:
-    """The same figures, and the same counterexample step by step."""
+def test_jobs_find_the_claimed_figures(instance: PinnedInstance, session: SparkSession) -> None:
+    """The figures, and the counterexample step by step."""
     result = instance.check(SparkEngine(session=session, driver_level=DRIVER_LEVEL))
     assert figures_of(result) == instance.figures()
     assert result.counterexample == found_by("local", instance.name).counterexample
@@ -48,7 +48,7 @@ def test_jobs_find_what_is_claimed(instance: PinnedInstance, session: SparkSessi
 @pytest.mark.spark
 @asked(orbits=True)
 def test_jobs_find_the_same_orbits(instance: PinnedInstance, session: SparkSession) -> None:
-    """And the same way through them."""
+    """With the same counterexample."""
     result = instance.check(SparkEngine(session=session, driver_level=DRIVER_LEVEL), symmetry=True)
     assert under_symmetry(result) == claimed_under_symmetry(instance)
     assert result.counterexample == instance.check(LocalEngine(), symmetry=True).counterexample

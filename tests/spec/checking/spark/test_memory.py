@@ -1,4 +1,4 @@
-"""Spark within a budget: driver, Java and workers together, on more states than a worker may hold."""
+"""Spark within a budget: driver, Java and workers together, with more states than a worker may hold."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spec.systems.controller_election import ControllerElection
 @pytest.mark.spark
 @pytest.mark.parametrize("workers", [1, 2])
 def test_all_processes_keep_to_their_budget(workers: int) -> None:
-    """What was visited takes more than a worker's part, and statistics are those of the local engine."""
+    """The visited states exceed a worker's part, and the statistics are those of the local engine."""
     budget, bound = minimum(workers) + workers * 32 * MB, 3_000_000
     program = str(Path(sys.executable).with_name("kafkaspec"))
     asked = [program, "check", "controller-election", "--max-states", str(bound), "--engine", "spark"]

@@ -1,4 +1,4 @@
-"""The modules of the Spark engine, each by itself: visited buckets, what is sent, what is too large to be learned."""
+"""The modules of the Spark engine one by one: visited buckets, exchanged states, models too large to learn."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ from tests.spec.toys import BOUNDED, TOYS, Announcing, RaisingAction, RaisingPro
 
 STRANGERS = [packed(9), packed(11), packed(12)]
 EVERY = [0, 1]
-"""The buckets of a run here."""
+"""All buckets of the runs here."""
 
 
 def a_quota() -> MemoryQuota:
-    """As much memory as anybody could want here, beside what this process has taken for other tests."""
+    """More memory than needed here, beside what this process already uses."""
     return MemoryQuota(1 << 30, private())
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunDirectory:
-    """A run of three levels."""
+    """A run with three levels."""
     made = RunDirectory.create(tmp_path, IDENTITY, 8, buckets=len(EVERY))
     distinct = 0
     for level, states in enumerate(LEVELS, 1):
@@ -65,7 +65,7 @@ def in_bucket(bucket: int, states: list[bytes]) -> list[bytes]:
 
 
 def new_to(visited_buckets: VisitedBuckets, states: list[bytes], action: int = 0) -> list[bytes]:
-    """Which of these states are new to it; it takes them for those of the next level then."""
+    """The states that are new to it. It takes them as states of the next level."""
     block = words_of(states, 8), np.full(len(states), action, np.uint16)
     visited_buckets.settle([block], np.zeros(2, np.int64))
     return sorted(bytes_of(visited_buckets.visited.level(1)))
@@ -78,8 +78,8 @@ ALL = [state for states in LEVELS for state in states]
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
-def test_what_is_visited_is_what_is_committed(level: int, run: RunDirectory) -> None:
-    """It catches up from any level, and never sees an attempt."""
+def test_visited_states_are_the_committed_ones(level: int, run: RunDirectory) -> None:
+    """The buckets catch up from any level, and never read uncommitted attempts."""
     run.write(4, STRANGERS)
     for begin in range(level + 1):
         visited_buckets = VisitedBuckets(run, a_quota())
@@ -89,15 +89,15 @@ def test_what_is_visited_is_what_is_committed(level: int, run: RunDirectory) -> 
         assert new_to(visited_buckets, ALL + STRANGERS) == sorted({*ALL, *STRANGERS} - {*visited})
 
 
-def test_who_is_ahead_of_a_level_goes_back(run: RunDirectory) -> None:
-    """A task of long ago may be done again."""
+def test_buckets_ahead_of_a_level_go_back(run: RunDirectory) -> None:
+    """A task of an earlier level may be repeated."""
     visited_buckets = VisitedBuckets(run, a_quota())
     visited_buckets.up_to(3, EVERY)
     visited_buckets.up_to(1, EVERY)
     assert new_to(visited_buckets, ALL) == sorted(LEVELS[1] + LEVELS[2])
 
 
-def test_only_the_buckets_that_were_asked_for_are_there(run: RunDirectory) -> None:
+def test_only_the_requested_buckets_are_loaded(run: RunDirectory) -> None:
     """Others may be added later, at another level."""
     visited_buckets = VisitedBuckets(run, a_quota())
     visited_buckets.up_to(2, [0])
@@ -105,8 +105,8 @@ def test_only_the_buckets_that_were_asked_for_are_there(run: RunDirectory) -> No
     assert new_to(visited_buckets, ALL + STRANGERS) == sorted(STRANGERS)
 
 
-def test_what_was_settled_here_is_not_read_again(run: RunDirectory) -> None:
-    """If it is what was then committed."""
+def test_states_settled_here_are_not_read_again(run: RunDirectory) -> None:
+    """If they are the ones that were committed."""
     visited_buckets = VisitedBuckets(run, a_quota())
     visited_buckets.up_to(3, EVERY)
     assert new_to(visited_buckets, ALL + STRANGERS) == sorted(STRANGERS)
@@ -118,8 +118,8 @@ def test_what_was_settled_here_is_not_read_again(run: RunDirectory) -> None:
     assert new_to(visited_buckets, [*STRANGERS, packed(13)]) == [packed(13)]
 
 
-def test_what_was_settled_here_does_not_count_if_something_else_was_committed(run: RunDirectory) -> None:
-    """By somebody who did the same task, and to whom other states were new."""
+def test_states_settled_here_are_dropped_if_others_were_committed(run: RunDirectory) -> None:
+    """Another worker did the same task, and found other states to be new."""
     visited_buckets = VisitedBuckets(run, a_quota())
     visited_buckets.up_to(3, EVERY)
     new_to(visited_buckets, STRANGERS)
@@ -129,7 +129,7 @@ def test_what_was_settled_here_does_not_count_if_something_else_was_committed(ru
     assert new_to(visited_buckets, STRANGERS) == sorted(STRANGERS[1:])
 
 
-def test_what_was_not_settled_to_the_end_does_not_count(run: RunDirectory) -> None:
+def test_unfinished_work_does_not_count(run: RunDirectory) -> None:
     """A worker that died or was stopped in between has not written it."""
     visited_buckets = VisitedBuckets(run, a_quota())
     visited_buckets.up_to(3, EVERY)
@@ -139,7 +139,7 @@ def test_what_was_not_settled_to_the_end_does_not_count(run: RunDirectory) -> No
 
 
 def test_buckets_may_be_settled_one_after_the_other(run: RunDirectory) -> None:
-    """By one worker, if the other is late: what is ahead in one bucket does not go back for another."""
+    """By one worker, if the other is late. A bucket that is ahead stays there while others catch up."""
     visited_buckets = VisitedBuckets(run, a_quota())
     for bucket in EVERY:
         visited_buckets.up_to(3, [bucket])
@@ -151,15 +151,15 @@ def test_buckets_may_be_settled_one_after_the_other(run: RunDirectory) -> None:
     assert new_to(visited_buckets, ALL + STRANGERS) == []
 
 
-def test_a_missing_file_is_an_error_and_not_an_empty_bucket(run: RunDirectory) -> None:
-    """A state that is not known to be visited would be counted twice."""
+def test_a_missing_file_is_an_error(run: RunDirectory) -> None:
+    """If it counted as an empty bucket, states would be counted twice."""
     run.file(2, run.committed(2)[0].bucket).unlink()
     with pytest.raises(FileNotFoundError):
         VisitedBuckets(run, a_quota()).up_to(2, EVERY)
 
 
-def test_a_new_state_counts_for_the_lowest_action_that_led_there(run: RunDirectory) -> None:
-    """In whichever order they come."""
+def test_a_new_state_is_credited_to_the_lowest_action(run: RunDirectory) -> None:
+    """In any order of arrival."""
     visited_buckets, new_states = VisitedBuckets(run, a_quota()), np.zeros(4, np.int64)
     visited_buckets.up_to(3, EVERY)
     states = words_of(STRANGERS, 8)
@@ -169,8 +169,8 @@ def test_a_new_state_counts_for_the_lowest_action_that_led_there(run: RunDirecto
     assert new_states.tolist() == [0, 1, 2, 0]
 
 
-def test_more_states_than_are_looked_up_at_once_are_all_known(run: RunDirectory) -> None:
-    """Also if they come in one block."""
+def test_more_states_than_one_lookup_handles_are_all_stored(run: RunDirectory) -> None:
+    """Even if they come in one block."""
     visited_buckets = VisitedBuckets(run, a_quota())
     visited_buckets.up_to(3, EVERY)
     states = np.arange(1000, 400_000, dtype=np.uint64).reshape(-1, 1)
@@ -183,8 +183,8 @@ def test_more_states_than_are_looked_up_at_once_are_all_known(run: RunDirectory)
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
-def test_what_does_not_fit_is_read_past(level: int, run: RunDirectory) -> None:
-    """What is new is what it would be if it did fit; nothing stays, whatever level is asked for next."""
+def test_states_that_do_not_fit_are_streamed(level: int, run: RunDirectory) -> None:
+    """The new states are the same as if all fitted. Nothing stays in memory, at any level."""
     visited_buckets = VisitedBuckets(run, a_quota())
     visited_buckets.beyond = True
     visited = [state for states in LEVELS[:level] for state in states]
@@ -196,8 +196,8 @@ def test_what_does_not_fit_is_read_past(level: int, run: RunDirectory) -> None:
         assert visited_buckets.visited.size == 0
 
 
-def test_a_state_that_is_read_past_counts_for_its_lowest_action(run: RunDirectory) -> None:
-    """As one that is looked up does."""
+def test_a_streamed_state_is_credited_to_the_lowest_action(run: RunDirectory) -> None:
+    """As a state that is looked up."""
     visited_buckets, new_states = VisitedBuckets(run, a_quota()), np.zeros(4, np.int64)
     visited_buckets.beyond = True
     visited_buckets.up_to(3, EVERY)
@@ -212,7 +212,7 @@ def test_a_state_that_is_read_past_counts_for_its_lowest_action(run: RunDirector
 
 @pytest.mark.parametrize("deliveries", range(1, 9))
 def test_memory_may_end_at_any_moment(deliveries: int, run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While states are read, or while new ones come: what was gathered so far is not lost."""
+    """During loading or while new states arrive; the states gathered so far are kept."""
     monkeypatch.setattr("spec.checking.spark.visited_buckets.ROOM", 16)
     asked = 0
 
@@ -231,7 +231,7 @@ def test_memory_may_end_at_any_moment(deliveries: int, run: RunDirectory, monkey
 def test_a_level_whose_new_states_do_not_fit_ends_with_memory(
     run: RunDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And with nothing else."""
+    """It raises nothing but `OutOfMemory`."""
     monkeypatch.setattr(VisitedBuckets, "_left", lambda _: -1)
     visited_buckets = VisitedBuckets(run, a_quota())
     visited_buckets.up_to(3, EVERY)
@@ -239,10 +239,10 @@ def test_a_level_whose_new_states_do_not_fit_ends_with_memory(
         new_to(visited_buckets, STRANGERS)
 
 
-def test_ways_that_do_not_fit_are_left_out_when_memory_has_ended(
+def test_paths_that_do_not_fit_are_left_out_after_memory_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The statistics are told, and everything is kept."""
+    """The statistics are reported, and the run is kept."""
 
     def too_much(*_: Any) -> Any:
         raise OutOfMemory
@@ -265,7 +265,7 @@ def too_few(search: _Search, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def others(search: _Search, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A level has as many as it should, which are not its own."""
+    """A level has the right number of states, but wrong ones."""
     states = search.states
     monkeypatch.setattr(search, "states", lambda level: np.zeros_like(states(level)))
 
@@ -285,10 +285,10 @@ def lost_by_a_job(search: _Search, monkeypatch: pytest.MonkeyPatch) -> None:
         (lost_by_a_job, "a state of a level has a predecessor in the one before"),
     ],
 )
-def test_what_is_looked_for_backwards_belongs_together(
+def test_inconsistent_levels_are_reported_when_paths_are_sought(
     spoil: Callable[[_Search, pytest.MonkeyPatch], None], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where it does not, that is what is told, before a path is made of it."""
+    """No path is made from them."""
     report = _Search.report
 
     def spoilt(search: _Search, why: str) -> Exploration:
@@ -301,7 +301,7 @@ def test_what_is_looked_for_backwards_belongs_together(
 
 
 class Narrow(PlainWork):
-    """Takes a few states at once."""
+    """It expands only a few states at once."""
 
     def expand(self, states: Words, decided: Any, report: Report) -> MarkedRanges:
         if len(states) > self.most:
@@ -313,7 +313,7 @@ class Narrow(PlainWork):
 
 @pytest.mark.long
 def test_states_that_do_not_fit_are_expanded_in_parts(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until they are so few that it is no use."""
+    """Until the parts are too small to help."""
     model = Model(Wide())
     narrow = Narrow(model, (), None, a_quota())
     states = words_of([narrow.pack((*[0] * 1100, at << 8)) for at in range(1000)], narrow.width)
@@ -331,7 +331,7 @@ def test_states_that_do_not_fit_are_expanded_in_parts(run: RunDirectory, monkeyp
 @pytest.mark.parametrize("size", [1, 511, 927, 928, 1024, 1500, 4096, 100_000])
 @pytest.mark.parametrize("workers", [None, 1, 2, 8])
 def test_a_budget_is_divided_or_refused(size: int, workers: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its parts and what each process takes anyway are the budget; without a number there are as many as fit."""
+    """The parts and the fixed needs of each process add up to the budget. By default, as many workers as fit."""
     monkeypatch.setattr("spec.checking.machine.memory.total", lambda: 1 << 50)
     budget = Budget(size * MB)
     if budget.size < minimum(workers or 1):
@@ -349,12 +349,12 @@ def test_a_budget_is_divided_or_refused(size: int, workers: int | None, monkeypa
         assert minimum(found.workers + 1) > budget.size
 
 
-# What is sent.
+# Exchanged states.
 
 
 @given(st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 40), st.integers(0, 300))
 def test_states_find_their_buckets(seed: int, words: int, buckets: int, number: int) -> None:
-    """Those of the run directory, with their actions, wherever they lie; and come out of the rows as they went in."""
+    """Rows go to the buckets of the run directory with their actions, and come out unchanged."""
     chance = np.random.default_rng(seed)
     states = chance.integers(0, 2**64, (number, words), np.uint64)
     marks = chance.integers(0, 2**64, number, np.uint64)
@@ -382,22 +382,22 @@ def test_states_find_their_buckets(seed: int, words: int, buckets: int, number: 
     assert all(isinstance(row, pa.RecordBatch) for row in rows)
 
 
-# What is too large to be learned.
+# Models too large to learn.
 
 
 class WideState(State):
-    """Of `Wide`."""
+    """The state of `Wide`."""
 
     bits: Total[int, int] = variable("Most stay as they are.", of=lambda self: mapping(range(1100), integers(0, 1)))
     fine: int = variable("A number with very many values.", of=lambda self: integers(0, 2**40))
 
 
 class Wide(Specification[WideState]):
-    """More cells than there is room for; a few of them are walked over."""
+    """More cells than there is room for; the walk covers a few of them."""
 
     @action(bit=(0, 1, 500, 1099))
     def flip(self, s: WideState, bit: int) -> None:
-        """Turn one over."""
+        """Flip one bit."""
         s.bits[bit] = 1 - s.bits[bit]
 
     @action
@@ -408,13 +408,13 @@ class Wide(Specification[WideState]):
 
     @invariant
     def not_all(self, s: WideState) -> bool:
-        """Not all of them are on at the end; it is to be broken."""
+        """Not all bits are on at the end. This breaks."""
         return not (s.fine == 2**40 and all(s.bits[bit] for bit in (0, 1, 500, 1099)))
 
 
 @pytest.mark.parametrize("bounds", [{"keep_going": True}, {}], ids=str)
 def test_a_model_that_is_too_large_for_tables_is_explored_in_plain_python(bounds: dict[str, Any]) -> None:
-    """With the same outcome."""
+    """With the same result."""
     engine = SparkEngine()
     assert isinstance(work_on(Model(Wide()), (), a_quota()), PlainWork)
     assert explored(engine, Wide(), **bounds) == explored(ReferenceEngine(), Wide(), **bounds)
@@ -422,21 +422,21 @@ def test_a_model_that_is_too_large_for_tables_is_explored_in_plain_python(bounds
 
 @pytest.fixture
 def plainly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every model is too large."""
+    """Treat every model as too large."""
     monkeypatch.setattr("spec.checking.spark.worker_state.too_large", lambda model: "it is too large")
 
 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize(("toy", "bounds"), BOUNDED)
 def test_plain_python_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) -> None:
-    """Whatever happens in a model."""
+    """On every toy."""
     assert explored(SparkEngine(), TOYS[toy], **bounds) == explored(ReferenceEngine(), TOYS[toy], **bounds)
 
 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("toy", [RaisingAction(), RaisingProperty()], ids=repr)
 def test_plain_python_fails_as_the_reference_does(toy: Specification) -> None:
-    """In the same words."""
+    """With the same message."""
 
     def failure(engine: Engine) -> str:
         with pytest.raises(Exception, match="division") as failed:
@@ -446,8 +446,8 @@ def test_plain_python_fails_as_the_reference_does(toy: Specification) -> None:
     assert failure(SparkEngine()) == failure(ReferenceEngine())
 
 
-def test_plain_python_sends_no_successor_that_equals_its_state() -> None:
-    """It counts as taken, and nothing else."""
+def test_plain_python_drops_successors_equal_to_their_state() -> None:
+    """They only count as taken."""
     model = Model(Retrying())
     work, report = PlainWork(model, (), None, a_quota()), Report.on_nothing(model)
     first = work.initial_states()
@@ -458,7 +458,7 @@ def test_plain_python_sends_no_successor_that_equals_its_state() -> None:
 
 
 def successors(work: PlainWork, states: list[bytes], report: Report) -> Words:
-    """Where steps from some states lead."""
+    """The successors of some states."""
     return by_bucket(work.expand(words_of(states, work.width), (), report), work.words, 1).states
 
 
@@ -467,7 +467,7 @@ def successors(work: PlainWork, states: list[bytes], report: Report) -> Words:
 
 @pytest.mark.parametrize("toy", TOYS)
 def test_a_report_on_a_level_does_not_depend_on_its_parts(toy: str) -> None:
-    """Whichever worker expands which states: statistics add up, and the discoveries are the lowest ones."""
+    """Whichever worker expands which states: statistics add up, and the lowest discoveries are kept."""
     model = Model(TOYS[toy])
     work = work_on(model, range(len(model.properties)), a_quota())
     level = words_of(work.initial_states(), work.width)
@@ -481,7 +481,7 @@ def test_a_report_on_a_level_does_not_depend_on_its_parts(toy: str) -> None:
 
 
 def expanded(model: Model, parts: list[Words]) -> tuple[Report, list[tuple[bytes, int]]]:
-    """The report on some parts of a level, each expanded by somebody else, and where they lead, beyond the level."""
+    """The combined report on separately expanded parts of a level, and the states they lead to outside it."""
     report, lowest = Report.on_nothing(model), dict[bytes, int]()
     for part in parts:
         work, its = work_on(model, range(len(model.properties)), a_quota()), Report.on_nothing(model)
@@ -495,7 +495,7 @@ def expanded(model: Model, parts: list[Words]) -> tuple[Report, list[tuple[bytes
 
 @pytest.mark.parametrize("parallelism", [1, 2, 5])
 def test_every_state_is_in_one_share(parallelism: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However large a share may be; and states that are near each other in code order are in one."""
+    """For any size of share; and states that are close in code order are in one share."""
     monkeypatch.setattr("spec.checking.spark.jobs.LARGEST_SHARE", 300)
     monkeypatch.setattr("spec.checking.runs.rundir.GROUP", 64)
     made = RunDirectory.create(tmp_path, IDENTITY, 8, buckets=3, durable=False)
@@ -515,8 +515,8 @@ def test_a_level_of_one_state_is_one_share(run: RunDirectory) -> None:
     assert [[(each.stop - each.start) for each in share] for share in shares(run, 1, 4)] == [[1]]
 
 
-def test_a_specification_that_goes_along_keeps_its_order() -> None:
-    """Actions are numbered, and states laid out, as they were declared, and not by name."""
+def test_a_specification_sent_to_workers_keeps_its_order() -> None:
+    """Actions and state variables keep the order of declaration, not that of their names."""
     look = (
         "import sys; from spec.checking.code.source import unpickled; from spec.checking.model import Model;"
         "model = Model(*unpickled(sys.stdin.buffer.read()));"

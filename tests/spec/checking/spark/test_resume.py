@@ -1,4 +1,4 @@
-"""A run of the Spark engine that died anywhere, resumed, ends as if it had not."""
+"""A run of the Spark engine that died at any point, when resumed, ends as if it had not died."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from tests.spec.checking.spark.test_engine import asked, comparable, explored, i
 from tests.spec.toys import TOYS, Countdown, Jugs, OneWay, Walkers
 
 TOY = "several broken"
-"""It has discoveries of every kind on the way, and most of its levels after them."""
+"""It has discoveries of every kind, with most of its levels after them."""
 POINTS = ["before files", "after files", "before commit", "after commit"]
 SOON = [("before commit", 6)]
-"""Where a run is killed in every run of the tests; in `make long`, at each point of a level, the first one, too."""
+"""Points at which every test run kills a run; `make long` adds every point of a level, also of the first."""
 
 DYING = """
 import os, signal, sys
@@ -52,7 +52,7 @@ engine.explore(model, asked(model, keep_going=True), lambda statistics: None)
 
 
 def kill(path: Path, point: str, level: int, driver_level: int = 1000) -> None:
-    """Explore in another process, which is killed when it has come to a point of a level."""
+    """Explore in another process, which is killed at a point of a level."""
     command = [sys.executable, "-c", DYING, TOY, str(path), point, str(level), str(driver_level)]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
 
@@ -76,7 +76,7 @@ def without_attempts(path: Path) -> dict[str, str]:
 )
 @pytest.mark.usefixtures("java")
 def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None:
-    """Statistics, coverage, discoveries, paths and files are those of a run that nobody killed."""
+    """Statistics, coverage, discoveries, paths and files are those of a run that was not killed."""
     kill(tmp_path / "killed", point, level)
     resumed = SparkEngine(tmp_path / "killed", resume=True)
     undisturbed = SparkEngine(tmp_path / "undisturbed")
@@ -89,14 +89,14 @@ def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None
 @pytest.mark.spark
 @pytest.mark.long
 def test_a_run_killed_between_jobs_is_resumed(tmp_path: Path) -> None:
-    """The files of the level that was not committed were written by workers, some of which outlive the driver."""
+    """Workers wrote the files of the uncommitted level, and some of them outlive the driver."""
     kill(tmp_path, "after files", 4, driver_level=0)
     found = explored(SparkEngine(tmp_path, resume=True, driver_level=0, workers=2), TOYS[TOY], keep_going=True)
     assert found == explored(ReferenceEngine(), TOYS[TOY], keep_going=True)
 
 
 def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
-    """Also twice; and the seconds of all its parts are added up."""
+    """Even twice; the seconds of all its parts are added up."""
     first = interrupted(SparkEngine(tmp_path), Walkers(), 3)
     second = interrupted(SparkEngine(tmp_path, resume=True), Walkers(), 6)
     assert (first.ended, second.ended) == ("interrupted", "interrupted")
@@ -107,7 +107,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
 
 
 def test_bounds_may_change_when_a_run_is_resumed(tmp_path: Path) -> None:
-    """With each of them the answer is that of a run which had them from the beginning."""
+    """With each of them the result is that of a run with these bounds from the beginning."""
     explored(SparkEngine(tmp_path), Walkers(far=6), max_depth=4)
     for bounds in ({"max_states": 50}, {}, {"keep_going": True}, {"max_depth": 3}, {"max_states": 10}):
         found = explored(SparkEngine(tmp_path, resume=True), Walkers(far=6), **bounds)
@@ -122,7 +122,7 @@ def test_a_complete_run_answers_again(tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
-# What is refused.
+# Refused runs.
 
 OTHERS: dict[str, tuple[Specification, str]] = {
     "another system": (Jugs(), "system name was walkers, and is now jugs"),
@@ -133,7 +133,7 @@ OTHERS: dict[str, tuple[Specification, str]] = {
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_another_specification_is_refused(other: str, tmp_path: Path) -> None:
-    """One line says what differs, and the directory is as it was."""
+    """One line names the difference, and the directory is unchanged."""
     toy, message = OTHERS[other]
     explored(SparkEngine(tmp_path), Walkers(), max_depth=3)
     before = tree(tmp_path)
@@ -143,7 +143,7 @@ def test_another_specification_is_refused(other: str, tmp_path: Path) -> None:
 
 
 def test_other_properties_are_refused(tmp_path: Path) -> None:
-    """The levels that are there were not looked at for them."""
+    """The kept levels were not checked for them."""
     model = Model(Walkers())
     few = Options(model.numbers(["type_ok", "not_too_far"]), max_depth=3)
     SparkEngine(tmp_path).explore(model, few, lambda _: None)
@@ -152,7 +152,7 @@ def test_other_properties_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_source_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may mean another system under the same name and constants."""
+    """It may mean another system with the same name and constants."""
     explored(SparkEngine(tmp_path), Walkers(), max_depth=3)
     before = tree(tmp_path)
     changed = {**digests(Walkers()), "tests.spec.toys": "0" * 64}
@@ -164,7 +164,7 @@ def test_a_source_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.usefixtures("java")
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
-    """Before anything is written: the level that was begun is still there."""
+    """Before anything is written: the files of the unfinished level remain."""
     kill(tmp_path, "after files", 5)
     file = next(tmp_path.glob("level=0003/*/*.parquet"))
     file.write_bytes(file.read_bytes()[:-1])
@@ -174,8 +174,8 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
-def test_a_run_directory_is_not_used_twice_unasked(tmp_path: Path) -> None:
-    """Without `resume` it has to be empty."""
+def test_a_run_directory_is_not_reused_without_resume(tmp_path: Path) -> None:
+    """Without `resume` it must be empty."""
     explored(SparkEngine(tmp_path), Walkers(), max_depth=3)
     before = tree(tmp_path)
     with pytest.raises(UsageError, match="is not empty"):
@@ -183,8 +183,8 @@ def test_a_run_directory_is_not_used_twice_unasked(tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
-def test_what_is_no_run_directory_is_not_resumed(tmp_path: Path) -> None:
-    """Whether it is not there, or empty; and it is not made."""
+def test_a_missing_run_is_not_resumed(tmp_path: Path) -> None:
+    """Whether the directory is missing or empty; it is not created."""
     for path in (tmp_path / "nowhere", tmp_path):
         with pytest.raises(UsageError, match=r"cannot be a run directory|holds no run"):
             explored(SparkEngine(path, resume=True), Walkers())
@@ -194,7 +194,7 @@ def test_what_is_no_run_directory_is_not_resumed(tmp_path: Path) -> None:
 
 
 def test_without_a_run_directory_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The temporary one is removed, whatever the end."""
+    """The temporary directory is removed, however the run ends."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     explored(SparkEngine(), Countdown())
     interrupted(SparkEngine(), OneWay(), 3)

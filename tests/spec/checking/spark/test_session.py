@@ -1,4 +1,4 @@
-"""Where the Spark engine gets Spark from, and what it says when there is none to be had."""
+"""Where the Spark engine gets its session, and its errors if there is none."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[4]
 
 
 def java(folder: Path, said: str) -> Path:
-    """A Java that only says which it is."""
+    """A fake Java that only prints its version."""
     (folder / "bin").mkdir()
     program = folder / "bin" / "java"
     program.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
@@ -37,14 +37,14 @@ def java(folder: Path, said: str) -> Path:
 
 @pytest.fixture
 def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No Java is found, and this is refused, where other tests are skipped."""
+    """No Java is found, and the engine's own check stays on, although other tests skip in that case."""
     monkeypatch.setattr(engine, "require_java", require_java)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
 
 
 def refusal(path: Path) -> str:
-    """How the engine refuses to explore, having left no trace."""
+    """The message with which the engine refuses, leaving no files."""
     with pytest.raises(UsageError) as refused:
         explored(SparkEngine(path / "run"), Jugs())
     assert not (path / "run").exists()
@@ -53,21 +53,21 @@ def refusal(path: Path) -> str:
 
 
 @pytest.mark.usefixtures("no_java")
-def test_no_java_is_said_in_one_line(tmp_path: Path) -> None:
-    """With what is needed, and the way out."""
+def test_a_missing_java_is_a_one_line_error(tmp_path: Path) -> None:
+    """The requirement, and another engine."""
     assert refusal(tmp_path) == ("the Spark engine needs Java 17 or later, and there is none; try --engine local")
 
 
 @pytest.mark.usefixtures("no_java")
-def test_a_java_home_without_java_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spark would look there first, and so do we."""
+def test_a_java_home_without_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark would use it first, so the message names it."""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert f"JAVA_HOME has none: {tmp_path}; try --engine local" in refusal(tmp_path)
 
 
 @pytest.mark.usefixtures("no_java")
-def test_a_java_that_is_too_old_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With its version."""
+def test_a_too_old_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message has its version."""
     program = java(tmp_path, 'openjdk version "11.0.2" 2019-01-15')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", "/bin")
@@ -85,12 +85,12 @@ def test_a_java_that_is_too_old_is_said(tmp_path: Path, monkeypatch: pytest.Monk
     ],
 )
 def test_versions_of_java(said: str, version: int | None) -> None:
-    """As the makers of Java write them; one that is not understood is left to Spark."""
+    """In the formats of the vendors. An unknown format is left to Spark."""
     assert java_version(said) == version
 
 
-def test_the_source_is_what_an_author_answers_for() -> None:
-    """Neither the language nor what is installed."""
+def test_only_the_authors_own_source_is_sent() -> None:
+    """Neither the language nor installed packages."""
     assert [module.__name__ for module in modules_of(Jugs())] == ["tests.spec.toys"]
     assert digests(Jugs()) == digests(Walkers())
 
@@ -116,10 +116,10 @@ assert sys.stderr.writable()
 
 @pytest.mark.spark
 @pytest.mark.long
-def test_a_session_of_our_own_is_quiet_and_stopped(tmp_path: Path) -> None:
-    """Nothing on the terminal, nothing left in the directory one is in; the run keeps what Java said.
+def test_the_engines_own_session_is_quiet_and_stopped(tmp_path: Path) -> None:
+    """It prints nothing and leaves no files in the working directory; the run keeps Java's log.
 
-    In a process of its own: where a session is active already, an engine takes that.
+    In a separate process, because an engine uses an active session if there is one.
     """
     (tmp_path / "here").mkdir()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -133,7 +133,7 @@ def test_a_session_of_our_own_is_quiet_and_stopped(tmp_path: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.long
 def test_the_command_makes_every_level_a_job(tmp_path: Path) -> None:
-    """If that is asked for: each state that was found was expanded by one. What lies where it is does not run."""
+    """On request: each found state was expanded by a job. Files in the working directory do not run."""
     ran = decoys(tmp_path)
     command = [sys.executable, "-m", "spec", "check", "tests.spec.toys:Countdown", "--set", "top=3"]
     asked = [*command, "--engine", "spark", "--workers", "2", "--driver-level", "0", "--json"]
@@ -151,21 +151,21 @@ FULL = "Spark's workers can no longer write: "
 
 
 def of_a_worker(said: str) -> Exception:
-    """What Spark raises when a worker of ours did."""
+    """An exception that Spark raises after a worker failed with this message."""
     return PythonException(
         f"Job aborted due to stage failure: Task 0 failed 4 times\nTraceback (most recent):\n{said}\n"
     )
 
 
 def put_into_words() -> Exception:
-    """What PySpark raises when it is about to ask for the type of a column, and Java is gone."""
+    """The exception of PySpark if Java dies just before it reads the type of a column."""
     failure = PySparkValueError("[CANNOT_PARSE_DATATYPE] Unable to parse datatype.")
     failure.__context__ = ConnectionRefusedError(111, "Connection refused")
     return failure
 
 
 @pytest.mark.parametrize(
-    ("failure", "means", "told"),
+    ("failure", "means", "message"),
     [
         (Py4JError(f"{CALLED}. Trace:\njava.lang.OutOfMemoryError: Java heap space\n"), OutOfMemory, ""),
         (Py4JError(f"{CALLED}. Trace:\nsomething else\n"), RuntimeError, f"Spark has given up: {CALLED}. Trace:"),
@@ -194,12 +194,10 @@ def put_into_words() -> Exception:
         (of_a_worker("ZeroDivisionError: by zero"), RuntimeError, "Spark has given up: Job aborted"),
     ],
 )
-def test_what_came_of_a_job_that_failed(
-    failure: Exception, means: type[Exception], told: str, tmp_path: Path
-) -> None:
-    """A heap that is too small is a bound on memory. What comes without a word of Java is no answer: it has died.
+def test_failed_jobs_are_classified(failure: Exception, means: type[Exception], message: str, tmp_path: Path) -> None:
+    """A full heap is a bound on memory. An error without any word from Java means that Java has died.
 
-    A disk on which Java or a worker cannot write is none of Spark's faults, and told as what it is.
+    A disk on which Java or a worker cannot write is reported as such, not as a fault of Spark.
     """
     session = Mock(spec=["addArtifacts", "addTag", "interruptTag"])
     cluster = SparkCluster(session, 1, tmp_path / "log", allotted(Budget(), 1, 1))
@@ -210,4 +208,4 @@ def test_what_came_of_a_job_that_failed(
     with pytest.raises(means) as ended:
         cluster.run(job, lambda: None)
     assert ended.type is means
-    assert str(ended.value).startswith(told)
+    assert str(ended.value).startswith(message)

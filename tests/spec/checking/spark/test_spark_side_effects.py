@@ -1,4 +1,4 @@
-"""Checks on Spark leave the process in which they run as it was, also two of them at once."""
+"""Checks on Spark leave their process unchanged, even two at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def explore():
     met = []
 
     def look(statistics):
-        if statistics.depth == 6 and not met:  # both have a job behind them, and one before them
+        if statistics.depth == 6 and not met:  # each has run a job, and will run another
             met.append(both.wait())
             session = pyspark.sql.SparkSession.builder.getOrCreate()
             settings.add(session.sparkContext.getConf().get("spark.authenticate"))
@@ -44,7 +44,7 @@ for each in threads:
     each.join()
 gc.collect()
 for each in {*threading.enumerate()} - {threading.current_thread()}:
-    each.join(60)  # one of Py4J's sees within a second that its gateway is gone
+    each.join(60)  # Py4J's thread notices within a second that its gateway is gone
 print(*(result.distinct_states for result in found), settings, changed(before))
 
 both, settings = threading.Barrier(1), set()
@@ -59,8 +59,8 @@ mine.stop()
 
 @pytest.mark.spark
 @pytest.mark.long
-def test_checks_on_spark_share_what_they_start_and_leave_nothing(tmp_path: Path) -> None:
-    """Two at once in two threads are both right, and Java ends with the last one; a person's own session stays."""
+def test_checks_on_spark_share_a_jvm_and_leave_nothing(tmp_path: Path) -> None:
+    """Two checks in two threads are both right, and Java ends with the last one. A person's own session stays."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     done = subprocess.run(

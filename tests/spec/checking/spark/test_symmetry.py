@@ -1,4 +1,4 @@
-"""Under symmetry the Spark engine goes through the orbits that the reference engine goes through."""
+"""Under symmetry the Spark engine explores the orbits of the reference engine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BROKEN = Replication.of(brokers=2, max_leader_epoch=1, truncation="truncate-to-h
 
 @pytest.fixture(params=["learned", "as it is written"])
 def in_either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the driver: with tables, and as what is too large for them."""
+    """On the driver: with decision tables, and as a model too large for them."""
     if request.param == "as it is written":
         monkeypatch.setattr(worker_state, "too_large", lambda model: "too large")
 
@@ -46,7 +46,7 @@ def test_the_driver_finds_the_same_orbits(
 @settings(max_examples=25)
 @given(society=societies(), learned=st.booleans())
 def test_spark_orbits_equal_reference(society: Society, learned: bool) -> None:
-    """Steps that leave a domain and deadlocks included."""
+    """Including steps that leave a domain, and deadlocks."""
     asked: dict[str, Any] = {"symmetry": True, "keep_going": True}
     with pytest.MonkeyPatch.context() as patch:
         if not learned:
@@ -66,7 +66,7 @@ def test_a_rule_that_distinguishes_brokers_is_refused_by_name(spoilt: type[Speci
 @pytest.mark.long
 @pytest.mark.parametrize("specification", [FEW, BROKEN], ids=["holds", "violated"])
 def test_jobs_find_the_same_orbits(specification: Specification, session: SparkSession) -> None:
-    """Where every level is a job; large ones are in every run of the tests, see `test_spark_instances`."""
+    """With every level as a job. Large systems are in `test_instances.py`."""
     asked: dict[str, Any] = {"symmetry": True, "keep_going": True}
     found = exploration(SparkEngine(session=session, driver_level=0, buckets=3), specification, **asked)
     assert comparable(found) == explored(ReferenceEngine(), specification, **asked)
@@ -76,16 +76,16 @@ def test_jobs_find_the_same_orbits(specification: Specification, session: SparkS
 @pytest.mark.spark
 def test_driver_and_job_refuse_the_same_asymmetry(session: SparkSession) -> None:
     """With the same line."""
-    told = set()
+    messages = set()
     for engine in (SparkEngine(session=session, driver_level=0, buckets=3), LocalEngine(1)):
         with pytest.raises(UsageError) as refused:
             check(InAProperty(), engine=engine, symmetry=True)
-        told.add(str(refused.value))
-    assert len(told) == 1
+        messages.add(str(refused.value))
+    assert len(messages) == 1
 
 
-def test_a_run_by_orbits_goes_on_where_the_other_engine_left_it(tmp_path: Path) -> None:
-    """And not as a run through all states."""
+def test_a_run_by_orbits_is_resumed_by_the_other_engine(tmp_path: Path) -> None:
+    """But not as a run of all states."""
     path = tmp_path / "run"
     check(FEW, engine=LocalEngine(run_dir=path), symmetry=True, max_depth=5)
     found = check(FEW, engine=SparkEngine(path, resume=True), symmetry=True)
