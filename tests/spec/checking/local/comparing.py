@@ -1,4 +1,4 @@
-"""Two engines on the same model, and all that must come out the same."""
+"""Two engines on the same model, and the parts of their results that must be equal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from spec.language import Specification
 
 
 def comparable(found: Exploration) -> dict[str, Any]:
-    """All that must be equal whatever the engine."""
+    """All that must be equal for every engine."""
     return {
         "ended": found.ended,
         "statistics": found.statistics[:4],
@@ -36,7 +36,7 @@ def comparable(found: Exploration) -> dict[str, Any]:
 
 
 def explored(engine: Engine, specification: Specification, *names: str, **bounds: Any) -> dict[str, Any]:
-    """What an engine finds about the properties with these names, or about all of them; or how it fails."""
+    """The findings of an engine about the properties with these names, or about all; or how it fails."""
     model = Model(specification)
     properties = model.numbers(names) if names else tuple(range(len(model.properties)))
     try:
@@ -46,9 +46,9 @@ def explored(engine: Engine, specification: Specification, *names: str, **bounds
 
 
 def agreed(specification: Specification, *names: str, **bounds: Any) -> dict[str, Any]:
-    """What all engines find, of which the local one has one worker and has two.
+    """The findings of the reference engine, which the local one must equal with one worker and with two.
 
-    Credit for new states may go to another action than it does in the reference engine: see `reached_first`.
+    Credit for new states may go to another action than in the reference engine: see `reached_first`.
     """
     expected = explored(ReferenceEngine(), specification, *names, **bounds)
     for workers in (1, 2):
@@ -57,7 +57,7 @@ def agreed(specification: Specification, *names: str, **bounds: Any) -> dict[str
 
 
 def agreed_if_resumed(specification: Specification, depth: int, **bounds: Any) -> None:
-    """As if they had not ended at a depth, and gone on from what was kept of them."""
+    """Stop at a depth and resume from the kept run: the result is the same."""
     expected = explored(ReferenceEngine(), specification, **bounds)
     for workers in (1, 2):
         with TemporaryDirectory() as directory:
@@ -68,14 +68,14 @@ def agreed_if_resumed(specification: Specification, depth: int, **bounds: Any) -
 
 
 def new_states(specification: Specification, workers: int) -> list[int]:
-    """By action, the states that it reached first."""
+    """For each action, the number of states credited to it."""
     model = Model(specification)
     options = Options(tuple(range(len(model.properties))), keep_going=True)
     return [each.new_states for each in LocalEngine(workers).explore(model, options, silent).coverage]
 
 
 def reached_first(specification: Specification) -> list[int]:
-    """By action, the states of which it is the lowest that leads there from the level before."""
+    """For each action, the number of states for which it is the lowest that leads there from the level before."""
     model, found = Model(specification), Counter[int]()
     level = {state for state, _ in model.initial_states() if state is not None}
     met = set(level)
@@ -89,8 +89,9 @@ def reached_first(specification: Specification) -> list[int]:
 
 
 def in_small_pieces(changed: pytest.MonkeyPatch) -> None:
-    """Blocks of a few states, few unknown paths at once, masks of few bits that are tuned early: what large systems
-    meet, small ones meet too.
+    """Make small systems use the code for large ones.
+
+    Blocks have a few states, few unknown paths are put off at once, and masks have few bits and are tuned early.
     """
     changed.setattr(worker_pool, "WORK_ITEM", 3)
     changed.setattr(worker_pool, "PATIENCE", 2)

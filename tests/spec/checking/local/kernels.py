@@ -1,4 +1,4 @@
-"""Kernels that nobody has compiled yet, in place of those that take a quarter of a minute."""
+"""Kernels that are not compiled yet, in place of the real ones, which take 15 s."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def load(words):
 
 
 def kernels(folder: Path, source: str, monkeypatch: pytest.MonkeyPatch) -> Load:
-    """What loads the kernels of a module that is written into a folder."""
+    """Write a module with kernels into a folder, and return its loader."""
     name = f"kernels_of_{folder.name}"
     (folder / f"{name}.py").write_text(source)
     monkeypatch.syspath_prepend(str(folder))

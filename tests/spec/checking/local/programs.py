@@ -1,7 +1,7 @@
-"""Random programs over two values of a domain: parts of them, what is made of these, and questions about that.
+"""Random programs over two values of a domain: they take parts, combine them, and ask questions about the result.
 
-A program is a function of the two values. Which steps it has is drawn by looking at a pair of plain values; on
-another pair it may as well raise.
+A program is a function of the two values. Its steps are drawn so that they work on one pair of plain values; on
+another pair it may raise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.spec.language.trees import Pair, Twin
 
 
 class Program(NamedTuple):
-    """What it is, what it does, and what came of it for the pair that it was drawn for."""
+    """A program's text, its function, and its value for the pair it was drawn for."""
 
     text: str
     run: Callable[[Any, Any], Any]
@@ -44,17 +44,17 @@ def _replaced(name: str, value: Any, part: Any) -> Any:
 
 
 def one(text: str, of: Program, do: Callable[[Any], Any]) -> Program:
-    """One step more."""
+    """A program with one more step."""
     return Program(text, lambda x, y: do(of.run(x, y)), do(of.value))
 
 
 def two(text: str, left: Program, right: Program, do: Callable[[Any, Any], Any]) -> Program:
-    """Two programs, and one step more."""
+    """Two programs joined by one more step."""
     return Program(text, lambda x, y: do(left.run(x, y), right.run(x, y)), do(left.value, right.value))
 
 
 def parts(of: Program) -> Iterator[Program]:
-    """Every single part."""
+    """Every part of a tuple or record."""
     if isinstance(of.value, tuple):
         for at in range(len(of.value)):
             yield one(f"{of.text}[{at}]", of, itemgetter(at))
@@ -64,14 +64,14 @@ def parts(of: Program) -> Iterator[Program]:
 
 
 def elements(of: Program) -> Iterator[Program]:
-    """What stands in a set, whatever the set is."""
+    """The elements of a set, as constants."""
     if isinstance(of.value, frozenset):
         for element in of.value:
             yield Program(repr(element), partial(_constant, element), element)
 
 
 def around(of: Program, by: Program) -> Iterator[Program]:
-    """What holds a value, or two."""
+    """Containers of one value, or of two."""
     yield one(f"({of.text},)", of, lambda v: (v,))
     for kind in (Pair, Twin):
         yield two(f"{kind.__name__}({of.text}, {by.text})", of, by, kind)
@@ -80,7 +80,7 @@ def around(of: Program, by: Program) -> Iterator[Program]:
 
 
 def changes(of: Program, by: Program) -> Iterator[Program]:
-    """What can be made of a value, with the help of another one."""
+    """Values computed from one value, with another one as an argument."""
     if isinstance(of.value, tuple):
         yield from _of_a_tuple(of, by)
     if isinstance(of.value, frozenset) and isinstance(by.value, AbstractSet):
@@ -142,7 +142,7 @@ def _of_an_integer(of: Program, by: Program) -> Iterator[Program]:
 
 
 def materials_of(x: Any, y: Any) -> list[Program]:
-    """Two values, their parts, and what stands in sets."""
+    """The two values, their parts, and the elements of sets."""
     found = [Program("x", _x, x), Program("y", _y, y)]
     for kind in (parts, elements):
         found += [each for of in tuple(found) for each in kind(of)]
@@ -151,7 +151,7 @@ def materials_of(x: Any, y: Any) -> list[Program]:
 
 @st.composite
 def programs(draw: st.DrawFn, x: Any, y: Any) -> Program:
-    """What makes a value of two."""
+    """A program that computes a value from two."""
     found = materials_of(x, y)
     some = st.sampled_from(found) | st.sampled_from(found[:2])
     for _ in range(draw(st.integers(0, 3))):
@@ -222,7 +222,7 @@ QUESTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "v[0] = w": lambda v, w: v.__setitem__(0, w),
     "v.left = w": lambda v, w: setattr(v, "left", w) if isinstance(v, tuple) else None,
 }
-"""What can be asked of two values; many of them not of all."""
+"""Questions about two values; many do not apply to all values."""
 
 
 def _matched(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Domains with a structure: records, sets, sequences of something, each beside the list of its members."""
+"""Domains with a structure (records, sets, sequences), each with the list of its members."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from spec.language import (
 from tests.spec.language.trees import Pair, Tree, subsets
 
 Structure = Callable[[Tree, Tree], Tree]
-"""A domain with room for two others."""
+"""Makes a domain from two others."""
 
 
 def pair(left: Tree, right: Tree) -> Tree:
-    """A record of two."""
+    """A record of two fields."""
     members = [Pair(*each) for each in product(left.members, right.members)]
     return Tree(record(Pair, left=left.domain, right=right.domain), members)
 
@@ -35,7 +35,7 @@ def several(elements: Tree, longest: int) -> Tree:
 
 
 def perhaps(tree: Tree) -> Tree:
-    """Nothing, or one of these."""
+    """None, or one of these."""
     return tree if None in tree.members else Tree(optional(tree.domain), [None, *tree.members])
 
 
@@ -92,4 +92,4 @@ FEW_OF: dict[str, Tree] = {
     "sets or nothing": perhaps(members_of(FEW)),
     "sequences": several(FEW, 2),
 }
-"""Of each kind so few that all pairs of them can be gone through."""
+"""Domains of each kind, small enough to try all pairs of values."""

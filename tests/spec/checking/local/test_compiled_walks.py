@@ -1,4 +1,4 @@
-"""Compiled walks take the very steps that plain ones take, whatever is learned on the way."""
+"""Compiled walks take the same steps as plain ones, whatever they learn on the way."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 
 def nobody(runs: int, steps: int) -> None:
-    """Watches."""
+    """Progress that nobody watches."""
 
 
 def come_to(walker: Walker, runs: int) -> dict[str, Any]:
-    """All that comes of runs, or how they fail."""
+    """The tally of the runs, or how they fail."""
     try:
         tally = walker.walk(1, runs + 1, nobody)
     except EvaluationFailed as failure:
         return {"failed": str(failure), "state": failure.state, "notes": failure.__notes__}
-    told = {each.name: getattr(tally, each.name) for each in fields(tally)}
+    figures = {each.name: getattr(tally, each.name) for each in fields(tally)}
     if tally.discovery is not None:
-        told["path"] = walker.path(tally.discovery.run, tally.discovery.steps)
-    return told
+        figures["path"] = walker.path(tally.discovery.run, tally.discovery.steps)
+    return figures
 
 
 def agreed(
     pool: ThreadPoolExecutor, specification: Specification, runs: int, steps: int, *without: str, **how: Any
 ) -> dict[str, Any]:
-    """What plain walks come to, and compiled ones of one worker and of three."""
+    """The result of plain walks, which compiled ones must equal with one worker and with three."""
     model = Model(specification)
     looked_at = tuple(n for n, each in enumerate(model.properties) if each.name not in without)
     asked = Walks(model, looked_at, steps, **{"seed": 5, **how})
@@ -89,12 +89,12 @@ def test_compiled_walks_of_toys_equal_plain_walks(pool: ThreadPoolExecutor, toy:
     ids=["controller-election", "replication"],
 )
 def test_compiled_walks_of_systems_equal_plain_walks(pool: ThreadPoolExecutor, specification: Specification) -> None:
-    """With all its properties; among them are those of steps, and witnesses of both."""
+    """With all properties, including those of steps and witnesses of both kinds."""
     agreed(pool, specification, 40, 40, DEADLOCK)
 
 
-def test_a_paused_walk_continues(pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers come back after some steps, and go on in the middle of a run."""
+def test_a_paused_walk_goes_on(pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers return after some steps, and go on in the middle of a run."""
     expected = agreed(pool, Philosophers(), 20, 100, DEADLOCK)
     broken = agreed(pool, Counters(counters=6, at_most=8), 20, 100)
     monkeypatch.setattr(compiled_walks, "QUOTA", 7)
@@ -104,7 +104,7 @@ def test_a_paused_walk_continues(pool: ThreadPoolExecutor, monkeypatch: pytest.M
 
 
 def test_learned_tables_do_not_change_walks(pool: ThreadPoolExecutor) -> None:
-    """A run comes out the same from fresh tables and from those that have seen many runs."""
+    """A run is the same from fresh tables and from those that have seen many runs."""
     model = Model(ControllerElection(brokers=2))
     asked = Walks(model, tuple(range(len(model.properties) - 1)), 60, seed=2)
     used, fresh = CompiledWalker(asked, pool, 1), CompiledWalker(asked, pool, 1)
@@ -114,7 +114,7 @@ def test_learned_tables_do_not_change_walks(pool: ThreadPoolExecutor) -> None:
 
 
 def beyond(at: int) -> Callable[..., Any]:
-    """A witness for this place."""
+    """A witness for reaching this place."""
 
     def witness(self: Specification, s: Any) -> bool:
         return bool(s.place > at)
@@ -123,7 +123,7 @@ def beyond(at: int) -> Callable[..., Any]:
 
 
 class CrowdState(State):
-    """Of `Crowd`."""
+    """The state of `Crowd`."""
 
     place: int = variable("The place.", of=lambda self: integers(0, 70))
 
@@ -138,7 +138,7 @@ class Crowd(Specification[CrowdState]):
 
 
 def test_many_witnesses_are_counted(pool: ThreadPoolExecutor) -> None:
-    """There may be more of them than bits in a word."""
+    """Even if there are more of them than bits in a word."""
     crowd: Any = type("Crowded", (Crowd,), {f"beyond_{at}": beyond(at) for at in range(70)})
     found = agreed(pool, crowd(), 3, 70, DEADLOCK)
     assert list(found["earliest"].values()) == list(range(2, 72))

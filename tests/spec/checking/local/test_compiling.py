@@ -1,4 +1,4 @@
-"""What is not compiled is compiled by another process, and told; what is compiled is only loaded."""
+"""Missing kernels are compiled by another process, with progress reports; compiled ones are only loaded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[4]
 def test_missing_kernels_are_compiled_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
-    """By another process, which says so meanwhile; then it is there."""
+    """A child process compiles them, with progress reports. After that they are only loaded."""
     load, said = kernels(tmp_path, KERNEL, monkeypatch), list[str]()
     assert not is_compiled(load, 3)
     assert compiled(load, 3, said.append) > 0
@@ -34,7 +34,7 @@ def test_missing_kernels_are_compiled_once(
 def test_without_a_child_process_kernels_compile_in_this_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
-    """It takes longer, and that is all."""
+    """It takes longer."""
     load = kernels(tmp_path, KERNEL, monkeypatch)
     monkeypatch.setattr("sys.executable", "/bin/false")
     assert compiled(load, 1, lambda doing: None) > 0
@@ -45,7 +45,7 @@ def test_without_a_child_process_kernels_compile_in_this_one(
 def test_an_interrupted_compilation_leaves_no_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
-    """Ctrl-C is for the one who waits, and ends the other."""
+    """Ctrl-C reaches the waiting process, and ends the compiling one."""
     load = kernels(tmp_path, ENDLESS, monkeypatch)
 
     def interrupt(doing: str) -> None:
@@ -57,7 +57,7 @@ def test_an_interrupted_compilation_leaves_no_process(
 
 
 def test_the_local_engine_reports_compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before its first state, in a figure of its own that is no part of the seconds."""
+    """It compiles before its first state, and counts the seconds apart."""
     monkeypatch.setattr("spec.checking.local.engine.load", kernels(tmp_path, KERNEL, monkeypatch))
     seen = list[Statistics]()
     result = check(Clock(), engine="local", on_progress=seen.append)
@@ -70,7 +70,7 @@ def test_the_local_engine_reports_compiling(tmp_path: Path, monkeypatch: pytest.
 def test_interrupted_while_compiling_the_local_engine_has_no_states(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No figure but zeros, and what a run directory is good for."""
+    """All figures are zero, and its run directory can be resumed."""
     monkeypatch.setattr("spec.checking.local.engine.load", kernels(tmp_path, ENDLESS, monkeypatch))
 
     def interrupt(statistics: Statistics) -> None:
@@ -112,7 +112,7 @@ compare(compiled_walks.load, lambda: simulate(Bank(), runs=500, shrinking=False)
 
 @pytest.mark.usefixtures("java")
 def test_only_preloaded_kernels_are_run() -> None:
-    """Nothing is loaded or compiled in the midst of a search, so `seconds` are those of exploring."""
+    """No kernel is loaded or compiled during a search, so `seconds` are those of exploring."""
     run = subprocess.run([sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == [
         "spec.checking.local.compiling []",
@@ -139,7 +139,7 @@ print(first({name}(np.arange(7, 9))))
 
 
 def test_kernels_of_another_version_are_recompiled(tmp_path: Path) -> None:
-    """Its types may have had other names, and are not there any more."""
+    """Cached code may refer to types that no longer exist under their names."""
     for name in ("Before", "After"):
         (tmp_path / "renamed.py").write_text(RENAMED.format(name=name))
         run = subprocess.run(

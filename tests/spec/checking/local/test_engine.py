@@ -1,7 +1,7 @@
 """The local engine finds what the reference engine finds, with one worker and with two.
 
-Toys are all compared on every commit, and a few of the random tables; very many of these only in `make long`. Random
-systems, with values of every kind, are in `tests/spec/checking/test_random_systems.py`.
+All toys and a few random tables are compared on every commit, many more tables in `make long`. Random systems, with
+values of every kind, are in `tests/spec/checking/test_random_systems.py`.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ BOUNDS: list[dict[str, Any]] = [
 ]
 
 FEW = settings(max_examples=40)
-"""Of what is drawn at random, for every commit."""
+"""For random tests on every commit."""
 
 
 class ChainState(State):
-    """Of `Chain`."""
+    """The state of `Chain`."""
 
     holds: Total[int, int] = variable("The holds.", of=lambda self: mapping(range(self.links), integers(0, 3)))
 
 
 class Chain(Specification[ChainState]):
-    """Something is handed on from link to link, and grows on the way."""
+    """A value is handed on from link to link, and grows on the way."""
 
     links: int = constant(3, "how many there are", at_least=2)
 
@@ -110,27 +110,27 @@ KNOWN: dict[str, Specification] = {
     "a bank": toys.Bank(),
     "a bank with somebody rich": toys.Bank(rich=3),
 }
-"""One for each thing that can happen; states of one word, of two, of three."""
+"""One for each event of a search, with states of one word, two, and three."""
 
 
 @pytest.fixture(
     autouse=True, scope="module", params=["in small pieces", pytest.param("as it is", marks=pytest.mark.long)]
 )
 def pieces(request: pytest.FixtureRequest) -> Any:
-    """What large systems meet, small ones meet too. As it is, every other test has the engine."""
+    """Make small systems use the code for large ones. Unchanged, the engine runs in all other tests."""
     with pytest.MonkeyPatch.context() as changed:
         if request.param == "in small pieces":
             in_small_pieces(changed)
         yield
 
 
-# Everything is the same.
+# Equal results.
 
 
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 @pytest.mark.parametrize("toy", KNOWN)
 def test_local_equals_reference(toy: str, bounds: dict[str, Any]) -> None:
-    """How it ended, all statistics, coverage, and every discovery step by step."""
+    """The end, all statistics, coverage, and every discovery step by step."""
     agreed(KNOWN[toy], **bounds)
 
 
@@ -138,14 +138,14 @@ def test_local_equals_reference(toy: str, bounds: dict[str, Any]) -> None:
     "toy", [pytest.param(each, marks=() if each == "several broken" else pytest.mark.long) for each in KNOWN]
 )
 def test_local_equals_reference_for_single_properties(toy: str) -> None:
-    """Also about a witness, and about a deadlock that nobody else asks for."""
+    """Also for a witness, and for a deadlock that no other test requests."""
     asked = [judged.name for judged in Model(KNOWN[toy]).properties if judged.name != "type_ok"]
     for name in asked or ["type_ok"]:
         agreed(KNOWN[toy], "type_ok", name)
 
 
 def test_local_equals_reference_with_full_outboxes() -> None:
-    """In the middle of a level, and several times: what was sent is taken in, and then they go on."""
+    """In the middle of a level, and several times: outboxes are emptied, and the workers go on."""
     agreed(toys.Ring(machines=6, values=3), keep_going=True)
 
 
@@ -155,20 +155,20 @@ ASKED = st.sets(st.sampled_from(OF_TABLES))
 @FEW
 @given(tables(), ASKED, st.booleans())
 def test_local_equals_reference_on_random_tables(table: toys.Table, asked: set[str], keep_going: bool) -> None:
-    """Of which the reference engine is compared with all paths written down."""
+    """Another test compares the reference engine with the list of all paths of such tables."""
     agreed(table, "type_ok", *asked, keep_going=keep_going)
 
 
 @pytest.mark.long
 @given(tables(), ASKED, st.booleans())
 def test_local_equals_reference_on_many_random_tables(table: toys.Table, asked: set[str], keep_going: bool) -> None:
-    """As many as the profile asks for."""
+    """The Hypothesis profile gives the number."""
     agreed(table, "type_ok", *asked, keep_going=keep_going)
 
 
 @pytest.mark.parametrize("toy", KNOWN)
 def test_new_states_are_credited_independently_of_workers(toy: str) -> None:
-    """To the lowest action that led to it, with one worker and with two."""
+    """The lowest action that leads there gets the credit, with one worker and with two."""
     expected = reached_first(KNOWN[toy])
     assert new_states(KNOWN[toy], 1) == expected
     assert new_states(KNOWN[toy], 2) == expected
@@ -187,7 +187,7 @@ def test_new_states_are_credited_independently_of_workers(toy: str) -> None:
     ids=repr,
 )
 def test_results_are_reproducible(specification: Specification, asked: dict[str, Any]) -> None:
-    """Verdict, why, every property, and the counterexample with all that it tells."""
+    """Verdict, reason, every property, and the complete counterexample."""
     expected = check(specification, engine="reference", **asked)
     for workers in (1, 2):
         found = check(specification, engine=LocalEngine(workers), **asked)
@@ -201,23 +201,23 @@ def test_results_are_reproducible(specification: Specification, asked: dict[str,
         assert found.bytes_per_state
 
 
-# What goes wrong.
+# Errors.
 
 
 @pytest.mark.parametrize("toy", [RaisingAction(), RaisingProperty()], ids=repr)
 def test_the_first_of_several_exceptions_is_reported(toy: Specification) -> None:
-    """As the reference engine does, which comes to it first."""
+    """It is the one that the reference engine meets first."""
     assert "ZeroDivisionError" in agreed(toy)["failed"]
 
 
 class NumberState(State):
-    """Of `Dividing`."""
+    """The state of `Dividing`."""
 
     number: int = variable("A number.", of=lambda self: integers(0, 4))
 
 
 class Dividing(Specification[NumberState]):
-    """From 0 it goes anywhere, and what is asked there divides by zero at one number and is met at others."""
+    """It goes from 0 anywhere. Its property divides by zero at one number, and is decided at others."""
 
     @action(to=range(5))
     def go(self, s: NumberState, to: int) -> None:
@@ -234,7 +234,7 @@ class MetAndRaised(Dividing):
 
 
 class MetAndRaisedByStep(Dividing):
-    """On different steps from one state; the one that raises is not the last."""
+    """On different steps from one state; the last step does not raise."""
 
     @sometimes
     def met(self, before: NumberState, step: Step, after: NumberState) -> bool:
@@ -251,9 +251,9 @@ class LeftAndRaised(Dividing):
 
 
 class MetThenRaised(Dividing):
-    """By two instances in one state: the first is met, so the other is not asked."""
+    """For two values in one state: the first decides the property, so the second is not evaluated."""
 
-    divisors: tuple[int, ...] = constant((1, 0), "what it divides by, in this order")
+    divisors: tuple[int, ...] = constant((1, 0), "the divisors, in order")
 
     @sometimes(by=lambda self: self.divisors)
     def met(self, s: NumberState, by: int) -> bool:
@@ -268,7 +268,7 @@ class MetThenRaised(Dividing):
     "system", [MetAndRaised(), MetAndRaisedByStep(), LeftAndRaised(), MetThenRaised(divisors=(0, 1))]
 )
 def test_an_exception_is_reported_beside_other_findings(system: Specification) -> None:
-    """By the engines; by a simulation, unless it comes to something else first."""
+    """By the engines, and by a simulation unless it first finds something else."""
     assert "ZeroDivisionError" in agreed(system)["failed"]
     if not isinstance(system, LeftAndRaised):
         with pytest.raises(EvaluationFailed, match="ZeroDivisionError"):
@@ -276,7 +276,7 @@ def test_an_exception_is_reported_beside_other_findings(system: Specification) -
 
 
 def test_findings_before_an_exception_are_kept() -> None:
-    """An instance is not asked if one before it has decided the property."""
+    """Once an instance has decided a property, the others are not evaluated."""
     found = check(MetThenRaised, engine=LocalEngine())
     agreed(MetThenRaised())
     assert found.verdict == "holds"
@@ -296,14 +296,15 @@ def mistaken(mistake: Any) -> Specification:
 
 @pytest.mark.parametrize("mistake", CERTAIN.values(), ids=CERTAIN)
 def test_an_exception_in_an_action_is_reported(mistake: Any) -> None:
-    """In the same words, and with the same state."""
+    """With the same message and state."""
     assert agreed(mistaken(mistake))["failed"].startswith("err(n=8): ")
 
 
 @pytest.mark.parametrize("mistake", DOUBTFUL.values(), ids=DOUBTFUL)
 def test_randomness_in_an_action_is_reported(mistake: Any) -> None:
-    """Or it is believed that a domain was left, of somebody who did leave it: the reference engine tells one value
-    outside from another, but here it is only kept that there was one.
+    """The error says so, or the local engine reports a domain that the action did leave.
+
+    The reference engine compares the values outside a domain; the local one keeps only that there was one.
     """
     random.seed(5)
     found = explored(LocalEngine(2), mistaken(mistake))
@@ -318,27 +319,27 @@ def test_randomness_in_an_action_is_reported(mistake: Any) -> None:
 @pytest.mark.parametrize("over", ["state", "before", "after"])
 @pytest.mark.parametrize("judge", [row[1] for row in PROPERTIES], ids=[row[0] for row in PROPERTIES])
 def test_an_exception_in_a_property_is_reported(judge: Any, over: str) -> None:
-    """In the same words, and with the same state."""
+    """With the same message and state."""
     word = invariant if over == "state" else transition_invariant
     assert agreed(watching(word, judge, over)())["failed"].startswith("odd")
 
 
 class DescendingState(State):
-    """Of `Descending`."""
+    """The state of `Descending`."""
 
     number: int = variable("The number.", of=lambda self: integers(0, 5))
     other: int = variable("Another.", of=lambda self: integers(0, 5))
 
 
 def descended(depth: int, number: int) -> int:
-    """So many calls inside calls, and operations on a value of the state on the way back."""
+    """Nested calls down to this depth; on the way back, each computes with a value of the state."""
     return 0 if depth == 0 else (descended(depth - 1, number) + number) % 6
 
 
 class Descending(Specification[DescendingState]):
-    """Its recursion comes to an end."""
+    """Its recursion ends."""
 
-    depth: int = constant(0, "How deep it is.")
+    depth: int = constant(0, "The depth of the recursion.")
 
     @action
     def count(self, s: DescendingState) -> None:
@@ -350,31 +351,31 @@ class Descending(Specification[DescendingState]):
 
 
 def test_recursion_too_deep_only_for_lazy_values_is_reported() -> None:
-    """Whichever of several evaluations has a few calls more inside calls: it is no matter of chance."""
+    """Evaluations differ by a few nested calls. That must not look like nondeterminism."""
     most = sys.getrecursionlimit() - len(inspect.stack())
-    told = set[str]()
+    causes = set[str]()
     for depth in range(most - 45, most, 3):
         try:
             check(Descending(depth=depth), engine=LocalEngine())
         except EvaluationFailed as failure:
-            told.add(failure.cause)
-    assert told == {"RecursionError: maximum recursion depth exceeded"}
+            causes.add(failure.cause)
+    assert causes == {"RecursionError: maximum recursion depth exceeded"}
 
 
 def test_an_initial_state_outside_its_domain_is_refused() -> None:
-    """In the words of the reference engine."""
+    """With the message of the reference engine."""
     with pytest.raises(SpecificationError, match="the initial state is outside its domain: number: 7 is not"):
         explored(LocalEngine(), WrongStart())
 
 
 class WideState(State):
-    """Of `Wide`."""
+    """The state of `Wide`."""
 
     bits: Total[int, int] = variable("The bits.", of=lambda self: mapping(range(8200), integers(0, 1)))
 
 
 class Wide(Specification[WideState]):
-    """More than there is room for."""
+    """Its states are too wide."""
 
     @action
     def act(self, s: WideState) -> None:
@@ -382,13 +383,13 @@ class Wide(Specification[WideState]):
 
 
 class FineState(State):
-    """Of `Fine`."""
+    """The state of `Fine`."""
 
     number: int = variable("The number.", of=lambda self: integers(0, 2**40))
 
 
 class Fine(Specification[FineState]):
-    """A number with more values than a table has room for."""
+    """A number with more values than a table can have."""
 
     @action
     def act(self, s: FineState) -> None:
@@ -396,13 +397,13 @@ class Fine(Specification[FineState]):
 
 
 class ManyState(State):
-    """Of `Many`."""
+    """The state of `Many`."""
 
     number: int = variable("The number.", of=lambda self: integers(0, 3))
 
 
 class Many(Specification[ManyState]):
-    """An action in very many forms."""
+    """An action with too many parameters."""
 
     @action(n=range(70_000))
     def act(self, s: ManyState, n: int) -> None:
@@ -411,16 +412,16 @@ class Many(Specification[ManyState]):
 
 @pytest.mark.parametrize("specification", [Wide(), Fine(), Many()], ids=repr)
 def test_a_too_large_specification_is_refused(specification: Specification) -> None:
-    """On one line, with another engine to ask."""
+    """On one line that names another engine."""
     with pytest.raises(UsageError, match=r"the local engine .*--engine reference"):
         explored(LocalEngine(), specification)
 
 
-# Nothing else is in the way.
+# Interruptions, progress and other circumstances.
 
 
 def interrupted(engine: Any, specification: Specification, depth: int) -> Exploration:
-    """What an engine finds if somebody presses Ctrl-C as soon as a depth is reached."""
+    """The findings of an engine that Ctrl-C stops at a depth."""
 
     def on_progress(statistics: Statistics) -> None:
         if statistics.depth == depth:
@@ -434,8 +435,8 @@ def interrupted(engine: Any, specification: Specification, depth: int) -> Explor
 
 
 @pytest.mark.parametrize("depth", [1, 2, 6])
-def test_an_interrupted_run_tells_of_the_last_whole_level(depth: int) -> None:
-    """With the statistics and the discoveries that the reference engine has there."""
+def test_an_interrupted_run_reports_the_last_complete_level(depth: int) -> None:
+    """Its statistics and discoveries are those of the reference engine at that depth."""
     toy = TOYS["several broken"]
     expected = interrupted(ReferenceEngine(), toy, depth)
     for workers in (1, 2):
@@ -445,33 +446,33 @@ def test_an_interrupted_run_tells_of_the_last_whole_level(depth: int) -> None:
 
 
 def test_progress_reports_every_level() -> None:
-    """With bytes for each state, and the share of the time that was spent in Python."""
-    told: list[Statistics] = []
+    """With the bytes for each state, and the share of the time spent in Python."""
+    reports: list[Statistics] = []
     model = Model(TOYS["walkers"])
-    found = LocalEngine(2).explore(model, Options((0, 1)), told.append)
-    assert {statistics.depth for statistics in told} == set(range(1, found.statistics.depth + 1))
-    assert all(statistics.bytes_per_state for statistics in told)
-    assert all(statistics.in_python is not None and 0 <= statistics.in_python <= 1 for statistics in told)
-    assert all(0 <= statistics.queue <= statistics.distinct for statistics in told)
+    found = LocalEngine(2).explore(model, Options((0, 1)), reports.append)
+    assert {statistics.depth for statistics in reports} == set(range(1, found.statistics.depth + 1))
+    assert all(statistics.bytes_per_state for statistics in reports)
+    assert all(statistics.in_python is not None and 0 <= statistics.in_python <= 1 for statistics in reports)
+    assert all(0 <= statistics.queue <= statistics.distinct for statistics in reports)
     assert found.statistics.queue == 0
 
 
 def test_an_engine_can_be_reused() -> None:
-    """It keeps nothing of what it explored."""
+    """It keeps nothing from the first exploration."""
     engine = LocalEngine(2)
     for toy in ("jugs", "a domain left", "jugs"):
         assert explored(engine, TOYS[toy]) == explored(ReferenceEngine(), TOYS[toy])
 
 
 class BeyondState(State):
-    """Of `Beyond`."""
+    """The state of `Beyond`."""
 
     left: int = variable("The left.", of=lambda self: integers(0, 4))
     right: int = variable("The right.", of=lambda self: integers(0, 4))
 
 
 class Beyond(Specification[BeyondState]):
-    """What lies beyond a step that leaves a domain is explored all the same."""
+    """Steps leave the domain, and more states follow from their siblings."""
 
     ways: Callable[[Any], Any] = staticmethod(lambda s: s.left)
 
@@ -481,7 +482,7 @@ class Beyond(Specification[BeyondState]):
 
     @action
     def more(self, s: BeyondState) -> None:
-        """At the end of the line it leaves the domain."""
+        """It leaves the domain at the end of the line."""
         s.left += 1
 
     @action(by=(1, 2))
@@ -499,7 +500,7 @@ class Beyond(Specification[BeyondState]):
 
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 def test_exploring_continues_after_a_domain_violation(bounds: dict[str, Any]) -> None:
-    """From several initial states, with all that is found on the way."""
+    """From several initial states, with all findings on the way."""
     found = agreed(Beyond(), **bounds)
     if bounds == {"keep_going": True}:
         assert set(found["discoveries"]) == {0, 1, 2}
@@ -507,13 +508,13 @@ def test_exploring_continues_after_a_domain_violation(bounds: dict[str, Any]) ->
 
 
 class WhimState(State):
-    """Of `Whim`."""
+    """The state of `Whim`."""
 
     x: int = variable("The x.", of=lambda self: integers(0, 9))
 
 
 class Whim(Specification[WhimState]):
-    """It goes on or not, as it likes."""
+    """It steps at random."""
 
     @action
     def up(self, s: WhimState) -> None:
@@ -523,14 +524,14 @@ class Whim(Specification[WhimState]):
 
 
 def test_randomness_is_detected() -> None:
-    """Each evaluation stands for many states, so one that is a matter of chance is told and not believed."""
+    """One evaluation stands for many states, so a random one must be refused."""
     random.seed(7)
     with pytest.raises(EvaluationFailed, match=CHANCE):
         check(Whim(), engine=LocalEngine())
 
 
 def test_a_successor_that_equals_its_state_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It counts as generated, and the visited set is not asked about it."""
+    """It counts as generated, and is not sent to the visited set."""
     sent, require_room = list[int](), Visited.require_room
 
     def counting(visited: Visited, on_their_way: Outbox) -> None:
@@ -544,7 +545,7 @@ def test_a_successor_that_equals_its_state_is_not_sent(monkeypatch: pytest.Monke
 
 
 def steps_that_change_nothing(specification: Specification) -> int:
-    """How many there are, over all states."""
+    """The number of them in all states."""
     model = Model(specification)
     found, waiting, seen = 0, [*model.first_states()], set(model.first_states())
     while waiting:

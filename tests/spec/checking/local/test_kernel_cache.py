@@ -1,4 +1,4 @@
-"""Files of compiled code that are damaged, or another's, count as missing: their kernels are compiled anew."""
+"""Damaged or foreign files of compiled code count as missing, and their kernels are compiled again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spec.checking.local import kernel_cache
 ROOT = Path(__file__).parents[4]
 
 DAMAGED = '''
-"""Damage a file of the cache in many ways; after each of them a kernel that is loaded has the same figures."""
+"""Damage a file of the cache in many ways; after each, a loaded kernel computes the same figures."""
 
 import random
 import sys
@@ -31,7 +31,7 @@ def doubled(number):
     return 2 * number
 
 def figures():
-    kernel = compiled(doubled)  # nothing that is loaded yet
+    kernel = compiled(doubled)  # not loaded yet
     found = kernel(5), kernel(2.5)
     return found, sum(kernel.stats.cache_misses.values())
 
@@ -72,8 +72,8 @@ print("the same figures")
 
 
 @pytest.mark.parametrize("suffix", [".nbi", ".1.nbc"])
-def test_a_damaged_file_of_compiled_code_is_compiled_anew(suffix: str, tmp_path: Path) -> None:
-    """And repaired by that: emptied, cut off, with other bytes, removed, or with a folder in its place."""
+def test_a_damaged_file_of_compiled_code_is_replaced(suffix: str, tmp_path: Path) -> None:
+    """The file is emptied, cut off, overwritten, removed, or replaced by a folder."""
     (tmp_path / "damaged.py").write_text(DAMAGED)
     run = subprocess.run(
         [sys.executable, "-W", "ignore", "damaged.py", suffix, "cache"],
@@ -86,7 +86,7 @@ def test_a_damaged_file_of_compiled_code_is_compiled_anew(suffix: str, tmp_path:
 
 
 def test_a_change_in_any_module_with_kernels_is_noticed() -> None:
-    """Kernels of other modules may have its code in them."""
+    """Kernels of other modules may contain its code."""
     modules = [import_module(f"spec.checking.local.{module.name}") for module in iter_modules(local.__path__)]
     found = {
         each.py_func.__module__.rpartition(".")[2]

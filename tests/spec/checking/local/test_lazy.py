@@ -1,4 +1,4 @@
-"""Lazy values do what plain ones do, and all that the outcome depends on is read."""
+"""Lazy values behave like plain ones, and read every slot on which the outcome depends."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tests.spec.checking.local.structures import FEW_OF, SMALL, STRUCTURES
 from tests.spec.language.trees import Tree, exact, trees
 
 MOST = 100
-"""Values of a domain."""
+"""The most values in a domain."""
 
 
 class Memory:
-    """Places for some values, one code in a register each."""
+    """Registers for some values, with one code in each."""
 
     def __init__(self, *domains: Domain[Any]):
         self.domains, self.lenses, made, at = domains, list[Lens](), Lenses(), 0
@@ -35,31 +35,31 @@ class Memory:
         self.places = [(slot, 0, -1) for slot in range(at)]
 
     def codes(self, values: tuple[Any, ...]) -> list[int]:
-        """What stands in the registers if these are the values."""
+        """The registers that hold these values."""
         return [code for domain, value in zip(self.domains, values, strict=True) for code in domain.codes(value)]
 
     def seen(self, values: tuple[Any, ...]) -> ReadSlots:
-        """Nothing yet, of these values."""
+        """These values, with nothing read yet."""
         return ReadSlots(self.places, self.codes(values))
 
     def canonical(self, values: tuple[Any, ...]) -> list[Any]:
-        """The same values, sets in the order of their domains."""
+        """The same values, with sets in the order of their domains."""
         return [domain.value(domain.codes(value)) for domain, value in zip(self.domains, values, strict=True)]
 
     def written(self, writes: Writes, values: tuple[Any, ...], at: int) -> tuple[int, ...]:
-        """The codes of the domain with this number after these values were written over."""
+        """The codes of one domain after these writes."""
         codes = self.codes(values)
         done = [codes[it.slot] if isinstance(it := writes.get(n, code), Copy) else it for n, code in enumerate(codes)]
         first = self.lenses[at].at
         return tuple(done[first : first + self.lenses[at].slots])
 
     def look(self, seen: ReadSlots) -> list[Any]:
-        """The values, read as far as they must be."""
+        """The lazy values."""
         return [lens.look(seen) for lens in self.lenses]
 
 
 def outcome(do: Callable[..., Any], *values: Any) -> Any:
-    """What comes of it, all of it looked at; or which exception."""
+    """The fully read result, or the type of the exception."""
     try:
         return ordered(plain(do(*values)))
     except Exception as failure:
@@ -67,7 +67,7 @@ def outcome(do: Callable[..., Any], *values: Any) -> Any:
 
 
 def ordered(value: Any) -> Any:
-    """What can be compared: with types, and frozensets that have no order of their own put into one."""
+    """A comparable form: with types, and with frozensets in a fixed order."""
     if type(value) in (frozenset, set):
         return type(value).__name__, sorted(map(repr, map(exact, map(plain, value))))
     if isinstance(value, list | dict):
@@ -76,7 +76,7 @@ def ordered(value: Any) -> Any:
 
 
 def agreeing(memory: Memory, seen: ReadSlots, members: list[list[Any]]) -> st.SearchStrategy[list[tuple[Any, ...]]]:
-    """Some of the values that nobody could tell from those that were read."""
+    """Some values that agree with those read so far."""
     agree = []
     for domain, lens, values in zip(memory.domains, memory.lenses, members, strict=True):
         read = [(slot - lens.at, seen[slot]) for slot in range(lens.at, lens.at + lens.slots) if slot in seen]
@@ -86,7 +86,7 @@ def agreeing(memory: Memory, seen: ReadSlots, members: list[list[Any]]) -> st.Se
 
 @st.composite
 def domains(draw: st.DrawFn) -> list[Tree]:
-    """Three of them: any, or the same structure with room for different things, or equal ones, or the same one."""
+    """Three domains: any, or one structure with different contents, or equal domains, or the same one."""
     if draw(st.integers(0, 4)) == 0:
         return [draw(trees(most=MOST)) for _ in range(3)]
     structure = STRUCTURES[draw(st.sampled_from(sorted(STRUCTURES)))]
@@ -99,7 +99,7 @@ def domains(draw: st.DrawFn) -> list[Tree]:
 
 @given(st.data(), domains())
 def test_operations_equal_those_on_plain_values(data: st.DataObject, found: list[Tree]) -> None:
-    """For these values, and for all others that agree in what was read."""
+    """For these values, and for all others that agree in the slots read."""
     two = found[:2]
     memory, members = Memory(*(tree.domain for tree in two)), [tree.members for tree in two]
     x, y = (data.draw(st.sampled_from(each)) for each in members)
@@ -123,7 +123,7 @@ def test_operations_equal_those_on_plain_values(data: st.DataObject, found: list
 
 
 def codes_of(domain: Domain[Any], do: Callable[..., Any], *values: Any) -> Any:
-    """The codes of what comes of it; None if the domain does not hold it; or which exception."""
+    """The codes of the result, None if it is outside the domain, or the type of the exception."""
     try:
         return domain.codes(plain(do(*values)))
     except OutOfDomain:
@@ -134,7 +134,7 @@ def codes_of(domain: Domain[Any], do: Callable[..., Any], *values: Any) -> Any:
 
 @given(st.data(), domains())
 def test_writes_equal_those_of_plain_values(data: st.DataObject, found: list[Tree]) -> None:
-    """Codes and copies amount to the value, in all states that agree in what was read."""
+    """Codes and copies give the value in every state that agrees in the slots read."""
     memory, members = Memory(*(tree.domain for tree in found)), [tree.members for tree in found]
     values = tuple(data.draw(st.sampled_from(each)) for each in members)
     program = data.draw(programs(values[0], values[1]))
@@ -162,7 +162,7 @@ def test_writes_equal_those_of_plain_values(data: st.DataObject, found: list[Tre
             assert memory.written(writes, others, at) == expected(others), (others, dict(seen), writes)
 
 
-# The same, of everything small.
+# The same for all small values.
 
 
 class Pairs:
@@ -177,7 +177,7 @@ class Pairs:
         self.materials = [each for each in materials_of(x, y) if not each.text.startswith("y") or each.text == "y"]
 
     def paths(self, do: Callable[[ReadSlots, list[Any]], Any]) -> Iterator[tuple[Any, list[int]]]:
-        """What comes of each path, and which pairs take it: those that agree in what is read on it."""
+        """The result of each path, with the pairs that take it: those that agree in the slots it reads."""
         found: dict[tuple[tuple[int, int], ...], tuple[Any, list[int]]] = {}
         for number, codes in enumerate(self.codes):
             seen = ReadSlots(self.memory.places, codes)
@@ -190,7 +190,7 @@ class Pairs:
 
 
 def test_constant_answers_read_nothing() -> None:
-    """Tuples that are not empty, an order that the greatest integer of a domain settles."""
+    """For nonempty tuples, or an order that the greatest integer of a domain decides."""
     memory = Memory(possibly_empty([(0,), (1, 0)]), integers(0, 3), integers(0, 3))
     seen = memory.seen(((1, 0), 2, 3))
     calls, epoch, latest = memory.look(seen)
@@ -206,7 +206,7 @@ def test_constant_answers_read_nothing() -> None:
     "kind", [pytest.param(each, marks=[pytest.mark.long] * each.startswith("records ")) for each in FEW_OF]
 )
 def test_every_operation_on_small_values(kind: str) -> None:
-    """Asked of all pairs of them, it has one answer on each path, which is that of plain values."""
+    """On all pairs of values, each path has one answer, which is that of plain values."""
     pairs = Pairs(FEW_OF[kind])
     for name, question in QUESTIONS.items():
         for left, right in product(pairs.materials, repeat=2):
@@ -222,7 +222,7 @@ def test_every_operation_on_small_values(kind: str) -> None:
 
 @rows("kind", [*FEW_OF])
 def test_every_write_of_small_values(kind: str) -> None:
-    """Put in the place of the first of them, it writes on each path what plain values would have written."""
+    """Assigned to the first value, each path writes what plain values would."""
     pairs = Pairs(FEW_OF[kind])
     memory, made = pairs.memory, dict[str, Program]()
     for of, by in product(pairs.materials, repeat=2):

@@ -1,4 +1,4 @@
-"""A row of a lookup has a table's bit until something is learned that makes its outcome sure there."""
+"""A row of a lookup keeps a table's bit until a learned path makes the outcome certain there."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from spec.language import integers, mapping
 from spec.language.state import Layout
 
 TABLES = 70
-"""More than a word has bits."""
+"""More tables than a word has bits."""
 
 Path = tuple[int, dict[int, int]]
-"""A table, and the codes of the slots that it looked at."""
+"""A table, and the codes of the slots that the path read."""
 
 
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> Masks:
-    """Nothing learned yet, of groups of two or three slots each."""
+    """Masks without learned paths, in groups of two or three slots."""
     monkeypatch.setattr(masks, "GROUP", 4)
     monkeypatch.setattr(masks, "LOOKUP", 8)
     layout = Layout({"x": ("", mapping(range(4), integers(0, 3))), "y": ("", mapping(range(5), integers(0, 1)))})
@@ -31,7 +31,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Masks:
 
 
 def paths(masks: Masks, seed: int, number: int) -> list[Path]:
-    """Of all lengths, from none to more than fits into a lookup."""
+    """Paths of all lengths, from none to more than a lookup holds."""
     chance, slots = random.Random(seed), range(len(masks.group_of))
     return [
         (
@@ -43,7 +43,7 @@ def paths(masks: Masks, seed: int, number: int) -> list[Path]:
 
 
 def rows(masks: Masks, lookup: Lookup, learned: list[Path]) -> list[list[bool]]:
-    """For each value of the lookup's groups, first group lowest, the tables whose outcome is not sure."""
+    """For each value of the lookup's groups, first group lowest: the tables whose outcome is uncertain."""
     width_of = [mask.bit_length() for _, mask in masks._within]
     slots = [slot for group in reversed(lookup.groups) for slot, its in enumerate(masks.group_of) if its == group]
     expected = []
@@ -55,7 +55,7 @@ def rows(masks: Masks, lookup: Lookup, learned: list[Path]) -> list[list[bool]]:
 
 
 def is_right(masks: Masks, learned: list[Path]) -> None:
-    """Each lookup says what follows from what was learned, and all groups are looked up."""
+    """Each lookup follows from the learned paths, and the lookups cover all groups."""
     for lookup in masks.lookups:
         width = sum(masks.groups[group].width for group in lookup.groups)
         bits = masks.off[lookup.first : lookup.first + (1 << width)].view(np.uint8)
@@ -68,8 +68,8 @@ def is_right(masks: Masks, learned: list[Path]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_lookups_keep_what_was_learned(seed: int, found: Masks) -> None:
-    """Whether it was joined when nothing, something or all was known."""
+def test_lookups_agree_with_the_learned_paths(seed: int, found: Masks) -> None:
+    """Whether a lookup was joined with nothing, something or everything known."""
     known = paths(found, seed, 90)
     vain = np.array([0b11, 0b101, 0b11, 0b110], np.uint64)
     for at in range(0, 90, 30):
@@ -82,6 +82,6 @@ def test_lookups_keep_what_was_learned(seed: int, found: Masks) -> None:
 
 
 def test_an_unlearned_mask_rules_nothing_out(found: Masks) -> None:
-    """A step that changes what it looked at."""
+    """A step that changes a slot it read has no mask."""
     found.learn(0, None)
     is_right(found, [])

@@ -1,4 +1,4 @@
-"""The local engine within a budget: what it will take is known before, and the whole process keeps to it."""
+"""The local engine's memory budget: needs are predicted, and the whole process stays within it."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def sent(words: int) -> Outbox:
 
 @pytest.mark.parametrize("words", [1, 3])
 def test_memory_of_states_is_known_in_advance(words: int) -> None:
-    """Never less than they take, and not much more."""
-    gc.collect()  # what others left must not go away meanwhile
+    """The prediction is never too low, and only a little too high."""
+    gc.collect()  # garbage of other tests must not be freed meanwhile
     outbox, scratch = sent(words), Scratch.of(words, 0)
-    warm = Visited(words, 1 << 30)  # so that what is compiled is loaded
+    warm = Visited(words, 1 << 30)  # loads the compiled code
     post(warm.shape, np.zeros(words, np.uint64), np.zeros(1, np.uint16), 0, outbox)
     warm.insert(0, PARTITIONS, outbox, scratch)
     visited = Visited(words, 1 << 30)
     rounds = np.random.default_rng(5).integers(0, 2**64, (10, 400_000 * words), np.uint64)
     marks, predicted = np.zeros(400_000, np.uint16), 0
-    outbox.states[:] = outbox.marks[:] = 1  # they have their memory already
+    outbox.states[:] = outbox.marks[:] = 1  # touches their memory
     before = private()
     for number, states in enumerate(rounds):
         post(visited.shape, states, marks, 0, outbox)
@@ -59,8 +59,8 @@ def test_memory_of_states_is_known_in_advance(words: int) -> None:
     assert private() - before < 8 * MB
 
 
-def test_states_end_before_memory_does() -> None:
-    """Nothing of what was sent is taken in then."""
+def test_storing_is_refused_before_memory_ends() -> None:
+    """None of the sent states is stored then."""
     visited, outbox = Visited(2, 1 << 30, lambda _: 3 * MB), sent(2)
     post(visited.shape, np.arange(1000, dtype=np.uint64), np.zeros(500, np.uint16), 0, outbox)
     visited.require_room(outbox)
@@ -72,10 +72,8 @@ def test_states_end_before_memory_does() -> None:
 
 @pytest.mark.parametrize("left", [300 * MB, 600 * MB, 2000 * MB])
 @pytest.mark.parametrize("words", [1, 3, 100])
-def test_address_space_that_is_limited_is_not_exceeded(
-    left: int, words: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Less is reserved, and something is left to others; where there is too little it is refused."""
+def test_limited_address_space_is_not_exceeded(left: int, words: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Less is reserved, with room for others. Too little is refused."""
     monkeypatch.setattr("spec.checking.local.visited.address_space", lambda: left)
     before = reserved()
     if left == 300 * MB and words == 100:
@@ -88,13 +86,13 @@ def test_address_space_that_is_limited_is_not_exceeded(
 
 
 def reserved() -> int:
-    """Bytes of address space."""
+    """The address space of this process, in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * PAGE
 
 
 @pytest.mark.long
-def test_the_process_keeps_to_its_budget_and_what_it_kept_goes_on_with_more(tmp_path: Path) -> None:
-    """Little above the least: it ends as bounded, after whole levels."""
+def test_a_run_bounded_by_its_budget_resumes_with_more(tmp_path: Path) -> None:
+    """Slightly above the least budget, it ends as bounded after complete levels."""
     budget, run = 304 * MB, tmp_path / "run"
     program = str(Path(sys.executable).with_name("kafkaspec"))
     command = [program, "check", "controller-election", "--engine", "local", "--workers", "2"]

@@ -1,8 +1,8 @@
-"""Engines that are wrong in one point each, and the comparison that tells each of them from the right one.
+"""Engines with one fault each, and the comparison that detects it.
 
-The comparisons pass on the engine as it is. Each mutant has one fault, and the comparison beside it must fail: what
-no comparison notices, nobody would. Faults are put in where Python calls; and where only compiled code does the work,
-into its text, which takes seconds to compile, so that most of those are left to `make long`.
+The comparisons pass on the unmodified engine. Each mutant has one fault, and its comparison must fail: a fault that
+no comparison detects would go unnoticed. Faults are patched in where Python calls. If only compiled code does the
+work, they are patched into its text; compiling that takes seconds, so most of those run in `make long`.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ from tests.spec.toys import Walkers
 Fault = Callable[[pytest.MonkeyPatch], None]
 
 
-# What is compared.
+# The comparisons.
 
 
 class CrowdState(State):
-    """Of `Crowd`."""
+    """The state of `Crowd`."""
 
     wall: Total[int, int] = variable("In the way.", of=lambda self: mapping(range(8), integers(0, 255)))
     row: int = variable("The row.", of=lambda self: integers(0, self.side - 1))
@@ -81,11 +81,11 @@ class CrowdState(State):
 
 
 class Crowd(Specification[CrowdState]):
-    """All seats are taken at the beginning, and some people get up. The first word of a state says nothing."""
+    """All seats are taken at the beginning, and some people get up. The first word of a state is constant."""
 
     side: int = constant(20, "seats in a row, and rows", at_least=1)
-    restless: int = constant(20, "seats in a row of which people get up", at_least=0)
-    ways: tuple[bool, ...] = constant((True,), "in which they do; False is only to move to the next seat")
+    restless: int = constant(20, "seats in a row whose people may get up", at_least=0)
+    ways: tuple[bool, ...] = constant((True,), "how they get up; False only moves to the next seat")
 
     @initial(row=lambda self: range(self.side), seat=lambda self: range(self.side))
     def begin(self, s: CrowdState, row: int, seat: int) -> None:
@@ -100,14 +100,14 @@ class Crowd(Specification[CrowdState]):
 
 
 class Rider(NamedTuple):
-    """Who sits somewhere."""
+    """The occupant of a seat."""
 
     size: int
     hats: int
 
 
 class CarouselState(State):
-    """Of `Carousel`."""
+    """The state of `Carousel`."""
 
     seat: Total[int, Rider] = variable(
         "The seat.", of=lambda self: mapping(range(3), record(Rider, size=range(4), hats=range(2)))
@@ -115,7 +115,7 @@ class CarouselState(State):
 
 
 class Carousel(Specification[CarouselState]):
-    """Seats go round with whoever sits there, and one who sits at the front grows."""
+    """Seats go round with their riders, and a rider at the front grows."""
 
     @initial
     def begin(self, s: CarouselState) -> None:
@@ -123,7 +123,7 @@ class Carousel(Specification[CarouselState]):
 
     @action
     def turn(self, s: CarouselState) -> None:
-        """Nobody looks who sits there."""
+        """The rider does not matter."""
         s.seat[0], s.seat[1], s.seat[2] = s.seat[1], s.seat[2], s.seat[0]
 
     @action
@@ -137,13 +137,13 @@ class Carousel(Specification[CarouselState]):
 
 
 class PercentState(State):
-    """Of `Percent`."""
+    """The state of `Percent`."""
 
     one: tuple[int] = variable("A tuple.", of=lambda self: tuple_of(range(8)))
 
 
 class Percent(Specification[PercentState]):
-    """What takes a lazy tuple for a single value, in code that does not show it."""
+    """A rule that takes a lazy tuple for a single value, through code in which this cannot be seen."""
 
     @action
     def up(self, s: PercentState) -> None:
@@ -156,14 +156,14 @@ class Percent(Specification[PercentState]):
 
 
 class HouseState(State):
-    """Of `House`."""
+    """The state of `House`."""
 
     room: int = variable("The room.", of=lambda self: integers(0, 4))
     side: int = variable("The side.", of=lambda self: integers(0, 1))
 
 
 class House(Specification[HouseState]):
-    """From each room, two doors and two windows lead to both sides of the next."""
+    """Two doors and two windows lead from each room to both sides of the next."""
 
     @action(side=(0, 1))
     def walk(self, s: HouseState, side: int) -> None:
@@ -181,16 +181,16 @@ class House(Specification[HouseState]):
 
 
 class CouriersState(State):
-    """Of `Couriers`."""
+    """The state of `Couriers`."""
 
     parcels: Total[Any, int] = variable("The parcels.", of=lambda self: mapping(self.each(), integers(0, 2)))
 
 
 class Couriers(Specification[CouriersState]):
-    """They take parcels; nobody is anybody special."""
+    """They take parcels, and are interchangeable."""
 
     def each(self) -> Domain[int]:
-        """Who they are."""
+        """The couriers."""
         return interchangeable("courier", range(3))
 
     @action(courier=each)
@@ -204,20 +204,20 @@ class Couriers(Specification[CouriersState]):
 
 
 def credited(specification: Specification) -> None:
-    """Each new state to the lowest action that led to it."""
+    """Each new state is credited to the lowest action that leads to it."""
     expected = reached_first(specification)
     for workers in (1, 2):
         assert new_states(specification, workers) == expected
 
 
 def caught() -> None:
-    """What is a matter of chance is told."""
+    """Nondeterminism is reported."""
     random.seed(7)
     assert CHANCE in explored(LocalEngine(), Whim()).get("failed", "")
 
 
 def randomly() -> None:
-    """Some random systems, the same each time."""
+    """Some random systems, the same in every run."""
     with TemporaryDirectory() as directory:
         for number in range(20):
             text = Writer(f"mutants, {number}").module()
@@ -239,23 +239,23 @@ COMPARISONS: dict[str, Callable[[], Any]] = {
     "what raises": partial(agreed, MetAndRaised(), keep_going=True),
     "a run resumed": partial(agreed_if_resumed, Walkers(starts=2, far=7), 3, keep_going=True),
 }
-"""By what there is to be seen. In a large crowd, states meet that have the same tag in the same place of an index."""
+"""By event. In a large crowd, states collide in an index with equal tags."""
 
 
 @pytest.fixture(autouse=True)
 def pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is more than one of everything."""
+    """Small pieces, so that there are several of everything."""
     in_small_pieces(monkeypatch)
 
 
 # Faults where Python calls.
 
 FAULTS: dict[str, tuple[str, Fault]] = {}
-"""By what is wrong: the comparison that shows it, and how it is put in."""
+"""By name: the comparison that detects a fault, and the function that patches it in."""
 
 
 def instead(of: Any, name: str, shown_by: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A fault that is called in the place of a function, which it is given before the arguments."""
+    """A fault that replaces a function, which it receives before the arguments."""
 
     def register(wrong: Callable[..., Any]) -> Callable[..., Any]:
         right = getattr(of, name)
@@ -270,7 +270,7 @@ def instead(of: Any, name: str, shown_by: str) -> Callable[[Callable[..., Any]],
 
 
 def given(kind: type, args: Iterable[Any]) -> Any:
-    """The argument of a kind."""
+    """The argument of this type."""
     return next(each for each in args if isinstance(each, kind))
 
 
@@ -283,7 +283,7 @@ def a_successor_is_lost(expand: Any, *args: Any) -> int:
 
 
 @instead(expanding, "expand", shown_by="a crowd")
-def what_fills_an_outbox_is_lost(expand: Any, *args: Any) -> int:
+def the_state_that_fills_an_outbox_is_lost(expand: Any, *args: Any) -> int:
     status: int = expand(*args)
     if status == FULL:
         count = given(Outbox, args).count
@@ -292,7 +292,7 @@ def what_fills_an_outbox_is_lost(expand: Any, *args: Any) -> int:
 
 
 @instead(storing, "post", shown_by="a crowd")
-def what_does_not_fit_at_the_beginning_is_lost(post: Any, *args: Any) -> int:
+def the_first_state_that_does_not_fit_is_lost(post: Any, *args: Any) -> int:
     done: int = post(*args)
     _, _, marks, _, _ = args
     return done + (done < len(marks))
@@ -321,7 +321,7 @@ def the_last_block_is_dropped(blocks: Any, ranges: Any) -> Any:
 
 
 @instead(WorkerPool, "_learn", shown_by="walkers")
-def what_was_put_off_is_not_handed_back(learn: Any, self: WorkerPool, *args: Any, **named: Any) -> bool:
+def deferred_work_is_not_handed_back(learn: Any, self: WorkerPool, *args: Any, **named: Any) -> bool:
     some: bool = learn(self, *args, **named)
     if some:
         self.work_items.pop()
@@ -329,7 +329,7 @@ def what_was_put_off_is_not_handed_back(learn: Any, self: WorkerPool, *args: Any
 
 
 @instead(WorkerPool, "_learn", shown_by="walkers")
-def of_what_was_put_off_only_the_first_is_handed_back(learn: Any, self: WorkerPool, *args: Any, **named: Any) -> bool:
+def only_the_first_deferred_work_is_handed_back(learn: Any, self: WorkerPool, *args: Any, **named: Any) -> bool:
     some: bool = learn(self, *args, **named)
     if some:
         self.work_items.append(self.work_items.pop()[:1])
@@ -370,13 +370,13 @@ def a_copy_is_of_its_neighbour(of_action: Any, self: Recorder, *args: Any) -> Re
 
 
 @instead(DecisionTables, "_affect", shown_by="an invariant broken")
-def what_holds_of_a_state_is_not_shaken(affect: Any, self: DecisionTables, effect: int, number: int) -> None:
+def properties_of_states_are_not_invalidated(affect: Any, self: DecisionTables, effect: int, number: int) -> None:
     if self.all[number].kind != "state":
         affect(self, effect, number)
 
 
 @instead(DecisionTables, "_affect", shown_by="a transition invariant broken")
-def what_holds_of_steps_is_not_shaken(affect: Any, self: DecisionTables, effect: int, number: int) -> None:
+def properties_of_steps_are_not_invalidated(affect: Any, self: DecisionTables, effect: int, number: int) -> None:
     if self.all[number].kind != "step":
         affect(self, effect, number)
 
@@ -388,23 +388,23 @@ def orbits_have_no_representatives(orbits: Any, symmetry: Any) -> Any:
 
 @instead(Recorder, "_compare", shown_by="a whim")
 def nothing_is_compared(compare: Any, self: Recorder, *args: Any) -> None:
-    """So what is a matter of chance is believed."""
+    """Accept nondeterminism."""
 
 
 @instead(PlainComparison, "_require", shown_by="a text with a percent sign")
 def a_path_is_not_compared(require: Any, self: PlainComparison, *args: Any) -> None:
-    """So what lazy values do is believed."""
+    """Accept whatever lazy values do."""
 
 
 @instead(local._Search, "load", shown_by="a run resumed")
-def a_level_that_is_resumed_is_not_judged(load: Any, self: Any, commits: Any) -> None:
+def a_resumed_level_is_not_judged(load: Any, self: Any, commits: Any) -> None:
     self.sweep = lambda **_: np.zeros(len(self.tables.all) + 1, np.uint8)
     load(self, commits)
     del self.sweep
 
 
 @instead(Seeker, "in_states", shown_by="what raises")
-def what_is_met_hides_what_raises(in_states: Any, self: Seeker, where: Any, flags: Any, *args: Any) -> None:
+def a_decided_property_hides_an_exception(in_states: Any, self: Seeker, where: Any, flags: Any, *args: Any) -> None:
     in_states(self, where, np.minimum(flags, MET), *args)
 
 
@@ -415,8 +415,8 @@ def a_property_is_read_without_the_last_slot(of_state: Any, self: Recorder, *arg
 
 
 @instead(seeking, "seek", shown_by="a run resumed")
-def a_search_passes_over_what_is_not_learned(seek: Any, shape: Any, states: Any, ranges: Any, *rest: Any) -> int:
-    """So no path leads through levels that were expanded by others."""
+def a_search_skips_unlearned_paths(seek: Any, shape: Any, states: Any, ranges: Any, *rest: Any) -> int:
+    """So no path leads through levels expanded by another engine."""
     cursor = rest[0]
     seek(shape, states, ranges, *rest)
     cursor[0] = len(ranges)
@@ -427,17 +427,15 @@ def a_search_passes_over_what_is_not_learned(seek: Any, shape: Any, states: Any,
 
 
 def in_kernel(of: ModuleType, name: str, right: str, wrong: str, within: str = "") -> Fault:
-    """Some words of a compiled function of a module are others, or of one that it is made of."""
+    """Replace some words in a compiled function of a module, or in one that it uses."""
 
     def put(changed: pytest.MonkeyPatch) -> None:
         original, text = getattr(of, name), inspect.getsource(of)
         function = inspect.getsource(getattr(of, within or name).py_func)
-        assert function.count(right) == 1, (
-            f"{within or name} says something else than {right!r} by now, or says it twice"
-        )
+        assert function.count(right) == 1, f"{within or name} no longer has {right!r} exactly once"
         module = ModuleType(of.__name__)
         with pytest.MonkeyPatch.context() as meanwhile:
-            meanwhile.setattr(jit, "compiled", njit(nogil=True, _nrt=False))  # which is not kept on disk
+            meanwhile.setattr(jit, "compiled", njit(nogil=True, _nrt=False))  # without a cache on disk
             exec(text.replace(function, function.replace(right, wrong)), vars(module))
         for caller in (of, visited):
             if vars(caller).get(name) is original:
@@ -447,7 +445,7 @@ def in_kernel(of: ModuleType, name: str, right: str, wrong: str, within: str = "
 
 
 DEAR: dict[str, tuple[str, Fault]] = {
-    "a tag is all that is compared": (
+    "only tags are compared": (
         "a large crowd",
         in_kernel(storing, "insert", "states[one + k] == others[other + k]", "True", within="are_same"),
     ),
@@ -455,7 +453,7 @@ DEAR: dict[str, tuple[str, Fault]] = {
         "credit",
         in_kernel(storing, "insert", "min(one & actions, other & actions)", "max(one & actions, other & actions)"),
     ),
-    "of two ways to a state the last is taken": (
+    "the last of two ways to a state is taken": (
         "a house",
         in_kernel(seeking, "seek", "table < found[number]", "table > found[number]", within="_lowest"),
     ),
@@ -473,7 +471,7 @@ DEAR: dict[str, tuple[str, Fault]] = {
             within="_index_anew",
         ),
     ),
-    "of two predecessors the last is taken": (
+    "the last of two predecessors is taken": (
         "a house",
         in_kernel(
             seeking,
@@ -513,7 +511,7 @@ DEAR: dict[str, tuple[str, Fault]] = {
             within="_judge_steps",
         ),
     ),
-    "a step that is not known is not judged": (
+    "an unknown step is not judged": (
         "a transition invariant broken",
         in_kernel(
             expanding,
@@ -527,31 +525,31 @@ DEAR: dict[str, tuple[str, Fault]] = {
         "a bound that is no deadlock",
         in_kernel(expanding, "expand", "not closed and not asks", "not asks", within="_take_steps"),
     ),
-    "what is inherited moves by one": (
+    "inherited bits move by one": (
         "several broken",
         in_kernel(expanding, "expand", "(clean << low_bit)", "(clean << low_bit << uint64(1))", within="_list_walks"),
     ),
-    "what is beyond a word is inherited from another": (
+    "bits beyond a word are inherited from another": (
         "a chain of three words",
         in_kernel(expanding, "expand", "(clean >> (uint64(64) - low_bit))", "clean", within="_list_walks"),
     ),
-    "a representative inherits what holds of another state": (
+    "a representative inherits the properties of another state": (
         "couriers",
         in_kernel(expanding, "expand", "shaken = handed_on", "shaken &= handed_on", within="_send_off"),
     ),
 }
-"""What takes longest to compile."""
+"""The faults that take longest to compile."""
 
 
 @pytest.mark.parametrize("comparison", sorted({shown_by for shown_by, _ in (FAULTS | DEAR).values()}))
 def test_unmutated_engines_agree(comparison: str) -> None:
-    """Whatever is noticed below is the fault."""
+    """So a failure below is caused by its fault."""
     COMPARISONS[comparison]()
 
 
 @pytest.mark.parametrize("fault", [*FAULTS, *(pytest.param(each, marks=pytest.mark.long) for each in DEAR)])
 def test_a_mutant_is_detected(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the comparison beside it."""
+    """Its comparison fails."""
     shown_by, put = (FAULTS | DEAR)[fault]
     put(monkeypatch)
     with pytest.raises(AssertionError):

@@ -1,4 +1,4 @@
-"""A new domain is one class: it is laid out, permuted, printed and explored by what its methods say."""
+"""A new kind of domain is one class. Layout, permutation, printing and exploration use only its methods."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BROKERS = interchangeable("broker", range(3))
 
 
 class CountsDomain(Domain[tuple[int, ...]]):
-    """How often there is each of some elements, up to so many times, in the order of the elements."""
+    """How often each element occurs, up to a limit, in the order of the elements."""
 
     def __init__(self, elements: Domain[Any], most: int):
         self.elements, self.most, self.inner = elements, most, (elements,)
@@ -64,9 +64,9 @@ class CountsDomain(Domain[tuple[int, ...]]):
 
 
 class LettersState(State):
-    """Of `Letters`."""
+    """The state of `Letters`."""
 
-    sent: tuple[int, ...] = variable("By broker, how many.", of=lambda self: CountsDomain(BROKERS, 2))
+    sent: tuple[int, ...] = variable("Letters of each broker.", of=lambda self: CountsDomain(BROKERS, 2))
 
 
 class Letters(Specification[LettersState]):
@@ -81,7 +81,7 @@ class Letters(Specification[LettersState]):
 
     @invariant
     def few(self, s: LettersState) -> bool:
-        """No more than three letters."""
+        """At most three letters are sent."""
         return bool(sum(s.sent) < 4)
 
 
@@ -91,7 +91,7 @@ def test_engines_agree_on_a_new_domain() -> None:
 
 
 def test_permutations_move_a_new_domain() -> None:
-    """Slot by slot as value by value; there is an orbit for each multiset of three counts."""
+    """Moving slots equals moving values. There is an orbit for each multiset of three counts."""
     assert check(Letters(), engine="reference", keep_going=True, symmetry=True).distinct_states == 10
     assert check(Letters(), engine="local", keep_going=True, symmetry=True).distinct_states == 10
     domain, turn = CountsDomain(BROKERS, 2), {"broker": {0: 1, 1: 2, 2: 0}}
@@ -103,7 +103,7 @@ def test_permutations_move_a_new_domain() -> None:
 
 @pytest.mark.parametrize("engine", ["reference", "local"])
 def test_a_new_domain_is_printed(engine: str) -> None:
-    """In a trace as the tuples that its values are, and the paths of its slots by element."""
+    """As tuples in a trace; its slots by element in paths."""
     found = check(Letters(), engine=engine)
     assert found.counterexample is not None
     assert "sent: (0, 1, 2) -> (0, 2, 2)" in str(found.counterexample)

@@ -1,4 +1,4 @@
-"""Orbits at compiled speed: what the reference engine finds among representatives, down to the last step."""
+"""Orbits in compiled code: the findings of the reference engine among representatives, to the last step."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.spec.checking.symmetry.test_reduction import (
 
 
 def graphs() -> st.SearchStrategy[tuple[Model, Values]]:
-    """Those of five vertices, and hard ones of sixteen."""
+    """Graphs with five vertices, and hard ones with sixteen."""
     hard = st.sampled_from([*HARD]).map(lambda name: (SIXTEEN, graph(16, HARD[name])))
     return hard | states_of(FIVE).map(lambda state: (FIVE, state))
 
@@ -45,7 +45,7 @@ def graphs() -> st.SearchStrategy[tuple[Model, Values]]:
 @settings(max_examples=80)
 @given(symmetric_states())
 def test_compiled_code_finds_the_minimum_of_an_orbit(drawn: tuple[Model, Values]) -> None:
-    """Wherever brokers stand in a state, and however many permutations come to the same."""
+    """Wherever brokers occur in a state, and however many permutations give the same image."""
     model, state = drawn
     packed, least = model.layout.pack(state), least_of(model)
     changed, found = represented(listed(model.layout, least), model, packed)
@@ -54,7 +54,7 @@ def test_compiled_code_finds_the_minimum_of_an_orbit(drawn: tuple[Model, Values]
 
 
 def represented(its: Orbits, model: Model, packed: int) -> tuple[bool, int]:
-    """Whether compiled code says that it changed a state, and what it made of it."""
+    """Whether compiled code reports changing a state, and the result."""
     words = model.layout.words
     registers = np.frombuffer(packed.to_bytes(8 * words, "big"), ">u8").astype(np.uint64)
     changed = represent_in((0,) * words, its, registers, 0, OrbitScratch.of(words, its))
@@ -64,7 +64,7 @@ def represented(its: Orbits, model: Model, packed: int) -> tuple[bool, int]:
 @settings(max_examples=80)
 @given(symmetric_states() | graphs())
 def test_compiled_code_finds_the_canonical_form(drawn: tuple[Model, Values]) -> None:
-    """The very state that plain Python finds."""
+    """It is the same state that plain Python finds."""
     model, state = drawn
     packed, form = model.layout.pack(state), canonical(model)
     changed, found = represented(NONE._replace(relations=relations(model.layout, form.facts)), model, packed)
@@ -84,7 +84,7 @@ def test_random_systems_by_canonical_form_equal_reference(society: Society) -> N
 @settings(max_examples=25)
 @given(societies())
 def test_random_systems_equal_reference(society: Society) -> None:
-    """Statistics, coverage, discoveries and their paths, whatever breaks: an invariant, a step, a domain."""
+    """Statistics, coverage, discoveries and their paths, for violations of invariants, steps and domains."""
     agreed(society, keep_going=True, symmetry=True)
 
 
@@ -105,7 +105,7 @@ def test_random_systems_equal_reference(society: Society) -> None:
     ids=["votes", "four brokers", "two brokers", "three brokers", "election"],
 )
 def test_systems_equal_reference(specification: Specification) -> None:
-    """Witnesses and counterexamples are the same paths, of brokers that keep their names."""
+    """Witnesses and counterexamples are the same paths, and their brokers keep their names."""
     agreed(specification, keep_going=True, symmetry=True)
 
 
@@ -119,23 +119,23 @@ def test_a_rule_that_distinguishes_brokers_is_refused_by_name(spoilt: type[Speci
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_refusals_do_not_depend_on_workers(workers: int) -> None:
-    """Nor does the reason."""
+    """Neither does the reason."""
     with pytest.raises(UsageError, match="property upwards"):
         check(OrdersInAnInvariant(), engine=LocalEngine(workers), symmetry=True)
 
 
-# Runs that are kept.
+# Kept runs.
 
 
 def reduced(directory: Path, resume: bool = False, **bounds: Any) -> Result:
-    """A run by orbits, kept here."""
+    """A run by orbits, kept in this directory."""
     engine = LocalEngine(1, run_dir=directory, resume=resume)
     return check(ControllerElection.of(brokers=2, elections=1), engine=engine, symmetry=True, **bounds)
 
 
 @pytest.mark.long
 def test_a_run_under_symmetry_is_resumed(tmp_path: Path) -> None:
-    """It ends as one that was never stopped."""
+    """It ends as if it had never stopped."""
     stopped = reduced(tmp_path / "stopped", max_depth=12)
     assert stopped.verdict == "bounded"
     resumed, whole = reduced(tmp_path / "stopped", resume=True), reduced(tmp_path / "whole")
@@ -146,7 +146,7 @@ def test_a_run_under_symmetry_is_resumed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("symmetry", [True, False])
 def test_symmetry_is_part_of_the_run_identity(tmp_path: Path, symmetry: bool) -> None:
-    """Its states are not all that there are, and a run of all states is not one by orbits."""
+    """A run by orbits lacks states, so it cannot be resumed as a run of all states, or the reverse."""
     first = LocalEngine(1, run_dir=tmp_path / "run")
     check(Votes(), engine=first, symmetry=symmetry, max_depth=2)
     again = LocalEngine(1, run_dir=tmp_path / "run", resume=True)

@@ -1,4 +1,4 @@
-"""Kernels run as the Python that they are, where a debugger steps through them, and come to the same."""
+"""Kernels also run uncompiled, as Python that a debugger can step through, with the same results."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tests.spec.checking.symmetry.test_reduction import Votes
 from tests.spec.checking.toys import Bank, Counters, Jugs
 
 ROOT = Path(__file__).parents[4]
-TOLD = ("distinct_states", "generated_states", "depth", "properties", "actions", "counterexample")
+COMPARED = ("distinct_states", "generated_states", "depth", "properties", "actions", "counterexample")
 
 
-def told() -> list[dict[str, Any]]:
-    """What comes of small systems that need all kernels: levels, steps, both kinds of orbits, paths, walks."""
+def outcomes() -> list[dict[str, Any]]:
+    """Results of small systems that need all kernels: levels, steps, both kinds of orbits, paths, walks."""
     found: list[Result | Simulation] = [
         check(Jugs(), engine=LocalEngine(2), keep_going=True),
         check(Bank(), engine=LocalEngine(2)),
@@ -35,7 +35,7 @@ def told() -> list[dict[str, Any]]:
         check(Votes(brokers=5), engine=LocalEngine(1), symmetry=True),
         simulate(Bank(), runs=50, seed=3),
     ]
-    return [{name: what for name, what in each.to_json().items() if name in TOLD} for each in found]
+    return [{name: what for name, what in each.to_json().items() if name in COMPARED} for each in found]
 
 
 STEPPED = """
@@ -61,7 +61,7 @@ Stepping().runcall(check, Jugs(), engine=LocalEngine(1))
 
 
 def uncompiled(program: str) -> str:
-    """What a program prints where kernels are not compiled."""
+    """The output of a program in which kernels are not compiled."""
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
         cwd=ROOT,
@@ -76,12 +76,12 @@ def uncompiled(program: str) -> str:
 @pytest.mark.long
 def test_uncompiled_kernels_give_the_same_results() -> None:
     """The figures, the paths, and the runs."""
-    program = "import json; from tests.spec.checking.local.test_plain import told; print(json.dumps(told()))"
-    assert json.loads(uncompiled(program)) == json.loads(json.dumps(told()))
+    program = "import json; from tests.spec.checking.local.test_plain import outcomes; print(json.dumps(outcomes()))"
+    assert json.loads(uncompiled(program)) == json.loads(json.dumps(outcomes()))
 
 
 def test_a_debugger_stops_in_a_kernel() -> None:
-    """There it sees the first state, in which both jugs are empty."""
+    """It sees the first state there, in which both jugs are empty."""
     assert uncompiled(STEPPED) == "apply 1 0\n"
 
 
@@ -98,7 +98,7 @@ _gathered: Any = njit(lambda word, mask: intrinsics.gathered(word, mask))
 @example(2**64 - 1, 0)
 @example(1 << 63, 1 << 63)
 def test_intrinsics_equal_their_python(word: int, mask: int) -> None:
-    """Twins are what is read, and what runs in place of instructions where nothing is compiled."""
+    """The Python twin of an intrinsic runs wherever nothing is compiled."""
     given_word, given_mask = np.uint64(word), np.uint64(mask)
     assert _trailing_zeros(given_word) == TWINS["trailing_zeros"](given_word)
     assert _gathered(given_word, given_mask) == TWINS["gathered"](given_word, given_mask)

@@ -1,4 +1,4 @@
-"""An evaluation is recorded with all that it depends on, and comes out as on plain values."""
+"""A recorded evaluation has every slot it depends on, and gives the result of plain values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 class Entry(NamedTuple):
-    """What stands in a log, with methods of every kind."""
+    """An entry of a log, with methods of every kind."""
 
     epoch: int = 0
     leader: int | None = None
@@ -51,24 +51,24 @@ class Entry(NamedTuple):
 
     @property
     def led(self) -> bool:
-        """Whether somebody leads."""
+        """Whether it has a leader."""
         return self.leader is not None
 
     @classmethod
     def of(cls, epoch: int) -> Entry:
-        """One that nobody leads."""
+        """An entry without a leader."""
         return cls(epoch)
 
     @staticmethod
     def next_to(epoch: int) -> int:
-        """The epoch behind."""
+        """The next epoch."""
         return epoch + 1
 
     def _is_at(self, epoch: int) -> bool:
         return self.epoch == epoch
 
     def later(self) -> Entry:
-        """The same at the next epoch."""
+        """The same entry at the next epoch."""
         return self._replace(epoch=self.next_to(self.epoch)) if not self._is_at(3) else self.of(0)
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Entry(NamedTuple):
 
 
 class LogsState(State):
-    """Of `Logs`."""
+    """The state of `Logs`."""
 
     entry: Total[str, Entry] = variable(
         "The entry.",
@@ -95,11 +95,11 @@ class LogsState(State):
 
 
 class Logs(Specification[LogsState]):
-    """A bit of everything, and actions to be written in by a test."""
+    """A state with values of every kind, and actions that a test fills in."""
 
     @action(n=range(3))
     def act(self, s: LogsState, n: int) -> object:
-        """Whatever a test wants."""
+        """The action of a test."""
         return self.do(s, n)
 
     do = staticmethod(lambda s, n: None)
@@ -125,8 +125,8 @@ START: dict[str, Any] = {
 }
 
 
-class Told(NamedTuple):
-    """What was recorded, in the names of slots."""
+class NamedRecord(NamedTuple):
+    """A recorded evaluation, with slots by name."""
 
     outcome: int
     reads: list[str]
@@ -134,7 +134,7 @@ class Told(NamedTuple):
 
 
 class Recording:
-    """A recorder, and states to evaluate on."""
+    """A recorder, with states to evaluate on."""
 
     def __init__(self, **members: Callable[..., Any]):
         cls = type("Recording", (Logs,), {name: staticmethod(member) for name, member in members.items()})
@@ -144,7 +144,7 @@ class Recording:
         self.names = [*places, *(f"before {name}" for name in places), "step", "instance"]
 
     def registers(self, state: dict[str, Any], before: dict[str, Any] | None = None, step: int = -1) -> list[int]:
-        """A state, the one before, and the instance of `act` between them."""
+        """Registers with a state, the one before, and the instance of `act` between them."""
         words = []
         for values in (state, before or state):
             packed = self.model.layout.pack(
@@ -156,8 +156,8 @@ class Recording:
             words += [packed >> 64 * n & (1 << 64) - 1 for n in reversed(range(self.model.layout.words))]
         return [*words, self.recorder.no_step if step < 0 else step << 16]
 
-    def told(self, found: Recorded) -> Told:
-        return Told(
+    def named(self, found: Recorded) -> NamedRecord:
+        return NamedRecord(
             found.outcome,
             [self.names[slot] for slot, _ in found.reads],
             {
@@ -166,28 +166,28 @@ class Recording:
             },
         )
 
-    def act(self, n: int = 0, /, **changes: Any) -> Told:
-        return self.told(self.recorder.action(0, n, self.registers(START | changes)))
+    def act(self, n: int = 0, /, **changes: Any) -> NamedRecord:
+        return self.named(self.recorder.action(0, n, self.registers(START | changes)))
 
-    def judge(self, **changes: Any) -> Told:
+    def judge(self, **changes: Any) -> NamedRecord:
         instance = self.model.properties[1].instances[0]
-        return self.told(self.recorder.of_state(instance, False, self.registers(START | changes)))
+        return self.named(self.recorder.of_state(instance, False, self.registers(START | changes)))
 
-    def judge_step(self, step: int = -1, **changes: Any) -> Told:
+    def judge_step(self, step: int = -1, **changes: Any) -> NamedRecord:
         instance = self.model.properties[2].instances[0]
-        return self.told(self.recorder.of_step(instance, False, self.registers(START | changes, START, step)))
+        return self.named(self.recorder.of_step(instance, False, self.registers(START | changes, START, step)))
 
 
-def acting(do: Callable[[LogsState, int], Any], **changes: Any) -> Told:
-    """What is recorded of one evaluation."""
+def acting(do: Callable[[LogsState, int], Any], **changes: Any) -> NamedRecord:
+    """The record of one evaluation of this action."""
     return Recording(do=do).act(**changes)
 
 
-# What is read and written.
+# Reads and writes.
 
 
 def test_reads_are_recorded_in_order() -> None:
-    """Each slot once, up to where it is decided."""
+    """Each slot once, up to the one that decides."""
 
     def do(s: LogsState, n: int) -> None:
         require(s.entry["b"].epoch == 2 and s.number == 2 and s.entry["b"].epoch == 2 and s.entry["a"].leader == 1)
@@ -196,7 +196,7 @@ def test_reads_are_recorded_in_order() -> None:
 
 
 def test_unread_values_are_copied() -> None:
-    """A record that goes elsewhere is not read; what was read of it before is written as it is."""
+    """A record copied elsewhere is not read. A field that was already read is written as a value."""
 
     def do(s: LogsState, n: int) -> None:
         require(s.entry["a"].epoch == 1)
@@ -208,8 +208,8 @@ def test_unread_values_are_copied() -> None:
     assert acting(do) == (ENABLED, ["entry[a].epoch"], writes)
 
 
-def test_an_integer_is_read_when_something_is_done_with_it() -> None:
-    """As long as it is only remembered elsewhere it is copied, and it is the same as itself."""
+def test_an_integer_is_read_only_when_it_is_used() -> None:
+    """While it is only stored elsewhere or compared with itself, it is copied."""
 
     def do(s: LogsState, n: int) -> None:
         epoch = s.entry["a"].epoch
@@ -218,13 +218,13 @@ def test_an_integer_is_read_when_something_is_done_with_it() -> None:
         s.ignored = s.entry["b"].epoch
         require(s.number < 3)
 
-    told = acting(do)
-    assert told.reads == ["number"]
-    assert told.writes["entry[b].epoch"] == "entry[a].epoch"
+    found = acting(do)
+    assert found.reads == ["number"]
+    assert found.writes["entry[b].epoch"] == "entry[a].epoch"
 
 
 def test_appending_to_a_queue_reads_its_length() -> None:
-    """And no more."""
+    """It reads no element."""
 
     def do(s: LogsState, n: int) -> None:
         s.queue += (s.entry["b"],)
@@ -234,20 +234,20 @@ def test_appending_to_a_queue_reads_its_length() -> None:
     assert acting(do, queue=()).writes["queue[0].epoch"] == "entry[b].epoch"
 
 
-def test_a_queue_whose_head_is_taken_moves_up() -> None:
-    """What stands behind the last one goes back to the first value."""
+def test_taking_the_head_of_a_queue_moves_the_rest_up() -> None:
+    """The slots after the last element are reset to the first value."""
 
     def do(s: LogsState, n: int) -> None:
         s.queue = s.queue[1:]
 
-    told = acting(do, queue=(Entry(1), Entry(2)))
-    assert told.reads == ["queue.length"]
-    assert told.writes["queue[0].epoch"] == "queue[1].epoch"
-    assert (told.writes["queue.length"], told.writes["queue[1].epoch"]) == (1, 0)
+    found = acting(do, queue=(Entry(1), Entry(2)))
+    assert found.reads == ["queue.length"]
+    assert found.writes["queue[0].epoch"] == "queue[1].epoch"
+    assert (found.writes["queue.length"], found.writes["queue[1].epoch"]) == (1, 0)
 
 
 def test_nothing_is_written_where_nothing_changes() -> None:
-    """Neither by assigning what is there, nor what is known to be there."""
+    """Assigning the same value writes nothing, whether it is a copy or known."""
 
     def do(s: LogsState, n: int) -> None:
         s.entry["a"] = s.entry["a"]
@@ -267,18 +267,18 @@ def test_an_element_is_added_to_a_set_unread() -> None:
     assert acting(do) == (ENABLED, [], {"entry[a].isr{1}": 1})
 
 
-def test_a_value_is_the_one_before_it_was_assigned_to() -> None:
-    """Two that change places, and one that was taken before."""
+def test_a_value_read_before_an_assignment_stays() -> None:
+    """Two entries that change places, and one that was read before."""
 
     def do(s: LogsState, n: int) -> None:
         old = s.entry["a"]
         s.entry["a"], s.entry["b"] = s.entry["b"], old
         s.number = s.entry["b"].epoch + old.epoch
 
-    told = acting(do)
-    assert (told.outcome, told.reads) == (ENABLED, ["entry[a].epoch"])
-    assert (told.writes["entry[a].epoch"], told.writes["entry[b].epoch"]) == ("entry[b].epoch", 1)
-    assert "number" not in told.writes or told.writes["number"] == 2
+    found = acting(do)
+    assert (found.outcome, found.reads) == (ENABLED, ["entry[a].epoch"])
+    assert (found.writes["entry[a].epoch"], found.writes["entry[b].epoch"]) == ("entry[b].epoch", 1)
+    assert "number" not in found.writes or found.writes["number"] == 2
 
 
 # Outcomes.
@@ -316,7 +316,7 @@ OUTCOMES: dict[str, tuple[Callable[[Any, int], Any], int]] = {
     "a list in a record": (lambda s, n: s.entry.__setitem__("a", s.entry["a"]._replace(epoch=[])), FAILED),
     "a set": (lambda s, n: s.entry.__setitem__("a", s.entry["a"]._replace(isr={1})), FAILED),
     "a list that is left out": (lambda s, n: setattr(s, "ignored", [1]), FAILED),
-    "what is left out is read": (lambda s, n: require(s.ignored), FAILED),
+    "a left-out value is read": (lambda s, n: require(s.ignored), FAILED),
     "something that is left out": (lambda s, n: setattr(s, "ignored", s.queue), ENABLED),
     "a wrong field": (lambda s, n: s.entry["a"]._replace(epoc=1) and None, FAILED),
     "a field assigned to": (lambda s, n: setattr(s.entry["a"], "epoch", 1), FAILED),
@@ -328,8 +328,8 @@ OUTCOMES: dict[str, tuple[Callable[[Any, int], Any], int]] = {
 
 
 @rows("name", [*OUTCOMES])
-def test_an_outcome_is_that_of_plain_values(name: str) -> None:
-    """Whichever it is; the model says the same."""
+def test_outcomes_equal_those_of_plain_values(name: str) -> None:
+    """The model has the same outcome."""
     do, expected = OUTCOMES[name]
     recording = Recording(do=do)
     assert recording.act().outcome == expected
@@ -347,8 +347,8 @@ def test_an_outcome_is_that_of_plain_values(name: str) -> None:
         assert expansion.closed == (expected == CLOSED)
 
 
-def test_a_property_answers_as_it_does_on_plain_values() -> None:
-    """It holds, it is broken, or it does what it must not."""
+def test_properties_answer_as_on_plain_values() -> None:
+    """It holds, is broken, or does something forbidden."""
     assert Recording(judged=lambda s: s.number == 2).judge() == (USUAL, ["number"], {})
     assert Recording(judged=lambda s: s.number == 1).judge() == (FOUND, ["number"], {})
     for wrong in (lambda s: 1, lambda s: s.queue, lambda s: require(False), lambda s: setattr(s, "number", 1)):
@@ -381,8 +381,8 @@ STEPS: dict[str, Callable[[Any], Any]] = {
 
 
 @rows("name", [*STEPS])
-def test_a_step_is_what_it_is(name: str) -> None:
-    """In every form in which it can be asked for."""
+def test_every_form_of_reading_a_step_works(name: str) -> None:
+    """By name, by place, unpacked, or matched."""
     asked = STEPS[name]
     recording = Recording(judged_step=lambda before, step, after: asked(step))
     assert recording.judge_step(1).outcome == USUAL
@@ -390,8 +390,8 @@ def test_a_step_is_what_it_is(name: str) -> None:
     assert set(recording.judge_step(1).reads) <= {"step", "instance"}
 
 
-def test_a_property_that_asks_for_the_step_may_find_anything() -> None:
-    """Where there is none. One that does not ask answers for every step."""
+def test_without_a_step_a_property_that_reads_it_counts_as_found() -> None:
+    """A property that does not read it answers for every step."""
     recording = Recording(judged_step=lambda before, step, after: after.number != 2 or step.action == "act")
     assert recording.judge_step() == (FOUND, ["number", "step"], {})
     assert recording.judge_step(number=1) == (USUAL, ["number"], {})
@@ -399,7 +399,7 @@ def test_a_property_that_asks_for_the_step_may_find_anything() -> None:
 
 
 def test_a_missing_step_cannot_be_swallowed() -> None:
-    """Not even by catching everything."""
+    """Even if the property catches everything."""
 
     def judged(before: LogsState, step: Step, after: LogsState) -> bool:
         try:
@@ -410,8 +410,8 @@ def test_a_missing_step_cannot_be_swallowed() -> None:
     assert Recording(judged_step=judged).judge_step().outcome == FOUND
 
 
-def test_before_and_after_are_told_apart() -> None:
-    """Also where they are compared whole."""
+def test_before_and_after_are_read_separately() -> None:
+    """Even if they are compared as a whole."""
     recording = Recording(judged_step=lambda before, step, after: before.entry["b"] == after.entry["b"])
     assert recording.judge_step(0).outcome == USUAL
     assert recording.judge_step(0, **{"entry[b]": Entry(2, 2)}) == (
@@ -422,7 +422,7 @@ def test_before_and_after_are_told_apart() -> None:
 
 
 def test_reads_of_one_state() -> None:
-    """Slots of both states are one; where they differ it is none, and the step is none."""
+    """Slots of both states are merged. The result is None if they differ, or if the step is read."""
     recorder = Recording().recorder
     n = recorder.n_slots
     assert recorder.of_one_state([(1, 2), (n + 1, 2), (n + 3, 0)]) == {1: 2, 3: 0}
@@ -430,11 +430,11 @@ def test_reads_of_one_state() -> None:
     assert recorder.of_one_state([(2 * n, 0)]) is None
 
 
-# Values with a will of their own.
+# Records with behaviour of their own.
 
 
-def test_methods_of_a_record_are_its_own() -> None:
-    """Properties, class methods, static ones, private ones; and nothing more is read than they read."""
+def test_methods_of_a_record_work() -> None:
+    """Properties, class methods, static ones, private ones; they read only the slots they need."""
 
     def do(s: LogsState, n: int) -> None:
         entry = s.entry["a"]
@@ -445,9 +445,9 @@ def test_methods_of_a_record_are_its_own() -> None:
         require(cls(3) == Entry(3) and cls.of(1) == Entry(1) and Entry.later(entry).epoch == 2)
         s.entry["b"] = entry.later()
 
-    told = acting(do)
-    assert (told.outcome, told.reads) == (ENABLED, ["entry[a].leader", "entry[a].epoch"])
-    assert (told.writes["entry[b].epoch"], told.writes["entry[b].isr{0}"]) == (2, "entry[a].isr{0}")
+    found = acting(do)
+    assert (found.outcome, found.reads) == (ENABLED, ["entry[a].leader", "entry[a].epoch"])
+    assert (found.writes["entry[b].epoch"], found.writes["entry[b].isr{0}"]) == (2, "entry[a].isr{0}")
 
 
 ONLY_TUPLES: dict[str, Callable[[Any], Any]] = {
@@ -463,21 +463,21 @@ ONLY_TUPLES: dict[str, Callable[[Any], Any]] = {
 
 @rows("name", [*ONLY_TUPLES])
 def test_opaque_operations_use_plain_values(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cell is read whole then, even if the code does not tell; what had been read before stays where it was."""
+    """The whole cell is read then, even if inspecting the code finds nothing. Earlier reads come first."""
     monkeypatch.setattr(recording, "opaque", lambda model: {})
     asked = ONLY_TUPLES[name]
 
     def do(s: LogsState, n: int) -> None:
         require(s.entry["a"].epoch == 1 and s.number == 2 and asked(s.entry["a"]))
 
-    told = acting(do)
-    assert told.outcome == ENABLED
-    assert told.reads[:2] == ["entry[a].epoch", "number"]
-    assert set(told.reads[2:]) <= {f"entry[a].{part}" for part in ("leader", "isr{0}", "isr{1}", "isr{2}")}
+    found = acting(do)
+    assert found.outcome == ENABLED
+    assert found.reads[:2] == ["entry[a].epoch", "number"]
+    assert set(found.reads[2:]) <= {f"entry[a].{part}" for part in ("leader", "isr{0}", "isr{1}", "isr{2}")}
 
 
 class Ordered(NamedTuple):
-    """It compares in its own way."""
+    """A record with its own comparison."""
 
     left: int
     right: int
@@ -487,7 +487,7 @@ class Ordered(NamedTuple):
 
 
 class Shy(NamedTuple):
-    """It has a field that its class hides."""
+    """A record with a field that a subclass hides."""
 
     left: int
     right: int
@@ -502,7 +502,7 @@ class Hiding(Shy):
 
 
 class Remembering(Shy):
-    """It keeps what it has computed."""
+    """A record with a cached property."""
 
     @cached_property
     def total(self) -> int:
@@ -511,7 +511,7 @@ class Remembering(Shy):
 
 
 class Of(NamedTuple, Generic[T]):
-    """One of anything."""
+    """A generic record."""
 
     left: T
     right: T
@@ -519,21 +519,21 @@ class Of(NamedTuple, Generic[T]):
 
 
 class Counted(NamedTuple):
-    """Fields that are called as methods of tuples are."""
+    """A record whose fields have the names of methods of tuples."""
 
     index: int  # type: ignore[assignment]
     count: int  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize("cls", [Ordered, Hiding])
-def test_a_record_too_much_of_its_own_is_read_whole(cls: Any) -> None:
-    """Whatever it does then, it does on plain values."""
+def test_a_record_with_its_own_comparison_or_access_is_read_whole(cls: Any) -> None:
+    """Its methods run on plain values."""
     assert lazy_record(cls) is None
 
 
 @rows("cls", [Entry, Shy, Remembering, Of, Counted, Step])
 def test_other_records_are_lazy(cls: Any) -> None:
-    """They are instances of their class and tuples, as far as anybody can see."""
+    """To any observer they are instances of their class, and tuples."""
     lazy = lazy_record(cls)
     assert lazy is not None
     made = object.__new__(lazy)
@@ -543,7 +543,7 @@ def test_other_records_are_lazy(cls: Any) -> None:
 
 
 def pairs(cls: Any, do: Callable[[Any], Any]) -> Specification:
-    """A system with one record."""
+    """A system with one such record."""
 
     def of_its_fields(self: Any) -> Domain[Any]:
         rest = {"count": integers(0, 1)} if cls is Of else {}
@@ -570,7 +570,7 @@ SELF_WILLED: list[tuple[Any, Callable[[Any], Any]]] = [
 
 
 @pytest.mark.parametrize(("cls", "do"), SELF_WILLED, ids=[cls.__name__ for cls, _ in SELF_WILLED])
-def test_a_record_of_any_kind_gives_what_plain_ones_give(cls: Any, do: Callable[[Any], Any]) -> None:
+def test_records_of_any_kind_equal_plain_ones(cls: Any, do: Callable[[Any], Any]) -> None:
     """In every state."""
     model = Model(pairs(cls, do))
     recorder, layout = Recorder(model), model.layout
@@ -587,8 +587,8 @@ def test_a_record_of_any_kind_gives_what_plain_ones_give(cls: Any, do: Callable[
             assert tuple(codes.values()) == layout.cells[0].domain.codes(after[0])
 
 
-def test_a_value_that_somebody_kept_is_what_it_was() -> None:
-    """A state that was, and not what now stands in its place."""
+def test_a_lazy_value_kept_after_its_evaluation_does_not_change() -> None:
+    """It belongs to its state, not to the one now in the registers."""
     kept: list[Any] = []
 
     def do(s: LogsState, n: int) -> None:
@@ -603,11 +603,11 @@ def test_a_value_that_somebody_kept_is_what_it_was() -> None:
     assert tuple(second) == (Entry(0),)
 
 
-# What is noticed.
+# Detection of nondeterminism and of opaque code.
 
 
 def alternating() -> Callable[[LogsState, int], None]:
-    """An action that does something else every other time."""
+    """An action with a different effect every other time."""
     calls = [0]
 
     def do(s: LogsState, n: int) -> None:
@@ -618,7 +618,7 @@ def alternating() -> Callable[[LogsState, int], None]:
 
 
 def test_a_nondeterministic_action_is_detected() -> None:
-    """Done again with the same values it does something else; the state is told."""
+    """Repeated with the same values, it has another effect. The error gives the state."""
     with pytest.raises(
         EvaluationFailed, match=r"^act\(n=0\): repeated with the same values, it gives another"
     ) as caught:
@@ -627,7 +627,7 @@ def test_a_nondeterministic_action_is_detected() -> None:
 
 
 def test_an_action_with_memory_is_detected() -> None:
-    """It says yes once, and then no."""
+    """It is enabled once, and then disabled."""
     calls: list[int] = []
 
     def do(s: LogsState, n: int) -> None:
@@ -639,7 +639,7 @@ def test_an_action_with_memory_is_detected() -> None:
 
 
 def test_a_nondeterministic_property_is_detected() -> None:
-    """By its name."""
+    """The error names the property."""
     calls = list(range(99))
     with pytest.raises(EvaluationFailed, match=r"^judge: repeated with"):
         Recording(judged=lambda s: calls.pop() % 2 == 0).judge()
@@ -656,17 +656,17 @@ def test_a_nondeterministic_property_is_detected() -> None:
     ids=["the type of a record", "the type of a sequence", "the type of an integer", "a percent sign"],
 )
 def test_inspecting_a_lazy_value_is_detected(asked: Callable[[Any], bool], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would come out otherwise than on plain values; the next recorder gives it these."""
+    """The result would differ from that on plain values, so the next recorder uses plain values."""
     monkeypatch.setattr(recording, "opaque", lambda model: {})
-    told = Recording(do=lambda s, n: require(asked(s)))
+    opaque_recording = Recording(do=lambda s, n: require(asked(s)))
     with pytest.raises(OpaqueRuleFound, match="act"):
-        told.act()
-    told.recorder = Recorder(told.model)
-    assert told.act().outcome == ENABLED
+        opaque_recording.act()
+    opaque_recording.recorder = Recorder(opaque_recording.model)
+    assert opaque_recording.act().outcome == ENABLED
 
 
-def test_unused_values_may_differ_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it makes no difference in the state at hand, another value there does."""
+def test_opaque_code_is_detected_by_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It makes no difference in this state, but it does for another value."""
     monkeypatch.setattr(recording, "opaque", lambda model: {})
 
     def hidden(s: LogsState) -> bool:
@@ -679,8 +679,8 @@ def test_unused_values_may_differ_elsewhere(monkeypatch: pytest.MonkeyPatch) -> 
         Recording(judged=hidden).judge()
 
 
-def test_peeking_into_lazy_values_is_detected() -> None:
-    """An action that knows the state from elsewhere may do otherwise in a state that agrees in what it reads."""
+def test_an_action_that_inspects_registers_is_detected() -> None:
+    """It may behave differently in states that agree in the slots it reads."""
 
     def do(s: LogsState, n: int) -> None:
         require(s._row.values.seen.registers[0].bit_count() % 2)
@@ -695,8 +695,8 @@ def test_peeking_into_lazy_values_is_detected() -> None:
         look_around()
 
 
-def test_a_witness_is_recorded_as_found() -> None:
-    """Where it answers what is sought."""
+def test_a_witness_counts_as_found_when_true() -> None:
+    """An invariant would count as found when false."""
 
     class Seeing(Logs):
         @sometimes
@@ -716,7 +716,7 @@ class Bell(State):
 
 
 class Bells(Part[Bell]):
-    """How a bell is rung."""
+    """A part with a bell to ring."""
 
     @action
     def ring(self, s: Bell) -> None:
@@ -726,7 +726,7 @@ class Bells(Part[Bell]):
 
     @transition_invariant
     def stays_rung(self, before: Bell, step: Step, after: Bell) -> bool:
-        """It does not ask who did what."""
+        """It does not read the step."""
         return after.rung or not before.rung
 
     @transition_invariant
@@ -742,7 +742,7 @@ class Tower(State):
 
 
 class Towers(Specification[Tower]):
-    """It has a part."""
+    """A system with a part."""
 
     @part
     def bell(self) -> Bells:
@@ -750,8 +750,8 @@ class Towers(Specification[Tower]):
         return Bells()
 
 
-def test_a_property_of_a_part_reads_the_step_only_if_it_looks_at_it() -> None:
-    """Else there would be a path for each action where one is enough."""
+def test_a_property_of_a_part_reads_the_step_only_if_it_uses_it() -> None:
+    """Otherwise there would be a path for each action where one is enough."""
     model = Model(Towers())
     recorder = Recorder(model)
     rung = [1 << 63, 0, 0]

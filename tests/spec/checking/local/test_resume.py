@@ -1,4 +1,4 @@
-"""A run of the local engine that died anywhere, resumed by whichever engine, ends as if it had not."""
+"""A run of the local engine that died at any point, resumed by either engine, ends as if it had not died."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from tests.spec.checking.runs.test_rundir import tree
 from tests.spec.toys import BOUNDED, TOYS, Jugs, OneWay, RaisingAction, Walkers, WrongStart
 
 TOY = "several broken"
-"""It has discoveries of every kind on the way, and most of its levels after them."""
+"""It has discoveries of every kind, with most of its levels after them."""
 POINTS = ["before files", "after files", "before commit", "after commit"]
 SOON = [("after files", 6), ("after commit", 6)]
-"""Where a run is killed in every run of the tests; in `make long`, at each point of a level, the first one, too."""
+"""Points at which every test run kills a run; `make long` adds every point of a level, also of the first."""
 MANY = Walkers(walkers=4, length=7, far=20, apart=5)
 """2,401 states in 25 levels, with discoveries."""
 
@@ -69,23 +69,23 @@ engine.explore(model, options, lambda statistics: None)
 
 
 def kill(path: Path, point: str, level: int) -> None:
-    """Explore in another process, which is killed when it has come to a point of a level."""
+    """Explore in another process, which is killed at a point of a level."""
     command = [sys.executable, "-c", DYING, TOY, str(path), point, str(level)]
     assert subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode == -signal.SIGKILL
 
 
 def answer(engine: Engine, specification: Specification, **bounds: Any) -> Exploration:
-    """What an engine finds; on the way it must tell of every level."""
-    model, told = Model(specification), list[Statistics]()
-    found = engine.explore(model, Options(tuple(range(len(model.properties))), **bounds), told.append)
-    assert {statistics.depth for statistics in told if not statistics.doing} == set(
+    """The findings of an engine, which must also report every level."""
+    model, reports = Model(specification), list[Statistics]()
+    found = engine.explore(model, Options(tuple(range(len(model.properties))), **bounds), reports.append)
+    assert {statistics.depth for statistics in reports if not statistics.doing} == set(
         range(1, found.statistics.depth + 1)
     )
     return found
 
 
 def outcome(found: Exploration, by_action: bool = True) -> dict[str, Any]:
-    """All that must be equal whatever the engine; the reference goes by another order to credit new states."""
+    """All that must be equal on every engine. The reference engine credits new states in another order."""
     new_states = [each.new_states for each in found.coverage]
     return {
         "ended": found.ended,
@@ -103,7 +103,7 @@ def explored(engine: Engine, specification: Specification, **bounds: Any) -> dic
 
 
 def expected(specification: Specification, **bounds: Any) -> dict[str, Any]:
-    """What is found by a run that is not kept, and agrees with the reference engine."""
+    """The result of a run that is not kept, which must equal the reference engine's."""
     found = answer(LocalEngine(), specification, **bounds)
     reference = answer(ReferenceEngine(), specification, **bounds)
     assert outcome(found, by_action=False) == outcome(reference, by_action=False)
@@ -111,7 +111,7 @@ def expected(specification: Specification, **bounds: Any) -> dict[str, Any]:
 
 
 def interrupted(engine: Engine, specification: Specification, depth: int) -> Exploration:
-    """What an engine finds if somebody presses Ctrl-C as soon as a depth is reached."""
+    """The findings of an engine that Ctrl-C stops at a depth."""
 
     def on_progress(statistics: Statistics) -> None:
         if statistics.depth == depth:
@@ -133,12 +133,12 @@ def content(path: Path) -> dict[str, str]:
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine does not die here, so nobody waits for its disk."""
+    """Skip waiting for the disk, since only processes die here, not the machine."""
     monkeypatch.setattr("spec.checking.runs.rundir._sync", lambda path: None)
 
 
 class SmallMemory(Visited):
-    """There is room for a hundred states and what comes at once."""
+    """Room for a hundred states and the next batch."""
 
     def insert(self, *sent: Any) -> None:
         super().insert(*sent)
@@ -148,23 +148,23 @@ class SmallMemory(Visited):
 
 @pytest.fixture
 def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The local engine has little of it; to others, nothing happens."""
+    """The local engine has little memory; other engines are unaffected."""
     monkeypatch.setattr("spec.checking.local.engine.Visited", SmallMemory)
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reference engine is stopped as soon as it has begun."""
+    """The reference engine stops as soon as it has begun."""
     for patience in ("ALONE", "COLD", "MOST"):
         monkeypatch.setattr(f"spec.checking.first_tier.{patience}", 0)
 
 
-# Kept, killed, resumed.
+# Kept, killed and resumed runs.
 
 
 @pytest.mark.parametrize(("toy", "bounds"), BOUNDED)
 def test_a_kept_run_gives_the_same_result(toy: str, bounds: dict[str, Any], tmp_path: Path) -> None:
-    """Asked again it says the same, and writes nothing; and Spark's files are the same."""
+    """A second check gives the same result and writes nothing. Spark writes the same files."""
     wanted = expected(TOYS[toy], **bounds)
     assert explored(LocalEngine(run_dir=tmp_path / "local"), TOYS[toy], **bounds) == wanted
     before = tree(tmp_path)
@@ -183,7 +183,7 @@ def test_a_kept_run_gives_the_same_result(toy: str, bounds: dict[str, Any], tmp_
     ],
 )
 def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None:
-    """Statistics, coverage, discoveries, paths and files are those of a run that nobody killed."""
+    """Statistics, coverage, discoveries, paths and files are those of a run that was not killed."""
     kill(tmp_path / "killed", point, level)
     assert explored(LocalEngine(run_dir=tmp_path / "killed", resume=True), TOYS[TOY], keep_going=True) == expected(
         TOYS[TOY], keep_going=True
@@ -192,10 +192,10 @@ def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None
     assert content(tmp_path / "killed") == content(tmp_path / "undisturbed")
 
 
-@pytest.mark.long  # in every run of the tests, `tests/reliability` does it where levels are large
+@pytest.mark.long  # `tests/reliability` does it in every test run, with large levels
 @pytest.mark.parametrize("times", [2, 6])
 def test_a_run_killed_at_random_moments_is_resumed(times: int, tmp_path: Path) -> None:
-    """Again and again, wherever it is."""
+    """Repeatedly, wherever it is."""
     chance = random.Random(11)
     for _ in range(times):
         command = [sys.executable, "-c", DYING, "many", str(tmp_path / "run"), "never", "0"]
@@ -211,14 +211,14 @@ def test_a_run_killed_at_random_moments_is_resumed(times: int, tmp_path: Path) -
 
 
 def test_bounds_may_change_when_a_run_is_resumed(tmp_path: Path) -> None:
-    """With each of them the answer is that of a run which had them from the beginning."""
+    """With each of them the result is that of a run with these bounds from the beginning."""
     explored(LocalEngine(run_dir=tmp_path), Walkers(far=6), max_depth=4)
     for bounds in ({"max_states": 50}, {}, {"keep_going": True}, {"max_depth": 3}, {"max_states": 10}):
         found = explored(LocalEngine(run_dir=tmp_path, resume=True), Walkers(far=6), **bounds)
         assert found == expected(Walkers(far=6), **bounds)
 
 
-def test_a_failed_evaluation_is_met_again(tmp_path: Path) -> None:
+def test_a_failed_evaluation_fails_again_after_a_resume(tmp_path: Path) -> None:
     """The levels before it are kept."""
     said = set()
     for resume in (False, True):
@@ -228,15 +228,15 @@ def test_a_failed_evaluation_is_met_again(tmp_path: Path) -> None:
     assert len(said) == 1
 
 
-# From engine to engine.
+# From one engine to the other.
 
 
 @pytest.mark.parametrize(
     "depth", [pytest.param(1, marks=pytest.mark.long), 3, pytest.param(7, marks=pytest.mark.long)]
 )
 @pytest.mark.parametrize("toy", ["several broken", "a deadlock", "a domain left", "several starts"])
-def test_engines_go_on_with_each_others_runs(toy: str, depth: int, tmp_path: Path) -> None:
-    """Whichever of them began, and whichever ends."""
+def test_engines_resume_each_others_runs(toy: str, depth: int, tmp_path: Path) -> None:
+    """Whichever engine begins or ends a run."""
     wanted, subject = expected(TOYS[toy], keep_going=True), TOYS[toy]
     explored(SparkEngine(tmp_path / "one"), subject, max_depth=depth, keep_going=True)
     assert explored(LocalEngine(run_dir=tmp_path / "one", resume=True), subject, keep_going=True) == wanted
@@ -244,11 +244,11 @@ def test_engines_go_on_with_each_others_runs(toy: str, depth: int, tmp_path: Pat
     assert explored(SparkEngine(tmp_path / "other", resume=True), subject, keep_going=True) == wanted
 
 
-# Interrupted.
+# Interrupted runs.
 
 
 def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
-    """Also twice; the level under way is thrown away, and the seconds of all its parts are added up."""
+    """Even twice. The interrupted level is discarded, and the seconds of all parts are added up."""
     first = interrupted(LocalEngine(run_dir=tmp_path), Walkers(far=4), 3)
     second = interrupted(LocalEngine(run_dir=tmp_path, resume=True), Walkers(far=4), 6)
     assert first.kept == second.kept == f"the run can be resumed from {tmp_path}"
@@ -263,7 +263,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
 
 @contextmanager
 def alarm_after(seconds: float) -> Iterator[None]:
-    """Ctrl-C comes after so long, unless what is done here is over by then."""
+    """Send Ctrl-C after this time, unless the block has ended by then."""
     handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         with reraising_dropped_interrupts(signal.SIGALRM):
@@ -276,7 +276,7 @@ def alarm_after(seconds: float) -> Iterator[None]:
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 8))])
 def test_ctrl_c_at_random_moments(seed: int, tmp_path: Path) -> None:
-    """Nothing hangs, and what it tells of is a whole level, with paths."""
+    """Nothing hangs, and the run reports a complete level with paths."""
     chance = random.Random(seed)
     whole = answer(LocalEngine(run_dir=tmp_path / "whole"), MANY, keep_going=True)
     wanted = outcome(whole)
@@ -287,7 +287,7 @@ def test_ctrl_c_at_random_moments(seed: int, tmp_path: Path) -> None:
             continue
         if found.statistics.depth:
             bounded = answer(LocalEngine(), MANY, keep_going=True, max_depth=found.statistics.depth)
-            # Of the last level the steps may be known, which lead back.
+            # The last level may be expanded; its steps lead back.
             assert outcome(found) in [{**outcome(each), "ended": "interrupted"} for each in (bounded, whole)]
         assert explored(LocalEngine(run_dir=path, resume=True), MANY, keep_going=True) == wanted
         return
@@ -295,7 +295,7 @@ def test_ctrl_c_at_random_moments(seed: int, tmp_path: Path) -> None:
 
 
 def interrupted_after(seconds: float, path: Path) -> Exploration | None:
-    """What a run that is kept there has found when Ctrl-C came; None: it came before it began, or was over."""
+    """The findings of a kept run when Ctrl-C came; None if it came before the run began, or after its end."""
     model = Model(MANY)
     options = Options(tuple(range(len(model.properties))), keep_going=True)
     begun: list[Statistics] = []
@@ -304,13 +304,13 @@ def interrupted_after(seconds: float, path: Path) -> Exploration | None:
         with alarm_after(seconds):
             found = LocalEngine(run_dir=path).explore(model, options, begun.append)
     except KeyboardInterrupt:
-        assert found is not None or not begun, "the interrupt was not told as the end of the run"
+        assert found is not None or not begun, "the run did not end as interrupted"
         return None
     return found
 
 
 def test_a_second_interrupt_skips_the_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The statistics are told nevertheless."""
+    """It still reports the statistics."""
 
     def press(*_: object) -> None:
         raise KeyboardInterrupt
@@ -322,7 +322,7 @@ def test_a_second_interrupt_skips_the_paths(monkeypatch: pytest.MonkeyPatch, tmp
 
 @pytest.mark.long
 def test_sigterm_writes_a_checkpoint(tmp_path: Path) -> None:
-    """The command says so, exits 130, and goes on from there."""
+    """The command says so, exits with 130, and can be resumed."""
     run = str(tmp_path / "run")
     command = [sys.executable, "-m", "spec", "check", "replication", "--set", "max_leader_epoch=2", "--json"]
     child = subprocess.Popen([*command, "--run-dir", run], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -343,8 +343,8 @@ def test_sigterm_writes_a_checkpoint(tmp_path: Path) -> None:
 # Out of memory.
 
 
-def test_a_run_that_reached_the_memory_can_go_on_with_spark(small_memory: None, tmp_path: Path) -> None:
-    """It is bounded, its last whole level is kept, and it says so."""
+def test_a_run_out_of_memory_can_be_resumed_on_spark(small_memory: None, tmp_path: Path) -> None:
+    """It is bounded, keeps its last complete level, and says so."""
     subject = Walkers(walkers=4, apart=3)
     result = check(subject, engine=LocalEngine(run_dir=tmp_path), keep_going=True, properties=["not_too_far"])
     assert (result.verdict, result.exit_code) == ("bounded", 20)
@@ -356,8 +356,8 @@ def test_a_run_that_reached_the_memory_can_go_on_with_spark(small_memory: None, 
     assert check(Walkers(walkers=4), engine=LocalEngine()).why.endswith("and so does a larger --memory")
 
 
-def test_a_run_that_does_not_fit_is_not_resumed_here(small_memory: None, tmp_path: Path) -> None:
-    """It tells of the last level that is there, with the paths of what was found."""
+def test_a_run_that_does_not_fit_is_not_resumed(small_memory: None, tmp_path: Path) -> None:
+    """It reports its last kept level, with the paths of the findings."""
     subject = Walkers(walkers=4, apart=3)
     explored(SparkEngine(tmp_path), subject, keep_going=True, max_depth=8)
     found = explored(LocalEngine(run_dir=tmp_path, resume=True), subject, keep_going=True)
@@ -370,7 +370,7 @@ def test_a_run_that_does_not_fit_is_not_resumed_here(small_memory: None, tmp_pat
 def test_auto_hands_over_to_spark(
     kept: bool, small_memory: None, impatient: None, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    """And ends as if memory had lasted; without a run directory nothing is left behind."""
+    """It ends as if memory had sufficed. Without a run directory, no files remain."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     subject = Walkers(walkers=4, apart=3, far=11)
     engine = AutoEngine(run_dir=tmp_path / "run" if kept else None)
@@ -383,7 +383,7 @@ def test_auto_hands_over_to_spark(
 @pytest.mark.long
 @pytest.mark.usefixtures("java")
 def test_auto_hands_orbits_over_to_spark(small_memory: None, impatient: None) -> None:
-    """Spark goes on with one state of each, and with what was found among them."""
+    """Spark goes on with the representatives, and with the findings among them."""
     subject, asked = Replication.of(brokers=2, max_leader_epoch=1), {"symmetry": True, "keep_going": True}
     engine = AutoEngine()
     found = explored(engine, subject, **asked)
@@ -392,7 +392,7 @@ def test_auto_hands_orbits_over_to_spark(small_memory: None, impatient: None) ->
 
 
 def test_auto_is_local_while_memory_lasts(tmp_path: Path, impatient: None) -> None:
-    """Kept or not."""
+    """Whether the run is kept or not."""
     for engine in (AutoEngine(), AutoEngine(run_dir=tmp_path), AutoEngine(run_dir=tmp_path, resume=True)):
         assert explored(engine, Jugs()) == expected(Jugs())
         assert engine.name == "local"
@@ -400,7 +400,7 @@ def test_auto_is_local_while_memory_lasts(tmp_path: Path, impatient: None) -> No
 
 @pytest.mark.usefixtures("java", "small_memory", "impatient")
 def test_auto_is_bounded_where_spark_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says what is missing."""
+    """The reason names the missing package."""
     monkeypatch.setitem(sys.modules, "pyspark", None)
     result = check(Walkers(walkers=4, apart=3), engine=AutoEngine(memory=minimum()), properties=["not_too_far"])
     assert (result.verdict, result.exit_code, result.engine) == ("bounded", 20, "local")
@@ -412,7 +412,7 @@ def test_auto_is_bounded_where_spark_is_not_installed(monkeypatch: pytest.Monkey
 def test_auto_is_bounded_if_spark_does_not_fit(
     kept: bool, small_memory: None, impatient: None, tmp_path: Path
 ) -> None:
-    """It names the least memory with which Spark could continue, and the kept run can be resumed with that."""
+    """The reason names the least memory with which Spark would could on, and a kept run can be resumed with it."""
     subject, budget = Walkers(walkers=4, apart=3), minimum() - 1
     engine = AutoEngine(memory=budget, run_dir=tmp_path / "run" if kept else None)
     result = check(subject, engine=engine, keep_going=True, properties=["not_too_far"])
@@ -428,7 +428,7 @@ def test_auto_is_bounded_if_spark_does_not_fit(
 def test_auto_is_bounded_without_java(
     small_memory: None, impatient: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Whether none is there, or none that Spark runs on."""
+    """Whether there is none, or only one that Spark cannot use."""
     for place in (None, str(tmp_path)):
         monkeypatch.delenv("JAVA_HOME", raising=False)
         if place:
@@ -439,19 +439,19 @@ def test_auto_is_bounded_without_java(
 
 
 def test_discoveries_of_the_last_level_are_reported_when_memory_ends(small_memory: None) -> None:
-    """A violation counts more than that memory was reached."""
+    """A violation takes precedence over the memory bound."""
     subject = Walkers(walkers=4)
     depth = answer(LocalEngine(), subject).statistics.depth
     assert depth < 8
-    last = Walkers(walkers=4, far=depth - 1)  # so far one is only in that level
+    last = Walkers(walkers=4, far=depth - 1)  # only that level reaches it
     assert answer(LocalEngine(), last).ended == "found"
 
 
-# What is refused.
+# Refused runs.
 
 
 def test_another_specification_is_refused(tmp_path: Path) -> None:
-    """One line says what differs, and the directory is as it was."""
+    """One line names the difference, and the directory is unchanged."""
     explored(LocalEngine(run_dir=tmp_path), Walkers(), max_depth=3)
     before = tree(tmp_path)
     with pytest.raises(UsageError, match="holds another run: constants far was 1000, and is now 9"):
@@ -462,20 +462,20 @@ def test_another_specification_is_refused(tmp_path: Path) -> None:
 
 
 LIMIT = 3
-"""As if it had been read from a file when this module was imported."""
+"""A value as if it had been read from a file at import."""
 
 
 class Limited(Walkers):
-    """Walkers that are watched up to a limit."""
+    """Walkers with a limit for the first one."""
 
     @invariant
     def first_is_within_the_limit(self, s: Any) -> bool:
-        """It depends on a value that is no constant of the specification."""
+        """It depends on a value that is not a constant of the specification."""
         return LIMIT > 0
 
 
 def test_a_value_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line names it, and the directory is as it was."""
+    """One line names it, and the directory is unchanged."""
     explored(LocalEngine(run_dir=tmp_path), Limited(), max_depth=3)
     before = tree(tmp_path)
     monkeypatch.setattr(sys.modules[__name__], "LIMIT", 0)
@@ -486,7 +486,7 @@ def test_a_value_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_an_unexplorable_specification_creates_no_run(tmp_path: Path) -> None:
-    """Neither for a wrong start, nor to resume what is not there."""
+    """Neither a wrong initial state nor a missing run to resume leaves a directory."""
     with pytest.raises(SpecificationError, match="outside its domain"):
         explored(LocalEngine(run_dir=tmp_path / "run"), WrongStart())
     with pytest.raises(UsageError, match="cannot be a run directory"):

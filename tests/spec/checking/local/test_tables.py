@@ -1,4 +1,4 @@
-"""What is walked says what was learned, as it grows; and of an effect it is known what it settles."""
+"""Decision tables: the compact copy follows the growing trees, and effects settle properties."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Panel(State):
 
 
 class Dials(Specification[Panel]):
-    """Each reads other dials, as far as what it has read sends it on."""
+    """Each dial reads further dials, depending on the values it has read."""
 
     @action(dial=range(DIALS))
     def turn(self, s: Panel, dial: int) -> None:
-        """The dial that a dial points at is pointed at by the next one, and so on, a few times."""
+        """Follow the dials for a few steps, each from where the last one points, then turn this one."""
         at = dial
         for _ in range(4):
             at = (at + s.at[at] + 1) % DIALS
@@ -37,22 +37,22 @@ class Dials(Specification[Panel]):
 
     @action
     def light(self, s: Panel) -> None:
-        """The lamp is lit, whatever else."""
+        """The lamp is lit, in any state."""
         s.lamp = True
 
     @action
     def put_out(self, s: Panel) -> None:
-        """It is lit no more, whatever else."""
+        """The lamp is put out, in any state."""
         s.lamp = False
 
     @transition_invariant
     def lit_where_it_is_low(self, before: Panel, step: Step, after: Panel) -> bool:
-        """As long as the lamp is not lit, it does not matter where dials point."""
+        """Unless the lamp is lit, the dials do not matter."""
         return not after.lamp or after.at[0] < HIGHEST
 
 
 def at_random(tables: DecisionTables, chance: random.Random) -> list[int]:
-    """Registers with a state, and as the one before the same, outside any step."""
+    """Registers with a random state, also as the state before, without a step."""
     layout = tables.model.layout
     packed = layout.pack(tuple(cell.domain.unrank(chance.randrange(cell.domain.size)) for cell in layout.cells))
     words = [packed >> 64 * word & (1 << 64) - 1 for word in reversed(range(layout.words))]
@@ -60,7 +60,7 @@ def at_random(tables: DecisionTables, chance: random.Random) -> list[int]:
 
 
 def walked(program: Program, number: int, registers: list[int]) -> int:
-    """The outcome of a table by the copy."""
+    """The outcome of a table, walked in the compact copy."""
     at = int(program.compact_root[number])
     while at >= program.inner:
         node = int(program.compact[at])
@@ -72,7 +72,7 @@ def walked(program: Program, number: int, registers: list[int]) -> int:
 
 @pytest.mark.parametrize("few", [1, 10, 1_000])
 def test_the_compact_copy_equals_the_trees(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
-    """However often all is copied anew, after each path and for what is not learned as well."""
+    """Even if the copy is made again often, after each path, and for unlearned paths too."""
     monkeypatch.setattr(compact, "FEW", few)
     tables, chance = DecisionTables(Model(Dials()), range(3)), random.Random(3)
     states = [at_random(tables, chance) for _ in range(200)]
@@ -86,7 +86,7 @@ def test_the_compact_copy_equals_the_trees(monkeypatch: pytest.MonkeyPatch, few:
 
 
 def test_a_program_does_not_change() -> None:
-    """Another worker may still walk through it when more is known."""
+    """Another worker may still walk through it when more paths are learned."""
     tables, chance = DecisionTables(Model(Dials()), range(3)), random.Random(5)
     programs, states = [], [at_random(tables, chance) for _ in range(60)]
     asked = [(number, state) for number in range(len(tables.all)) for state in states]
@@ -100,7 +100,7 @@ def test_a_program_does_not_change() -> None:
 
 @pytest.mark.parametrize("first", ["the property", "the effect"])
 def test_settled_slots_are_not_read_again(first: str) -> None:
-    """A lamp that is put out decides by itself that the property holds; one that is lit, or a dial, does not."""
+    """An effect that puts the lamp out settles the property. One that lights it, or turns a dial, does not."""
     tables = DecisionTables(Model(Dials()), range(3))
     names = {
         str(tables.model.actions[table.number].name): at for at, table in enumerate(tables.all[: tables.actions])
@@ -128,12 +128,12 @@ def test_settled_slots_are_not_read_again(first: str) -> None:
 
 
 def lamp_of(tables: DecisionTables) -> list[int]:
-    """The registers of which only the bit of the lamp is set, before and after."""
+    """Registers with only the bit of the lamp set, before and after."""
     place = next(place for place in tables.model.layout.slots if place.name == "lamp")
     words = [(1 << place.shift) * (word == place.word) for word in range(tables.words)]
     return [*words, *words, 0]
 
 
 def affects(tables: DecisionTables, effect: int, number: int) -> bool:
-    """Whether a table is asked again after an effect."""
+    """Whether a table is evaluated again after an effect."""
     return bool(int(tables.program().affects[effect, number >> 6]) >> (number & 63) & 1)

@@ -1,4 +1,4 @@
-"""Code that could tell lazy values from plain ones is given plain ones: every engine says what plain Python does."""
+"""Rules that could distinguish lazy values from plain ones get plain ones: every engine agrees with plain Python."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Pair(NamedTuple):
     two: Number
 
     def kind(self) -> str:
-        """What it is."""
+        """The type of a field."""
         return type(self.one).__name__
 
 
@@ -46,7 +46,7 @@ class Held(State):
 
 
 class Counting(Specification[Held]):
-    """A number goes up, and what is asked of it at 5 is asked of values that nothing else reads."""
+    """A number goes up. At 5, a test's question is evaluated on values that nothing else reads."""
 
     def sizes(self) -> dict[Any, Size]:
         """Eight numbers."""
@@ -60,7 +60,7 @@ class Counting(Specification[Held]):
 
     @invariant
     def fine(self, s: Held) -> bool:
-        """Nothing is found at 5."""
+        """The question is false at 5."""
         return s.number != 5 or self.asked(s)
 
     @staticmethod
@@ -70,7 +70,7 @@ class Counting(Specification[Held]):
 
 
 def swallowing(s: Held) -> bool:
-    """A refusal is caught."""
+    """It catches a refusal."""
     try:
         return json.dumps(s.number) != "5"
     except TypeError:
@@ -78,7 +78,7 @@ def swallowing(s: Held) -> bool:
 
 
 def swallowing_everything(s: Held) -> bool:
-    """So is everything."""
+    """It catches everything."""
     try:
         return "abc".startswith(("a", *map(str, s.pair))) and tuple.__len__(s.one) != 1
     except:  # noqa: E722
@@ -93,7 +93,7 @@ def suppressing(s: Held) -> bool:
 
 
 def returning_at_last(s: Held) -> bool:
-    """By a `finally` that goes elsewhere."""
+    """A `finally` that returns."""
     right = True
     try:
         right = json.dumps(s.one) == ""
@@ -102,7 +102,7 @@ def returning_at_last(s: Held) -> bool:
 
 
 def comparing(s: Held) -> bool:
-    """A float refuses a lazy integer, in an `except`."""
+    """A float refuses a lazy integer, inside a `try`."""
     try:
         return not 4.5 < s.number  # noqa: SIM300 - it is the float that is asked first
     except Exception:
@@ -111,7 +111,7 @@ def comparing(s: Held) -> bool:
 
 @cache
 def remembered(value: Any) -> str:
-    """The type of what it is given."""
+    """The type name of its argument, cached."""
     return type(value).__name__
 
 
@@ -140,7 +140,7 @@ ASKED: dict[str, Callable[[Held], bool]] = {
 def test_an_undetected_opaque_rule_is_found_by_comparison(
     name: str, inspected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By every engine, and by a simulation, whether the code tells or not."""
+    """On every engine and in a simulation, whether or not inspection finds it."""
     if not inspected:
         monkeypatch.setattr(recording, "opaque", lambda model: {})
     system = type("Asked", (Counting,), {"asked": staticmethod(ASKED[name]), "__module__": __name__})
@@ -153,7 +153,7 @@ def test_an_undetected_opaque_rule_is_found_by_comparison(
 
 @rows("name", [name for name in ASKED if name not in ("the operator of a percent sign", "a deep copy of a mapping")])
 def test_opaque_code_is_detected(name: str) -> None:
-    """So no exploration has to begin again."""
+    """So no exploration has to start again."""
     system = type("Asked", (Counting,), {"asked": staticmethod(ASKED[name]), "__module__": __name__})
     assert [*opaque(Model(system))] == ["fine"]
     assert check(system, engine="local").opaque_rules == ()
@@ -177,7 +177,7 @@ CLEAR: dict[str, Callable[[Held], bool]] = {
 
 
 def caught(s: Held) -> bool:
-    """An exception that no lazy value raises."""
+    """It catches an exception that plain values raise, too."""
     try:
         return {99: False}[s.number]
     except KeyError:
@@ -186,14 +186,14 @@ def caught(s: Held) -> bool:
 
 @rows("name", [*CLEAR])
 def test_supported_operations_are_not_opaque(name: str) -> None:
-    """It is learned lazily, and the same comes out."""
+    """The rule is learned lazily, and gives the same result."""
     asked = CLEAR[name]
     system = type("Asked", (Counting,), {"asked": staticmethod(lambda s: not asked(s)), "__module__": __name__})
     assert opaque(Model(system)) == {}
     assert check(system, engine="local").headline == "fine is violated, in 6 states"
 
 
-# A run that is kept.
+# A kept run.
 
 
 class Wide(State):
@@ -204,10 +204,10 @@ class Wide(State):
 
 
 class Late(Specification[Wide]):
-    """What is seen through comes after some levels."""
+    """Its opaque rule matters only after some levels."""
 
     top: int = constant(9, "where both counters end", at_least=1)
-    at: int = constant(5, "where both are when it is seen", at_least=1)
+    at: int = constant(5, "where both are when the witness is seen", at_least=1)
 
     def sizes(self) -> dict[Any, Size]:
         """Ten numbers."""
@@ -226,7 +226,7 @@ class Late(Specification[Wide]):
 
 
 def test_a_kept_run_restarts(tmp_path: Any) -> None:
-    """Its levels are those of the second attempt, and what goes on from there knows what was seen through."""
+    """The levels are those of the second attempt, and a resumed run knows the opaque rule."""
     whole = check(Late, engine=LocalEngine(1, run_dir=tmp_path / "whole"))
     begun = check(Late, engine=LocalEngine(1, run_dir=tmp_path / "run"), max_depth=14)
     went_on = check(Late, engine=LocalEngine(1, run_dir=tmp_path / "run", resume=True))

@@ -1,4 +1,4 @@
-"""States of many words: what the engines find in them is the same, up to the most that tables can hold."""
+"""States of many words: the engines agree on them, up to the widest that tables hold."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from tests.spec.toys import TOYS
 
 
 class Message(NamedTuple):
-    """Of five fields."""
+    """A message with five fields."""
 
     kind: int
     source: int
@@ -52,26 +52,26 @@ class Message(NamedTuple):
 
 
 class GossipState(State):
-    """Of `Gossip`."""
+    """The state of `Gossip`."""
 
     sent: frozenset[Message] = variable("The sent.", of=lambda self: subset_of(self.message()))
     senders: int = variable("The senders.", of=lambda self: integers(0, 2))
 
 
 class Gossip(Specification[GossipState]):
-    """Servers tell each other of terms, by messages that stay: a bit for each message that there could be."""
+    """Servers tell each other of terms, by messages that stay: one bit for each possible message."""
 
     kinds = constant(3, "How many kinds of messages there are.")
-    servers = constant(5, "How many they are.")
-    terms = constant(4, "Up to which they count.")
-    talking = constant(1, "How many send something.", at_most=2)
+    servers = constant(5, "How many servers there are.")
+    terms = constant(4, "The number of terms.")
+    talking = constant(1, "How many servers send something.", at_most=2)
 
     def server(self) -> Domain[int]:
         """The servers, which send and receive."""
         return interchangeable("server", range(self.servers))
 
     def message(self) -> Domain[Message]:
-        """Every message that there can be."""
+        """Every possible message."""
         term, server = range(self.terms), self.server()
         return every_combination(
             Message, kind=range(self.kinds), source=server, target=server, term=term, number=range(4)
@@ -102,13 +102,13 @@ class Gossip(Specification[GossipState]):
 
 
 class BitsState(State):
-    """Of `Bits`."""
+    """The state of `Bits`."""
 
     byte: Total[int, int] = variable("The byte.", of=lambda self: mapping(range(8 * self.words), integers(0, 255)))
 
 
 class Bits(Specification[BitsState]):
-    """As many words as are asked for, with something at both ends."""
+    """A state of the given number of words, with values at both ends."""
 
     words = constant(1, "Of a state.", at_least=1)
 
@@ -135,7 +135,7 @@ class Bits(Specification[BitsState]):
 
 @pytest.mark.long
 def test_a_set_of_messages_of_five_fields_is_explored() -> None:
-    """It takes 1,202 bits, more than code is compiled for word by word."""
+    """It has 1,202 bits, more words than kernels are unrolled for."""
     gossip = Gossip()
     layout = Model(gossip).layout
     assert (layout.width, layout.words > shape.UNROLLED) == (1202, True)
@@ -144,8 +144,8 @@ def test_a_set_of_messages_of_five_fields_is_explored() -> None:
 
 
 @pytest.mark.long
-def test_orbits_of_wide_states_are_those_of_the_reference() -> None:
-    """One state of each, and as many."""
+def test_orbits_of_wide_states_equal_the_reference() -> None:
+    """There are at most an eighth as many as states."""
     gossip = Gossip(servers=4, terms=6)
     assert Model(gossip).layout.words > shape.UNROLLED
     found = agreed(gossip, keep_going=True, symmetry=True)
@@ -154,7 +154,7 @@ def test_orbits_of_wide_states_are_those_of_the_reference() -> None:
 
 @pytest.mark.parametrize("words", [shape.UNROLLED + 1, 64, WORDS])
 def test_states_of_many_words_are_explored(words: int) -> None:
-    """Up to the most that a node of a table can name."""
+    """Up to the most that a node of a table can address."""
     bits = Bits(words=words)
     assert Model(bits).layout.words == words
     found = agreed(bits, keep_going=True)
@@ -163,7 +163,7 @@ def test_states_of_many_words_are_explored(words: int) -> None:
 
 @pytest.mark.parametrize("toy", TOYS)
 def test_the_generic_kernel_equals_the_specialised_ones(toy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With states of a word or two, where all that can happen happens."""
+    """On small toys, which have every event of a search."""
     monkeypatch.setattr(shape, "UNROLLED", 0)
     agreed(TOYS[toy], keep_going=True)
     agreed(TOYS[toy])
@@ -171,31 +171,31 @@ def test_the_generic_kernel_equals_the_specialised_ones(toy: str, monkeypatch: p
 
 @pytest.mark.long
 def test_spark_learns_wide_states_too() -> None:
-    """With the outcome of the reference engine."""
+    """With the result of the reference engine."""
     gossip = Gossip()
     assert isinstance(work_on(Model(gossip), (), MemoryQuota(1 << 30, 0)), CompiledWork)
     assert explored(SparkEngine(), gossip) == explored(ReferenceEngine(), gossip)
 
 
-def test_spark_does_what_tables_cannot_hold_in_plain_python() -> None:
-    """Whatever the width: the sizes of such domains have more digits than Python writes."""
+def test_spark_explores_too_wide_states_in_plain_python() -> None:
+    """At any width: the sizes of such domains have more digits than Python prints by default."""
     gossip = Gossip(kinds=40)
     assert isinstance(work_on(Model(gossip), (), MemoryQuota(1 << 30, 0)), PlainWork)
     assert explored(SparkEngine(), gossip) == explored(ReferenceEngine(), gossip)
 
 
-def test_walks_through_wide_states_are_those_of_the_plain_walker() -> None:
+def test_walks_through_wide_states_equal_plain_walks() -> None:
     """Step for step."""
     compiled, plain = (simulate(Bits(words=20), runs=50, seed=7, plain=plain) for plain in (False, True))
     assert compiled.counterexample == plain.counterexample
     assert (compiled.tally.runs, compiled.tally.steps) == (plain.tally.runs, plain.tally.steps)
 
 
-# What is too much.
+# Beyond the limits.
 
 
 def test_a_state_too_wide_names_its_widest_variables() -> None:
-    """Widest first, with what they take, and an engine that has no limit."""
+    """The error lists them widest first with their bits, and names an engine without a limit."""
     gossip = Gossip(kinds=21)
     assert Model(gossip).layout.words > WORDS
     with pytest.raises(UsageError, match=r"sent takes 8,400 bits, senders takes 2 bits\..*--engine reference"):
@@ -204,16 +204,16 @@ def test_a_state_too_wide_names_its_widest_variables() -> None:
 
 
 def test_the_widest_mapping_is_counted_whole() -> None:
-    """All of its cells together."""
+    """The bits of all its cells are added."""
     assert "byte takes 8,192 bits" in too_large(Model(Bits(words=WORDS + 1)))
 
 
-def test_one_word_less_is_held() -> None:
-    """The limit is what it says."""
+def test_a_state_at_the_limit_is_accepted() -> None:
+    """The limit is exact."""
     assert not too_large(Model(Bits(words=WORDS)))
 
 
 def test_too_many_actions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A step has a number for each."""
+    """The number of a step has limited room."""
     monkeypatch.setattr(limits, "ACTIONS", 2)
     assert "2 actions" in too_large(Model(Bits()))
