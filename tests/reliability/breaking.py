@@ -1,4 +1,4 @@
-"""A run that is broken off at a moment, and one that goes on; in a process of its own where that has to die.
+"""Stop a run at a moment, and resume runs. A separate process runs this module if the moment kills it.
 
 python -m tests.reliability.breaking local kill 20 0.3 False 0 RUN_DIR
 """
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DRIVER_LEVEL = {False: 96_000, True: 16_000}
-"""Larger levels are jobs, three of them: of states, and of orbits."""
+"""Larger levels are Spark jobs: three levels of states, and three of orbits."""
 DAEMON = "spec.checking.spark.daemon"
-"""What Spark's workers fork from."""
+"""The program that forks Spark's workers."""
 
 
 def engine(name: str, path: Path | None, *, symmetry: bool, session: SparkSession | None = None) -> Engine:
-    """What begins the run in a directory, or goes on with the one that is there."""
+    """An engine that begins a run in the directory, or resumes the run there."""
     resume = path is not None and (path / "_run.json").exists()
     if name == "local":
         return LocalEngine(run_dir=path, resume=resume)
@@ -45,12 +45,12 @@ def engine(name: str, path: Path | None, *, symmetry: bool, session: SparkSessio
 def explored(
     by: Engine, *, symmetry: bool, max_depth: int | None = None, on_progress: Callable[[Statistics], None]
 ) -> Result:
-    """What comes of the whole, whatever is found on the way."""
+    """The result of the whole exploration, continuing past violations."""
     return check(SUBJECT, engine=by, keep_going=True, symmetry=symmetry, max_depth=max_depth, on_progress=on_progress)
 
 
 def outcome(result: Result) -> dict[str, Any]:
-    """All that must be equal, however often a run was broken off and whoever went on with it."""
+    """All that must be equal, no matter how often a run was stopped and what resumed it."""
     said = result.to_json()
     for name in ("engine", "jobs", "versions", "seconds", "compile_seconds", "states_per_second", "bytes_per_state"):
         del said[name]
@@ -58,7 +58,7 @@ def outcome(result: Result) -> dict[str, Any]:
 
 
 class Breaker:
-    """An `on_progress` that breaks the run off when its moment has come."""
+    """An `on_progress` that stops the run at its moment."""
 
     def __init__(self, moment: Moment):
         self.moment = moment
@@ -81,7 +81,7 @@ class Breaker:
             self.killer.start()
 
     def _kill(self, doomed: Callable[[], Iterable[int]], delay: float) -> None:
-        """The first of these processes, as soon as there is one."""
+        """Kill the first of these processes, as soon as there is one."""
         self.over.wait(delay)
         while not self.over.wait(0.01):
             for pid in doomed():
@@ -91,7 +91,7 @@ class Breaker:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """While this is open the moment may come."""
+        """The moment may come while this context is open."""
         handling = signal.default_int_handler if self.moment.breaking == "interrupt" else signal.SIG_DFL
         handler = signal.signal(signal.SIGALRM, handling)
         try:
@@ -106,7 +106,7 @@ class Breaker:
 
 
 def broken_off(moment: Moment, path: Path | None, session: SparkSession | None = None) -> Result:
-    """What comes of a run that is broken off, if this process outlives that."""
+    """The result of a run that is stopped, if this process survives."""
     breaker = Breaker(moment)
     by = engine(moment.engine, path, symmetry=moment.symmetry, session=session)
     with breaker.at_work():
@@ -114,12 +114,12 @@ def broken_off(moment: Moment, path: Path | None, session: SparkSession | None =
 
 
 def javas() -> Iterator[int]:
-    """Every Java that this process has started."""
+    """The JVMs started by this process."""
     return (pid for pid in descendants(os.getpid()) if is_running(pid, "java"))
 
 
 def workers_at_work() -> Iterator[int]:
-    """Spark's workers below this process that compute: one that waits for a task has nothing to lose."""
+    """The Spark workers of this process that are computing. One that waits for a task has nothing to lose."""
     daemons = [pid for pid in descendants(os.getpid()) if is_running(pid, DAEMON)]
     before = {worker: computed(worker) for daemon in daemons for worker in descendants(daemon)}
     time.sleep(0.05)
@@ -127,9 +127,9 @@ def workers_at_work() -> Iterator[int]:
 
 
 def tasks_lost(session: SparkSession) -> dict[int, int]:
-    """By stage of a session, as far as it remembers them, the tasks that did not come to an end."""
+    """The number of unfinished tasks by stage, as far as the session remembers its stages."""
     context: Any = session.sparkContext
-    context._jsc.sc().listenerBus().waitUntilEmpty()  # Spark counts in a thread of its own
+    context._jsc.sc().listenerBus().waitUntilEmpty()  # Spark counts in a separate thread
     tracker = context.statusTracker()
     jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup())
     stages = {stage for job in jobs if job is not None for stage in job.stageIds}
@@ -138,10 +138,10 @@ def tasks_lost(session: SparkSession) -> dict[int, int]:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """The processes below one, the deepest first."""
+    """The descendants of a process, deepest first."""
     try:
         children = [int(each) for task in Path(f"/proc/{pid}/task").iterdir() for each in _children(task)]
-    except OSError:  # it is gone
+    except OSError:  # it has ended
         return
     for child in children:
         yield from descendants(child)
@@ -156,7 +156,7 @@ def _children(task: Path) -> list[str]:
 
 
 def is_running(pid: int, program: str) -> bool:
-    """Whether a process is of this program."""
+    """Whether a process runs this program."""
     try:
         return program in Path(f"/proc/{pid}/cmdline").read_text()
     except OSError:
@@ -164,7 +164,7 @@ def is_running(pid: int, program: str) -> bool:
 
 
 def computed(pid: int) -> int:
-    """For how many ticks, of a hundredth of a second, a process has had a core; it may be gone."""
+    """The CPU time of a process in hundredths of a second; 0 if it has ended."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
     except OSError:
@@ -173,7 +173,7 @@ def computed(pid: int) -> int:
 
 if __name__ == "__main__":
     name, breaking, level, share, symmetry, bound, run_dir = sys.argv[1:]
-    rundir._sync = lambda path: None  # the machine does not die here
+    rundir._sync = lambda path: None  # only the process dies, not the machine
     broken_off(
         Moment(name, breaking, int(level), float(share), symmetry == "True", int(bound) or None, True), Path(run_dir)
     )

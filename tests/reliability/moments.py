@@ -1,8 +1,8 @@
-"""Moments: where a run is broken off, and how; drawn by lot from a seed.
+"""Moments: where and how a run is stopped, drawn from a seed.
 
 A moment is a level and a share of the time that a level takes, so it is the same part of the work on every machine.
-Ways of breaking take turns, and so do symmetry, bounds and run directories: what is drawn is where, and which way
-comes first.
+Ways of stopping alternate, and so do symmetry, bounds and run directories. The seed decides only the places and the
+first way.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from itertools import count, islice
 from typing import NamedTuple
 
 DEPTH = 43
-"""Levels of the system that is explored."""
+"""The number of levels of the explored system."""
 JOBS = (27, 29)
-"""The first level that is a job of Spark's, and the last."""
+"""The first and the last level that are Spark jobs."""
 
 
 class Moment(NamedTuple):
-    """Where and how a run is broken off."""
+    """Where and how a run is stopped."""
 
     engine: str
     breaking: str
     """interrupt (Ctrl-C); kill (the process); and on Spark kill-worker, kill-jvm."""
     level: int
     share: float
-    """Of the time that the levels took on average so far: how long after the level was whole."""
+    """The delay after the level is complete, as a share of the average time of the levels so far."""
     symmetry: bool
     bound: int | None
-    """The depth to which the run is bounded at first, and not afterwards. If it comes so far, it ends by itself."""
+    """A depth bound for the first part of the run only. A run that reaches it ends by itself."""
     kept: bool
-    """Whether there is a run directory."""
+    """Whether the run has a run directory."""
 
     def __str__(self) -> str:
         said = [self.engine, self.breaking, f"level {self.level} + {self.share:.2f}"]
@@ -40,7 +40,7 @@ class Moment(NamedTuple):
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """All that is to be tried often, of `WAYS`."""
+        """The entries of `WAYS` that this moment counts for."""
         return (
             f"{self.engine}, {self.breaking}",
             "by orbits" if self.symmetry else "by states",
@@ -65,7 +65,7 @@ SPARK = ("interrupt", "kill", "kill-worker", "kill-jvm")
 
 
 def moments(seed: int, engine: str) -> Iterator[Moment]:
-    """Moments without end, the same for the same seed."""
+    """Endless moments, the same for the same seed."""
     chance = random.Random(f"{seed} {engine}")
     kinds = LOCAL if engine == "local" else SPARK
     for number in count(chance.randrange(len(kinds))):
@@ -85,8 +85,8 @@ def moments(seed: int, engine: str) -> Iterator[Moment]:
 
 
 def _levels(engine: str, breaking: str, round_: int) -> tuple[int, int]:
-    """The first and the last that may be drawn."""
-    if breaking in {"kill-worker", "kill-jvm"}:  # where neither is needed any more, none would be missed
+    """The first and the last level that may be drawn."""
+    if breaking in {"kill-worker", "kill-jvm"}:  # later levels need neither
         return JOBS[0] - 1, JOBS[1]
     if engine == "spark" and round_ % 4 < 3:
         return JOBS[0] - 1, JOBS[1] + 1
@@ -94,5 +94,5 @@ def _levels(engine: str, breaking: str, round_: int) -> tuple[int, int]:
 
 
 def drawn(seed: int, local: int, spark: int) -> list[Moment]:
-    """So many moments of each engine."""
+    """The first moments, this many of each engine."""
     return [*islice(moments(seed, "local"), local), *islice(moments(seed, "spark"), spark)]

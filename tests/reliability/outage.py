@@ -1,4 +1,4 @@
-"""The outage: what is explored while runs are broken off. Its levels are large, and it has a counterexample."""
+"""The system explored in the reliability tests. Its levels are large, and it has a counterexample."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from spec.systems.controller_election import Cluster, ControllerElection
 
 
 class Outage(ControllerElection):
-    """The election, of which more is asked than it can give, so that there is a counterexample, of 31 states."""
+    """The election with a property that it breaks. The counterexample has 31 states."""
 
     @invariant
     def somebody_is_left(self, s: Cluster) -> bool:
-        """When all sessions have ended after a write, fewer than five events are still to be handled."""
+        """When all sessions have ended after a write, fewer than five events are still queued."""
         written = s.partition_state.controller_epoch > 0
         waiting = sum(len(each.queue) for each in s.controllers.values())
         return not (written and waiting >= 5 and not any(s.zk.sessions.values()))

@@ -1,6 +1,6 @@
-"""A run directory that was damaged is refused in one line that names a file, or the run ends as if nothing had been.
+"""A damaged run directory is refused in one line that names a file, or the run ends as if undamaged.
 
-`DAMAGE_SEED=... pytest tests/reliability/test_damage.py` does the same damage again.
+`DAMAGE_SEED=... pytest tests/reliability/test_damage.py` repeats the same damage.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from tests.seeds import seed_of_this_run
 SEED = seed_of_this_run("DAMAGE_SEED")
 SUBJECT = under(Replication, "0.10", {"brokers": 2})
 HALF = 4
-"""Levels that are kept when the run is broken off."""
+"""Levels that are complete when the run is stopped."""
 
 Damage = Callable[[random.Random, bytes, bytes], bytes | None]
-"""What becomes of a file, given what another one holds; None if it is gone."""
+"""The new content of a file, given the content of another one; None removes the file."""
 
 
 def _flip(drawn: random.Random, content: bytes, other: bytes) -> bytes:
@@ -37,7 +37,7 @@ def _flip(drawn: random.Random, content: bytes, other: bytes) -> bytes:
 
 
 def _change_json(drawn: random.Random, content: bytes, other: bytes) -> bytes:
-    """A member is gone, or another value, as an editor would leave it; what is no JSON becomes another file."""
+    """Remove a member or change its value, as an editor might. If it is not JSON, use the other file's content."""
     try:
         document = json.loads(content)
     except ValueError:
@@ -67,7 +67,7 @@ DAMAGES: Sequence[Damage] = (
 
 @pytest.fixture(scope="module")
 def half(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of which half is done."""
+    """A run stopped halfway."""
     path = tmp_path_factory.mktemp("half") / "run"
     result = check(SUBJECT, engine=LocalEngine(1, run_dir=path), keep_going=True, max_depth=HALF)
     assert (result.verdict, result.depth) == ("bounded", HALF)
@@ -75,7 +75,7 @@ def half(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def is_refused_or_comes_out_the_same(half: Path, place: Path, seed: int) -> None:
-    """After one damage to a copy of the directory."""
+    """Check this for one random damage to a copy of the directory."""
     drawn = random.Random(seed)
     shutil.copytree(half, place)
     files = sorted(each for each in place.rglob(drawn.choice(["*.json", "*.parquet"])) if each.stat().st_size)
@@ -96,6 +96,6 @@ def is_refused_or_comes_out_the_same(half: Path, place: Path, seed: int) -> None
 
 
 @pytest.mark.parametrize("number", range(100), ids=lambda number: f"{number}, DAMAGE_SEED={SEED}")
-def test_a_damage_is_noticed_or_makes_no_difference(half: Path, tmp_path: Path, number: int) -> None:
-    """A hundred, others each time."""
+def test_damage_is_refused_or_makes_no_difference(half: Path, tmp_path: Path, number: int) -> None:
+    """A hundred damages, drawn anew each time."""
     is_refused_or_comes_out_the_same(half, tmp_path / "run", SEED + number)

@@ -1,7 +1,7 @@
-"""A run that is interrupted or killed at any moment ends, once it has gone on, as if nothing had happened.
+"""A run that is interrupted or killed at any moment ends, once resumed, as if it had never stopped.
 
-Where levels are large: workers are in the middle of something, most paths are learned, and what one level knows fits
-no other. `MOMENTS_SEED=... pytest tests/reliability` does the same moments again.
+The moments fall in large levels: workers are busy, most paths are learned, and no two levels know the same.
+`MOMENTS_SEED=... pytest tests/reliability` repeats the same moments.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ from tests.seeds import seed_of_this_run
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Ctrl-C may come between the opening of a file and the block that closes it. Python closes it then, and says so.
+# Ctrl-C may come between the opening of a file and the block that closes it. Python then closes the file and warns.
 pytestmark = pytest.mark.filterwarnings(
     r"ignore:Exception ignored in. <_io.FileIO:pytest.PytestUnraisableExceptionWarning"
 )
 
 PATIENCE = 360
-"""Seconds in which a process has died."""
+"""The time limit in seconds for a process to die."""
 SEED = seed_of_this_run("MOMENTS_SEED")
 SOME = drawn(SEED, local=11, spark=1)
 MANY = drawn(SEED + 1, local=60, spark=40)
 
 
 class Unbroken(NamedTuple):
-    """A run that nobody broke off."""
+    """A run that was never stopped."""
 
     outcome: dict[str, Any]
     levels: dict[int, tuple[int, int]]
-    """By depth, the states generated and found when it was whole."""
+    """The generated and distinct states at the end of each level."""
 
 
 @cache
 def unbroken(symmetry: bool) -> Unbroken:
-    """What every run must come to."""
+    """The expected result of every run."""
     levels: dict[int, tuple[int, int]] = {}
 
     def on_progress(statistics: Statistics) -> None:
-        if statistics.depth:  # before the first level it may be told that kernels are compiled
+        if statistics.depth:  # before the first level it may report that kernels are compiled
             levels.setdefault(statistics.depth, (statistics.generated, statistics.distinct))
 
     result = explored(LocalEngine(), symmetry=symmetry, on_progress=on_progress)
@@ -65,17 +65,17 @@ def unbroken(symmetry: bool) -> Unbroken:
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine does not die here, so nobody waits for its disk."""
+    """Skip waiting for the disk, since only processes die here, not the machine."""
     monkeypatch.setattr("spec.checking.runs.rundir._sync", lambda path: None)
 
 
 def is_a_whole_level(result: Result, symmetry: bool) -> None:
-    """What an interrupted run tells is what any run knows that has come so far, paths to its discoveries included."""
+    """An interrupted run reports what any run knows at its depth, including the paths to its discoveries."""
     whole = unbroken(symmetry)
     if not result.depth:
         return
     in_the_end = whole.outcome["generated_states"], whole.outcome["distinct_states"]
-    over = result.depth == whole.outcome["depth"]  # the last level may be expanded, which only leads back
+    over = result.depth == whole.outcome["depth"]  # the last level may be expanded; that adds no states
     levels = [whole.levels[result.depth], in_the_end] if over else [whole.levels[result.depth]]
     assert (result.generated_states, result.distinct_states) in levels
     known = {each["name"]: each["length"] for each in whole.outcome["properties"]}
@@ -86,21 +86,21 @@ def is_a_whole_level(result: Result, symmetry: bool) -> None:
 
 
 def dies(moment: Moment, path: Path) -> bool:
-    """Break a run off in a process of its own, which does not outlive it or, without its Java, is at a loss."""
+    """Stop a run in a separate process. The moment kills that process, or kills its JVM and makes it fail."""
     said = (moment.engine, moment.breaking, moment.level, moment.share, moment.symmetry, moment.bound or 0, path)
     command = [sys.executable, "-m", "tests.reliability.breaking", *map(str, said)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE)
     died = -signal.SIGALRM if moment.breaking == "kill" else 1
-    assert done.returncode in (died, 0), done.stderr  # 0: it was done before
+    assert done.returncode in (died, 0), done.stderr  # 0: it had ended before
     assert done.returncode != 1 or "EnvironmentFailed: " in done.stderr, done.stderr
     return done.returncode == died
 
 
 def is_interrupted(moment: Moment, path: Path, session: SparkSession | None) -> bool:
-    """Interrupt a run in this process; what it tells then is true."""
+    """Interrupt a run in this process, and check its report."""
     try:
         result = broken_off(moment, path if moment.kept else None, session)
-    except KeyboardInterrupt:  # when it had come to its bound: there is no run any more that could be interrupted
+    except KeyboardInterrupt:  # it had reached its bound, so there was no run left to interrupt
         assert moment.bound is not None
         return False
     assert result.verdict == "interrupted" or result.depth in {
@@ -112,14 +112,14 @@ def is_interrupted(moment: Moment, path: Path, session: SparkSession | None) -> 
 
 
 def loses_a_worker(moment: Moment, path: Path, session: SparkSession) -> bool:
-    """Kill a worker of Spark's. Its task is done again, and the run ends as any other."""
+    """Kill a Spark worker. Its task is repeated, and the run ends normally."""
     before = tasks_lost(session)
     assert outcome(broken_off(moment, path, session)) == unbroken(moment.symmetry).outcome
     return any(lost for stage, lost in tasks_lost(session).items() if stage not in before)
 
 
 def go_through(moment: Moment, path: Path, session: SparkSession | None = None) -> bool:
-    """Break a run off, go on with it, and see that nothing is lost. False: the moment came too late."""
+    """Stop a run, resume it, and check that nothing is lost. False: the moment came too late."""
     if moment.breaking == "interrupt":
         took_effect = is_interrupted(moment, path, session)
     elif moment.breaking == "kill-worker":
@@ -135,26 +135,26 @@ def go_through(moment: Moment, path: Path, session: SparkSession | None = None) 
 
 
 def repeatable(moment: Moment) -> str:
-    """The name of a moment, with the seed that has it come again."""
+    """The name of a moment, with the seed that repeats it."""
     return f"{moment}, MOMENTS_SEED={SEED}"
 
 
 @pytest.mark.parametrize("moment", [each for each in SOME if each.engine == "local"], ids=repeatable)
-def test_a_run_of_the_local_engine_is_broken_off(moment: Moment, tmp_path: Path) -> None:
-    """Some moments, others each time."""
+def test_a_stopped_local_run_can_be_resumed(moment: Moment, tmp_path: Path) -> None:
+    """Some moments, drawn anew each time."""
     go_through(moment, tmp_path / "run")
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("moment", [each for each in SOME if each.engine == "spark"], ids=repeatable)
-def test_a_run_of_spark_is_broken_off(moment: Moment, tmp_path: Path, session: SparkSession) -> None:
-    """With the driver, a worker, or Java."""
+def test_a_stopped_spark_run_can_be_resumed(moment: Moment, tmp_path: Path, session: SparkSession) -> None:
+    """After killing the driver, a worker, or the JVM."""
     go_through(moment, tmp_path / "run", session)
 
 
 @pytest.mark.spark
-def test_what_is_to_be_killed_is_there(session: SparkSession, tmp_path: Path) -> None:
-    """A worker that computes, and Java: whatever looks for another name breaks nothing off."""
+def test_the_processes_to_kill_are_found(session: SparkSession, tmp_path: Path) -> None:
+    """A computing worker and the JVM. If their names were wrong, no test would stop anything."""
     enough = tmp_path / "enough"
 
     def compute(_: Any) -> None:
@@ -167,7 +167,7 @@ def test_what_is_to_be_killed_is_there(session: SparkSession, tmp_path: Path) ->
         try:
             end = time.monotonic() + PATIENCE
             while not any(workers_at_work()):
-                assert time.monotonic() < end, "no worker computes"
+                assert time.monotonic() < end, "no worker is computing"
         finally:
             enough.touch()
         job.result()
@@ -176,14 +176,14 @@ def test_what_is_to_be_killed_is_there(session: SparkSession, tmp_path: Path) ->
 
 @pytest.fixture(scope="session")
 def took_effect() -> dict[Moment, bool]:
-    """Of the hundred, those that were tried so far: whether the run was broken off, or was over before."""
+    """For each moment tried so far: whether it stopped the run, or came too late."""
     return {}
 
 
 @pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.parametrize("moment", MANY, ids=repeatable)
-def test_a_run_is_broken_off(
+def test_a_run_stopped_at_many_moments_can_be_resumed(
     moment: Moment, tmp_path: Path, session: SparkSession, took_effect: dict[Moment, bool]
 ) -> None:
     """A hundred moments."""
@@ -192,9 +192,9 @@ def test_a_run_is_broken_off(
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_a_run_is_broken_off_in_each_way_often_enough(took_effect: dict[Moment, bool]) -> None:
-    """At least eight times, beside the moments that came too late: the hundred are not tried in vain."""
+def test_each_way_stopped_runs_often_enough(took_effect: dict[Moment, bool]) -> None:
+    """At least eight times each, without the moments that came too late."""
     if len(took_effect) < len(MANY):
-        pytest.skip(f"{len(took_effect)} of {len(MANY)} moments went well before it")
+        pytest.skip(f"{len(took_effect)} of {len(MANY)} moments passed before this test")
     often = Counter(way for moment, broke_off in took_effect.items() if broke_off for way in moment.ways)
     assert {way: often[way] for way in WAYS if often[way] < 8} == {}
