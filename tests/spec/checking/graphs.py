@@ -29,7 +29,7 @@ def each_vertex(self: Any) -> Domain[int]:
 
 
 class GraphState(State):
-    """Of `Graph`."""
+    """The state of `Graph`."""
 
     edges: Total[int, frozenset[int]] = variable(
         "The edges.", of=lambda self: mapping(each_vertex(self), subset_of(each_vertex(self)))

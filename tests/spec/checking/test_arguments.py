@@ -32,7 +32,7 @@ from tests.rows import rows
 
 
 class LeaseState(State):
-    """Of `Lease`."""
+    """The state of `Lease`."""
 
     holders: int = variable("How many hold it.", of=lambda self: integers(0, self.clients))
 

@@ -36,7 +36,7 @@ from tests.spec.toys import TOYS, Walkers
 
 
 class StairsState(State):
-    """Of `Stairs`."""
+    """The state of `Stairs`."""
 
     at: int = variable("The at.", of=lambda self: integers(0, 8))
 

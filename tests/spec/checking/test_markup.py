@@ -67,7 +67,7 @@ def test_a_result_in_a_notebook() -> None:
 
 
 class Words(State):
-    """Of `Markup`."""
+    """The state of `Markup`."""
 
     word: str = variable("What was said.", of=lambda self: ("", "<b>&"))
 

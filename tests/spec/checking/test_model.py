@@ -53,7 +53,7 @@ class Lookalike(NamedTuple):
 
 
 class ShopState(State):
-    """Of `Shop`."""
+    """The state of `Shop`."""
 
     day: int = variable("The day.", of=lambda self: integers(0, 3))
     price: Total[str, int] = variable("The price.", of=lambda self: mapping(("pear", "fig"), integers(0, 3)))
@@ -223,7 +223,7 @@ def test_an_action_that_returns_a_value_is_refused(effect: Any, shown: str) -> N
 
 
 class LateWhimState(State):
-    """Of `LateWhim`."""
+    """The state of `LateWhim`."""
 
     x: int = variable("The x.", of=lambda self: integers(0, 199))
 
@@ -442,7 +442,7 @@ def test_a_step_out_of_the_domains_adds_no_state() -> None:
 
 
 class ForkState(State):
-    """Of `Fork`."""
+    """The state of `Fork`."""
 
     x: int = variable("The x.", of=lambda self: integers(0, 9))
     y: int = variable("The y.", of=lambda self: integers(0, 9))

@@ -310,7 +310,7 @@ def test_progress_reports_each_level() -> None:
 
 
 class LampState(State):
-    """Of `Lamp`."""
+    """The state of `Lamp`."""
 
     is_: int = variable("The is .", of=lambda self: integers(0, 2))
 
@@ -353,7 +353,7 @@ def test_coverage_counts_states_and_successors() -> None:
 
 
 class StartsState(State):
-    """Of `Starts`."""
+    """The state of `Starts`."""
 
     at: int = variable("The at.", of=lambda self: integers(0, 9))
 
@@ -443,7 +443,7 @@ def test_an_initial_state_outside_its_domain_is_reported() -> None:
 
 
 class StillState(State):
-    """Of `Still`."""
+    """The state of `Still`."""
 
     x: int = variable("The x.", of=lambda self: integers(0, 1))
 
@@ -499,7 +499,7 @@ def test_properties_are_split_by_states_and_steps() -> None:
 
 
 class DeadState(State):
-    """Of `Dead`."""
+    """The state of `Dead`."""
 
     x: int = variable("The x.", of=lambda self: integers(0, 3))
 

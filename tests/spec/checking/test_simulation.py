@@ -181,7 +181,7 @@ def test_coverage_counts_steps() -> None:
 
 
 class DoubtfulState(State):
-    """Of `Doubtful`."""
+    """The state of `Doubtful`."""
 
     number: int = variable("The number.", of=lambda self: integers(0, 9))
 
@@ -244,7 +244,7 @@ def test_one_run_can_be_shown() -> None:
 
 
 class RaisingState(State):
-    """Of `Raising`."""
+    """The state of `Raising`."""
 
     number: int = variable("The number.", of=lambda self: integers(0, 5))
 

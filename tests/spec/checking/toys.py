@@ -31,7 +31,7 @@ from spec.language import (
 
 
 class ClockState(State):
-    """Of `Clock`."""
+    """The state of `Clock`."""
 
     hand: int = variable("The hand.", of=lambda self: integers(0, self.hours - 1))
 
@@ -48,7 +48,7 @@ class Clock(Specification[ClockState]):
 
 
 class CountersState(State):
-    """Of `Counters`."""
+    """The state of `Counters`."""
 
     count: Total[int, int] = variable(
         "The count.", of=lambda self: mapping(range(self.counters), integers(0, self.top))
@@ -77,7 +77,7 @@ class Counters(Specification[CountersState]):
 
 
 class JugsState(State):
-    """Of `Jugs`."""
+    """The state of `Jugs`."""
 
     small: int = variable("The small.", of=lambda self: integers(0, 3))
     large: int = variable("The large.", of=lambda self: integers(0, 5))
@@ -119,7 +119,7 @@ class Jugs(Specification[JugsState]):
 
 
 class PhilosophersState(State):
-    """Of `Philosophers`."""
+    """The state of `Philosophers`."""
 
     doing: Total[int, str] = variable(
         "The doing.", of=lambda self: mapping(range(self.philosophers), one_of("thinks", "waits", "eats"))
@@ -159,7 +159,7 @@ class Philosophers(Specification[PhilosophersState]):
 
 
 class RingState(State):
-    """Of `Ring`."""
+    """The state of `Ring`."""
 
     value: Total[int, int] = variable(
         "The value.", of=lambda self: mapping(range(self.machines), integers(0, self.values - 1))
@@ -229,7 +229,7 @@ def _lookup(rows: tuple[Row, ...]) -> dict[tuple[int, str, int], int]:
 
 
 class TableState(State):
-    """Of `Table`."""
+    """The state of `Table`."""
 
     at: int = variable("The at.", of=lambda self: integers(0, self.size - 1))
 
@@ -297,7 +297,7 @@ class Account(NamedTuple):
 
 
 class BankState(State):
-    """Of `Bank`."""
+    """The state of `Bank`."""
 
     account: Partial[str, Account] = variable(
         "The account.",

@@ -35,7 +35,7 @@ each_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engi
 
 
 class TankState(State):
-    """Of `Tank`."""
+    """The state of `Tank`."""
 
     level: int = variable("How many drops are in it.", of=lambda self: integers(0, self.drops))
     locked: bool = variable("Whether it is.", of=lambda self: booleans())

@@ -122,7 +122,7 @@ def test_other_threads_defer_nothing() -> None:
 
 
 class FieldState(State):
-    """Of `Field`."""
+    """The state of `Field`."""
 
     column: int = variable("The column.", of=lambda self: integers(0, 39))
     row: int = variable("The row.", of=lambda self: integers(0, 1))

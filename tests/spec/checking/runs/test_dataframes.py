@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 
 class Things(State):
-    """Of `Moving`."""
+    """The state of `Moving`."""
 
     level: int = variable("It has the name of a column.", of=lambda self: integers(0, 1000))
     colour: Colour | None = variable("It may be none.", of=lambda self: optional(one_of(*Colour)))

@@ -173,7 +173,7 @@ class Team(NamedTuple):
 
 
 class TeamsState(State):
-    """Of `Teams`."""
+    """The state of `Teams`."""
 
     team: Total[Any, Any] = variable(
         "The team.",
@@ -199,7 +199,7 @@ def pairings(self: Any) -> Domain[Any]:
 
 
 class PairingsState(TeamsState):
-    """Of `Pairings`."""
+    """The state of `Pairings`."""
 
     pairs: Any = variable("The pairs.", of=pairings)
 

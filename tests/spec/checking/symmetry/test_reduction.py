@@ -75,7 +75,7 @@ def outcome(result: Result) -> dict[str, Any]:
 
 
 class VotesState(State):
-    """Of `Votes`."""
+    """The state of `Votes`."""
 
     vote: Total[Any, Any] = variable(
         "The vote.", of=lambda self: mapping(each_broker(self), optional(each_broker(self)))
@@ -154,7 +154,7 @@ def each_node(self: Any) -> MappingDomain:
 
 
 class EverythingState(State):
-    """Of `Everything`."""
+    """The state of `Everything`."""
 
     leader: Said | None = variable(
         "The leader.", of=lambda self: optional(record(Said, to=each_broker(self), word=range(3)))
@@ -285,7 +285,7 @@ class Rule(NamedTuple):
 
 
 class SocietyState(State):
-    """Of `Society`."""
+    """The state of `Society`."""
 
     state: Total[Any, int] = variable(
         "The state.", of=lambda self: mapping(each_broker(self), integers(0, self.most))
@@ -465,7 +465,7 @@ def test_a_counterexample_can_be_replayed() -> None:
 
 
 class ApartState(VotesState):
-    """Of `Apart`."""
+    """The state of `Apart`."""
 
     chosen: int | None = variable("The chosen.", of=lambda self: optional(each_broker(self)))
 

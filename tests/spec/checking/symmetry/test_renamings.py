@@ -45,7 +45,7 @@ def each_courier(self: Any) -> Domain[str]:
 
 
 class RouteState(State):
-    """Of `Route`."""
+    """The state of `Route`."""
 
     gone: Total[Any, int] = variable(
         "How far each has gone.", of=lambda self: mapping(each_courier(self), integers(0, self.far))
@@ -153,7 +153,7 @@ class InTheBeginning(Route):
 
 
 class NumberedState(State):
-    """Of `ByNumber`."""
+    """The state of `ByNumber`."""
 
     gone: Total[Any, int] = variable(
         "How far each has gone.",

@@ -29,7 +29,7 @@ CLERKS = ("ann", "bob", "cy")
 
 
 class Office(State):
-    """Of `Letters`."""
+    """The state of `Letters`."""
 
     done: Total[str, int] = variable("How far each clerk is.", of=lambda self: mapping(CLERKS, integers(0, 3)))
     tray: int = variable("Letters in the tray.", of=lambda self: integers(0, 3))

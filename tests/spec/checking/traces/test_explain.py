@@ -14,7 +14,7 @@ Letter = Annotated[str, "a letter"]
 
 
 class Bag(State):
-    """Of `Letters`."""
+    """The state of `Letters`."""
 
     held: frozenset[Letter] = variable("What is in the bag.")
 

@@ -92,7 +92,7 @@ def test_the_failing_parameters_of_a_property_are_shown() -> None:
 
 
 class CountingState(State):
-    """Of `Counting`."""
+    """The state of `Counting`."""
 
     counted: Total[str, int] = variable("The counted.", of=lambda self: mapping(("a", "b", "c"), integers(0, 1)))
 
@@ -270,7 +270,7 @@ class Letter(NamedTuple):
 
 
 class PostState(State):
-    """Of `Post`."""
+    """The state of `Post`."""
 
     last: Letter = variable("The last.", of=lambda self: record(Letter, stamp=left_out(), words=range(3)))
     box: tuple[Letter, ...] = variable(
@@ -306,7 +306,7 @@ def test_left_out_fields_do_not_prevent_a_trace() -> None:
 
 
 class WhimState(State):
-    """Of `Whim`."""
+    """The state of `Whim`."""
 
     x: int = variable("The x.", of=lambda self: integers(0, 40))
 

@@ -118,7 +118,7 @@ def test_a_deadlock_as_a_program() -> None:
 
 
 class Words(State):
-    """Of `Sentence`."""
+    """The state of `Sentence`."""
 
     words: tuple[str, ...] = variable("What was said.", of=lambda self: sequence_of(self.known, longest=2))
 

@@ -79,7 +79,7 @@ def test_a_limited_search_is_never_worse(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 class Flags(State):
-    """Of `Race`."""
+    """The state of `Race`."""
 
     looked: int = variable("How far Ann is: not there, there, she has looked.", of=lambda self: integers(0, 2))
     raised: bool = variable("Whether Bob has raised the flag.")

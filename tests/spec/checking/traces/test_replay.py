@@ -37,7 +37,7 @@ from tests.spec.checking.toys import Account, Bank, Counters, Jugs, Ring, Table
 
 
 class LiftState(State):
-    """Of `Lift`."""
+    """The state of `Lift`."""
 
     floor: int = variable("Where it is; -1 is the cellar.", of=lambda self: integers(-1, self.floors))
 

@@ -17,7 +17,7 @@ from tests.rows import rows
 
 
 class Wall(State):
-    """Of `Masons`."""
+    """The state of `Masons`."""
 
     height: int = variable("How many rows it has.", of=lambda self: integers(0, 6))
     plumb: bool = variable("Whether the master has looked at it.")

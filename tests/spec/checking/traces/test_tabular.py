@@ -76,7 +76,7 @@ ALL = (
 
 
 class Things(State):
-    """Of `Values`."""
+    """The state of `Values`."""
 
     at: tuple[Any, ...] = variable("Values of every kind.", of=lambda self: [*ALL])
 
@@ -125,7 +125,7 @@ def test_a_variable_with_the_name_of_a_column() -> None:
     """Both are kept."""
 
     class Lamps(State):
-        """Of `Lamp`."""
+        """The state of `Lamp`."""
 
         state: int = variable("How bright it is.", of=lambda self: range(3))
 

@@ -42,7 +42,7 @@ class Letter(NamedTuple):
 
 
 class PostState(State):
-    """Of `Post`."""
+    """The state of `Post`."""
 
     box: Partial[int, Letter] = variable(
         "What lies in each of them.",
@@ -245,7 +245,7 @@ def test_an_initial_state_can_break_a_property() -> None:
 
 
 class BoardState(State):
-    """Of `Board`."""
+    """The state of `Board`."""
 
     stones: Total[tuple[int, int], int] = variable(
         "How many lie on each field.", of=lambda self: mapping(((0, 1), (1, 0)), integers(1, 2))

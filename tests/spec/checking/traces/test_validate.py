@@ -19,7 +19,7 @@ from tests.spec.checking.traces.test_replay import DOWN, Lift, up
 
 
 class GateState(State):
-    """Of `Gate`."""
+    """The state of `Gate`."""
 
     coins: int = variable("How many were thrown in.", of=lambda self: integers(0, 3))
 

@@ -34,7 +34,7 @@ from tests.spec.testing.running import failure_of
 
 
 class LampsState(State):
-    """Of `Lamps`."""
+    """The state of `Lamps`."""
 
     light: Total[int, int] = variable(
         "Which of them burn.", of=lambda self: mapping(range(self.lamps), integers(0, 1))
@@ -110,7 +110,7 @@ def test_a_view_appears_where_its_sentence_changes() -> None:
 
 
 class CountdownState(State):
-    """Of `Countdown`."""
+    """The state of `Countdown`."""
 
     count: int = variable("The count.", of=lambda self: integers(0, 3))
 

@@ -104,7 +104,7 @@ def test_a_value_as_json(value: Any, expected: Any) -> None:
 
 
 class HeldState(State):
-    """Of `HoldsItself`."""
+    """The state of `HoldsItself`."""
 
     held: Partial[int, int] = variable("A mapping.", of=lambda self: partial_mapping(range(2), integers(0, 1)))
     left: int = variable("A number.", of=lambda self: integers(0, 1))
