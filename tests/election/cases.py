@@ -1,15 +1,15 @@
-"""Every election there can be among a few brokers.
+"""Every possible election among a few brokers.
 
-A strategy never looks at a broker's number, only at which brokers are equal. So one assignment of a given
-length stands for all of that length, and the tests take the first few of RANKING. RANKING is neither ascending
-nor descending, lest an order by number pass for the order of the assignment. That numbers do not matter has a
-test of its own.
+A strategy never looks at a broker's number, only at which brokers are equal. So one assignment of each length
+stands for all of that length, and the tests take the first few of RANKING. RANKING is neither ascending nor
+descending, so an order by number cannot pass for the order of the assignment. Another test shows that numbers do
+not matter.
 
-All else is enumerated in full. The ISR is any choice of brokers, assigned or not, in any order, for its order
-must survive and must not decide. Any brokers are live, any of those are shutting down, and an unclean election
+Everything else is enumerated in full. The ISR is any choice of brokers, assigned or not, in any order, because its
+order must survive and must not decide. Any brokers are live, any of those are shutting down, and an unclean election
 is permitted or not.
 
-Broker 0 takes part because it is the one that is easily mistaken for no broker.
+Broker 0 takes part because code easily mistakes it for no broker.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ class Case(NamedTuple):
 
 
 def cases(brokers: int) -> Iterator[Case]:
-    """Yield each case among so many brokers, one assignment standing for all of its length."""
+    """Yield each case among so many brokers, with one assignment for each length."""
     ranking = [broker for broker in RANKING if broker < brokers]
     for length in range(brokers + 1):
         yield from cases_of(tuple(ranking[:length]), brokers)
@@ -59,10 +59,10 @@ def cases_of(replicas: tuple[int, ...], brokers: int) -> Iterator[Case]:
 
 
 def subsets(brokers: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Yield each choice of brokers, in the order they have."""
+    """Yield each subset of the brokers, in their order."""
     return chain.from_iterable(combinations(brokers, size) for size in range(len(brokers) + 1))
 
 
 def orderings(brokers: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Yield each choice of brokers in each order."""
+    """Yield each subset of the brokers, in every order."""
     return chain.from_iterable(permutations(brokers, size) for size in range(len(brokers) + 1))

@@ -1,6 +1,6 @@
-"""Strategies with one mistake each, and the property that is there to notice it.
+"""Strategies with one mistake each, and the property that must notice it.
 
-A mutant makes its mistake in the arguments of the right strategy or in its result, so nothing here elects by itself.
+A mutant changes the arguments of the right strategy or its result, so nothing here elects by itself.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class Mutant(NamedTuple):
     strategy: str
     noticed_by: properties.Property
     elect: Callable[[Case, ElectionResult], ElectionResult]
-    """Takes a case and the right result, returns the wrong one."""
+    """Takes a case and the right result; returns the wrong one."""
 
 
 def searches_in_isr_order(case: Case, right: ElectionResult) -> ElectionResult:
@@ -108,7 +108,7 @@ MUTANTS = (
         lambda case, right: right if right.unclean else with_isr(right, case.isr),
     ),
     Mutant(
-        "offline drops from the ISR whoever is not assigned",
+        "offline drops unassigned members from the ISR",
         "offline",
         properties.exactly_the_offline_leave_the_isr,
         lambda case, right: (
@@ -142,7 +142,7 @@ MUTANTS = (
         lambda case, right: with_isr(right, only(case.online, case.isr)),
     ),
     Mutant(
-        "controlled shutdown keeps in the ISR whoever is shutting down",
+        "controlled shutdown keeps brokers that are shutting down in the ISR",
         "controlled-shutdown",
         properties.exactly_the_leaving_leave_the_isr,
         lambda case, right: with_isr(right, case.isr),
@@ -160,13 +160,13 @@ MUTANTS = (
         lambda case, right: case.elect(leader_for_reassign),
     ),
     Mutant(
-        "offline asks the preferred replica only",
+        "offline considers only the preferred replica",
         "offline",
         properties.a_qualified_replica_gets_elected,
         lambda case, right: case._replace(replicas=case.replicas[:1]).elect(leader_for_offline),
     ),
     Mutant(
-        "offline elects uncleanly unasked",
+        "offline elects uncleanly without permission",
         "offline",
         properties.an_unclean_election_is_permitted_and_the_last_resort,
         lambda case, right: case._replace(unclean=True).elect(leader_for_offline),
@@ -184,7 +184,7 @@ MUTANTS = (
         lambda case, right: case._replace(unclean=False).elect(leader_for_offline),
     ),
     Mutant(
-        "offline does not admit that it elected uncleanly",
+        "offline does not report that it elected uncleanly",
         "offline",
         properties.a_clean_leader_was_in_sync,
         lambda case, right: right._replace(unclean=False),
@@ -208,25 +208,25 @@ MUTANTS = (
         lambda case, right: case.elect(leader_for_offline),
     ),
     Mutant(
-        "offline tells the dead too",
+        "offline sends to the dead too",
         "offline",
         properties.all_online_replicas_are_told,
         lambda case, right: with_recipients(right, case.replicas),
     ),
     Mutant(
-        "reassign tells no broker that is dead",
+        "reassign sends to no dead broker",
         "reassign",
         properties.all_replicas_are_told,
         lambda case, right: with_recipients(right, only(case.online, case.replicas)),
     ),
     Mutant(
-        "preferred tells the ISR",
+        "preferred sends to the ISR",
         "preferred",
         properties.recipients_are_replicas_in_their_order,
         lambda case, right: with_recipients(right, case.isr),
     ),
     Mutant(
-        "preferred tells the replicas that none was elected",
+        "preferred sends to the replicas when none was elected",
         "preferred",
         properties.without_a_leader_nothing_changes,
         lambda case, right: right._replace(recipients=case.replicas),

@@ -1,8 +1,8 @@
-"""What is true of every election, said without saying how to elect.
+"""Properties of every election, stated without saying how to elect.
 
-A property takes a case and what a strategy made of it, and answers whether that is right. Its name completes
-the sentence "in a correct election ...". COMMON holds of all strategies; OWN adds, by strategy, who has to be
-elected, what becomes of the ISR and who is told.
+A property takes a case and a strategy's result, and returns whether the result is right. Its name completes the
+sentence "in a correct election ...". COMMON holds for all strategies; OWN adds, by strategy, which broker must be
+elected, what becomes of the ISR, and which brokers receive the result.
 """
 
 from collections.abc import Callable, Mapping
@@ -95,7 +95,7 @@ def all_replicas_are_told(case: Case, result: ElectionResult) -> bool:
 
 
 def is_thinned(few: tuple[int, ...], many: tuple[int, ...]) -> bool:
-    """Answer whether `few` is `many` without some of its members, in the same order."""
+    """Return whether `few` is `many` without some of its members, in the same order."""
     rest = iter(many)
     return all(broker in rest for broker in few)
 
@@ -141,5 +141,5 @@ OWN: Mapping[str, tuple[Property, ...]] = {
 
 
 def broken(strategy: str, case: Case, result: ElectionResult) -> list[str]:
-    """Return the names of the properties of the strategy called so that `result` breaks."""
+    """Return the names of the properties of this strategy that `result` breaks."""
     return [claim.__name__ for claim in (*COMMON, *OWN[strategy]) if not claim(case, result)]

@@ -28,7 +28,7 @@ MALFORMED: list[tuple[str, Any, str]] = [
 
 @rows("strategy, argument, value, message", [(strategy, *row) for strategy in STRATEGIES for row in MALFORMED])
 def test_strategies_refuse_invalid_brokers(strategy: str, argument: str, value: object, message: str) -> None:
-    """Every strategy names the argument, the value and what is allowed, on one line."""
+    """Every strategy names the argument, the value and the allowed values, on one line."""
     with pytest.raises(InvalidBrokers) as refusal:
         STRATEGIES[strategy](**WELL_FORMED | {argument: value})
     assert message == str(refusal.value)
@@ -44,15 +44,15 @@ def test_initialization_refuses_invalid_brokers(argument: str, value: object, me
 
 
 class Replica:
-    """Stands for a broker's id, and can only be compared."""
+    """A broker id that supports only comparison."""
 
     def __index__(self) -> int:
-        raise AssertionError("it is counted with")
+        raise AssertionError("the strategy calculates with a broker id")
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_integer_likes_are_ids(strategy: str) -> None:
-    """Brokers need only be told from each other, as those of a specification that are interchangeable."""
+    """Strategies only compare brokers for equality, so a specification's interchangeable values are ids too."""
     leader, other = Replica(), Replica()
     elected = STRATEGIES[strategy]((leader, other), (other, leader), {leader, other}, shutting_down=())
     assert elected.leader is leader
@@ -61,7 +61,7 @@ def test_integer_likes_are_ids(strategy: str) -> None:
 
 
 def test_refusal_is_a_value_error() -> None:
-    """Who catches ValueError catches a refusal."""
+    """Code that catches ValueError catches a refusal."""
     assert issubclass(InvalidBrokers, ValueError)
 
 

@@ -1,4 +1,4 @@
-"""The cases are as many as they should be."""
+"""The number of cases is right."""
 
 from tests.election.cases import RANKING, Case, cases, cases_of, orderings, subsets
 from tests.rows import rows
@@ -18,7 +18,7 @@ def test_cases_are_distinct() -> None:
 
 
 def test_log_directories_do_not_fail() -> None:
-    """A broker that is shutting down is live; where one is not, Kafka itself is asked (tests/kafka)."""
+    """A broker that is shutting down is live. Kafka's own classes answer for one that is not (tests/kafka)."""
     assert all(case.shutting_down <= case.live for case in cases(3))
 
 
@@ -29,12 +29,12 @@ def test_cases_of_one_assignment() -> None:
 
 
 def test_ranking_is_no_order_by_number() -> None:
-    """The assignment of each length that can tell is neither ascending nor descending."""
+    """The assignment of each length above one is neither ascending nor descending."""
     for length in (3, 4):
         assert list(RANKING[:length]) not in (sorted(RANKING[:length]), sorted(RANKING[:length], reverse=True))
 
 
 def test_subsets_and_orderings() -> None:
-    """A choice keeps the given order; an ordering may have any."""
+    """A subset keeps the given order; an ordering may have any."""
     assert list(subsets((2, 1))) == [(), (2,), (1,), (2, 1)]
     assert list(orderings((2, 1))) == [(), (2,), (1,), (2, 1), (1, 2)]

@@ -1,11 +1,11 @@
-"""A new partition gets its first leader and ISR as Kafka gives them."""
+"""A new partition gets its first leader and ISR as in Kafka."""
 
 from election import NO_ELIGIBLE_LEADER, ElectionResult, initialize_leader_and_isr, leader_for_offline
 from tests.election.cases import cases
 
 
 def test_online_replicas_form_the_isr() -> None:
-    """The online replicas, in the order of the assignment, are the ISR and are told; their first one leads."""
+    """The online replicas, in the order of the assignment, are the ISR and the recipients; the first one leads."""
     assert initialize_leader_and_isr((3, 1, 2), {2, 3}) == ElectionResult(3, (3, 2), (3, 2), False)
 
 

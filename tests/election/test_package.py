@@ -1,4 +1,4 @@
-"""The package keeps what its front page promises."""
+"""The package keeps the promises of its docstring."""
 
 import doctest
 import importlib
@@ -15,7 +15,7 @@ MODULES = ["election", *(f"election.{module.name}" for module in pkgutil.iter_mo
 
 @pytest.mark.parametrize("module", MODULES)
 def test_examples_run(module: str) -> None:
-    """The examples in the docstrings show what happens."""
+    """The doctests pass."""
     assert doctest.testmod(importlib.import_module(module)).failed == 0
 
 
@@ -26,14 +26,14 @@ def test_public_functions_show_themselves_at_work(name: str) -> None:
 
 
 def test_public_names_are_listed_once() -> None:
-    """The list of what is public names each thing once and only things that are there."""
+    """`__all__` lists each public name once, and each exists."""
     assert len(set(election.__all__)) == len(election.__all__)
     assert all(hasattr(election, name) for name in election.__all__)
 
 
 def test_import_is_light() -> None:
-    """The package draws in the standard library only."""
-    # What is there before the import was put there by the installation and is none of ours.
+    """The package imports only the standard library."""
+    # The installation, not the package, loaded the modules that are there before the import.
     program = "import sys; before = set(sys.modules); import election; print(*set(sys.modules) - before)"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in run.stdout.split()}

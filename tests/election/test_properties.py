@@ -1,4 +1,4 @@
-"""The properties say all there is to say."""
+"""The properties determine the result."""
 
 from itertools import product
 
@@ -12,7 +12,7 @@ from tests.rows import rows
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_properties_leave_one_result(strategy: str) -> None:
-    """Of all results that two brokers can make up, the properties let pass the one that the strategy gives."""
+    """Of all possible results among two brokers, only the strategy's own satisfies its properties."""
     orders = tuple(orderings((0, 1)))
     thinkable = [ElectionResult(*fields) for fields in product((None, 0, 1), (None, *orders), orders, (False, True))]
     for case in cases(brokers=2):
@@ -22,7 +22,7 @@ def test_properties_leave_one_result(strategy: str) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_only_some_make_use_of_the_permission_to_elect_uncleanly(strategy: str) -> None:
-    """The others give the same with it and without."""
+    """The other strategies give the same result with and without it."""
     elect = STRATEGIES[strategy]
     differs = any(
         case._replace(unclean=True).elect(elect) != case._replace(unclean=False).elect(elect) for case in cases(2)
@@ -42,5 +42,5 @@ def test_only_some_make_use_of_the_permission_to_elect_uncleanly(strategy: str) 
     ],
 )
 def test_thinned(few: tuple[int, ...], many: tuple[int, ...], expected: bool) -> None:
-    """Thinning takes members away and nothing else."""
+    """Thinning removes members and changes nothing more."""
     assert is_thinned(few, many) is expected

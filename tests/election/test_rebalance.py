@@ -1,4 +1,4 @@
-"""Leadership goes back to the preferred replicas when Kafka would give it back."""
+"""Leadership returns to the preferred replicas under the same conditions as in Kafka."""
 
 from fractions import Fraction
 from itertools import product
@@ -49,12 +49,12 @@ def partitions_of(at_home: int, astray: int) -> dict[int, Partition]:
     ],
 )
 def test_imbalance_ratio(partitions: list[Partition], ratio: Fraction) -> None:
-    """Astray is what had a leader once and is not led by the broker it prefers; the whole is all that prefer it."""
+    """Astray: once led, and not by the preferred broker. The ratio is over all partitions that prefer the broker."""
     assert ratio == imbalance_ratio(1, named(*partitions))
 
 
 def test_ratio_compares_as_kafka_compares_doubles() -> None:
-    """The exact comparison with the percentage decides as the one in double precision does."""
+    """The exact comparison with the percentage agrees with Kafka's comparison in double precision."""
     for percentage, whole in product(range(101), range(1, 51)):
         for part in range(whole + 1):
             assert (Fraction(part, whole) > Fraction(percentage, 100)) == (part / whole > percentage / 100)
@@ -62,7 +62,7 @@ def test_ratio_compares_as_kafka_compares_doubles() -> None:
 
 @rows("at_home, astray, moves", [(9, 1, 0), (8, 1, 1), (19, 2, 0), (18, 2, 0), (17, 2, 2)])
 def test_threshold_has_to_be_exceeded(at_home: int, astray: int, moves: int) -> None:
-    """By default more than a tenth has to be astray: a tenth is not enough."""
+    """By default more than a tenth must be astray: a tenth is not enough."""
     assert moves == len(rebalance_candidates(1, partitions_of(at_home, astray), {1, 2, 3}))
 
 
@@ -73,18 +73,18 @@ def test_threshold_can_be_set(percentage: int, moves: int) -> None:
 
 
 def test_candidates_come_in_the_order_given() -> None:
-    """Candidates keep the order and the names of the partitions they were chosen from."""
+    """Candidates keep the order and the names of the given partitions."""
     partitions = {("b", 1): ASTRAY, ("a", 0): AT_HOME, ("a", 1): ASTRAY, ("b", 0): OFFLINE}
     assert rebalance_candidates(1, partitions, {1, 2, 3}) == (("b", 1), ("a", 1), ("b", 0))
 
 
 def test_candidates_are_those_the_broker_is_fit_to_lead() -> None:
-    """What is led at home, out of sync, new or preferred elsewhere does not move."""
+    """Partitions that are led at home, out of sync, new or preferred elsewhere do not move."""
     assert rebalance_candidates(1, named(AT_HOME, OUT_OF_SYNC, NEW, ELSEWHERE, BARE, ASTRAY), {1, 2, 3}) == (5,)
 
 
 def test_immovable_partitions_count_in_the_ratio() -> None:
-    """A partition out of sync does not move and yet helps to exceed the threshold for others."""
+    """A partition out of sync does not move, yet it counts towards the threshold for others."""
     partitions = named(*[AT_HOME] * 8, OUT_OF_SYNC, ASTRAY)
     assert rebalance_candidates(1, partitions, {1, 2, 3}) == (9,)
     assert rebalance_candidates(1, partitions | {8: AT_HOME}, {1, 2, 3}) == ()
@@ -94,12 +94,12 @@ def test_immovable_partitions_count_in_the_ratio() -> None:
     ("live", "shutting_down"), [({2, 3}, set()), ({1, 2, 3}, {1})], ids=["dead", "shutting down"]
 )
 def test_broker_has_to_be_online(live: set[int], shutting_down: set[int]) -> None:
-    """Nothing goes back to a broker that is down or shutting down."""
+    """Nothing returns to a broker that is down or shutting down."""
     assert rebalance_candidates(1, named(ASTRAY), live, shutting_down=shutting_down) == ()
 
 
 def test_rebalance_settles() -> None:
-    """Candidates are what the preferred strategy elects; once they are home there is nothing more to move."""
+    """The preferred strategy elects exactly the candidates; once they are home, no candidates remain."""
     kinds = (AT_HOME, ASTRAY, OUT_OF_SYNC, OFFLINE, NEW, ELSEWHERE)
     for triple in product(kinds, repeat=3):
         for live in subsets((1, 2, 3)):
@@ -125,7 +125,7 @@ def test_rebalance_settles() -> None:
     ],
 )
 def test_malformed_partitions_are_refused(broker: int, partition: Partition, message: str) -> None:
-    """Both functions name the partition, the value and what is allowed, also when nothing would come of it."""
+    """Both functions name the partition, the value and the allowed values, even when no partition would move."""
     with pytest.raises(InvalidBrokers) as refusal:
         imbalance_ratio(broker, {"t-0": partition})
     assert message == str(refusal.value)
@@ -135,13 +135,13 @@ def test_malformed_partitions_are_refused(broker: int, partition: Partition, mes
 
 
 def test_malformed_brokers_are_refused() -> None:
-    """The brokers are looked at also when no partition is."""
+    """Brokers are validated even without any partition."""
     with pytest.raises(InvalidBrokers, match="shutting_down: -3 is no broker id"):
         rebalance_candidates(1, {}, {1, 2}, shutting_down={-3})
 
 
 def test_partitions_stay_as_they_were() -> None:
-    """Looking for candidates changes no partition."""
+    """The search for candidates changes no partition."""
     partitions = named(AT_HOME, ASTRAY)
     rebalance_candidates(1, partitions, {1, 2, 3})
     assert named(AT_HOME, ASTRAY) == partitions

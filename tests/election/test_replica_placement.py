@@ -1,4 +1,4 @@
-"""Replicas are placed as in the examples of AdminUtils.java, 3.9; Kafka's own classes are asked in tests/kafka."""
+"""Replica placement agrees with the examples of AdminUtils.java, 3.9; tests/kafka compares it with Kafka's own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_one_rack_with_more_brokers() -> None:
 
 
 def test_each_broker_keeps_one_replica() -> None:
-    """Also if brokers of every rack have been passed over."""
+    """Even after brokers of every rack have been passed over."""
     racks = {0: "a", 1: "a", 2: "b", 3: "b", 4: "c"}
     assert assigned(range(5), 1, 5, racks=racks, start_index=4) == {0: (3, 0, 4, 1, 2)}
 
@@ -46,7 +46,7 @@ def test_random_choices_are_arguments() -> None:
 
 
 def test_partitions_are_numbered_from_the_first_on() -> None:
-    """Where a round is begun, the others skip one more at once."""
+    """A partition number that begins a later round increases the shift at once."""
     assert assigned(range(3), 2, 2, start_partition=2) == {2: (2, 0), 3: (0, 2)}
     assert assigned(range(3), 1, 2, start_partition=3, shift=1) == {3: (0, 1)}
 
@@ -72,13 +72,13 @@ def test_racks_of_others_do_not_count() -> None:
 
 
 def test_added_partitions_begin_where_partition_0_does() -> None:
-    """Start index and shift are the place of its first replica, or of the next broker if that is gone."""
+    """Partition 0's first replica gives start index and shift, or the next broker if that one is gone."""
     for first, replicas in ((5, [(7, 5), (2, 7)]), (3, [(5, 2), (7, 4)]), (8, [(4, 5), (5, 7)])):
         assert added({0: (first, 9)}, 3, (2, 4, 5, 7)) == dict(enumerate(replicas, 1))
 
 
 def test_with_racks_added_partitions_begin_elsewhere() -> None:
-    """At the same place, in a ring that has another order."""
+    """The ring has another order, so the same index is another broker."""
     racks, disabled = {0: "b", 1: "b", 2: "a"}, replica_placement.RackAwareMode.DISABLED
     assert added({0: (0,)}, 2, range(3), racks=racks) == {1: (0,)}
     assert added({0: (0,)}, 2, range(3), racks=racks, mode=disabled) == {1: (1,)}
@@ -124,7 +124,7 @@ def added(*args: Any, **options: Any) -> Any:
 
 
 def outcome(function: Any, *args: Any, **options: Any) -> Any:
-    """What comes of it, or by what and how it is refused."""
+    """Return the placement, or the type and message of the refusal."""
     try:
         return function(*args, **options)
     except Exception as refused:
@@ -140,12 +140,12 @@ SAME = {
     ("len(taken) == number_of_racks", "len(taken) >= number_of_racks"),
     ("len(known) == len(brokers)", "len(known) >= len(brokers)"),
 }
-"""Changes of the module that change nothing."""
+"""Mutations that change no behaviour."""
 
 
 @pytest.mark.long
 def test_mutants_are_detected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each that Cosmic Ray makes."""
+    """Each mutant of Cosmic Ray fails a test, except those of no effect."""
     from tests.random_mutants import mutants_of
 
     tests = [each for name, each in globals().items() if name.startswith("test_") and "mutants" not in name]

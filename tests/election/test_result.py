@@ -19,5 +19,5 @@ def test_result_is_equal_by_value() -> None:
 
 
 def test_no_leader() -> None:
-    """Without a leader there is no new ISR and no broker to tell, and nothing unclean has happened."""
+    """Without a leader there is no new ISR, no recipient, and no unclean election."""
     assert ElectionResult(leader=None, isr=None, recipients=(), unclean=False) == NO_ELIGIBLE_LEADER

@@ -22,12 +22,12 @@ every_other_strategy = pytest.mark.parametrize(
 )
 
 
-# The whole space of inputs.
+# All inputs.
 
 
 @every_strategy
 def test_properties_hold_among_four_brokers(strategy: str) -> None:
-    """Every election among up to four brokers has all the properties of its strategy."""
+    """Every election among up to four brokers satisfies all properties of its strategy."""
     elect = STRATEGIES[strategy]
     for case in cases(brokers=4):
         result = case.elect(elect)
@@ -36,7 +36,7 @@ def test_properties_hold_among_four_brokers(strategy: str) -> None:
 
 @every_strategy
 def test_properties_hold_for_every_assignment(strategy: str) -> None:
-    """Among three brokers they hold for every assignment, not only for those that stand for all."""
+    """Among three brokers they hold for every assignment, not only for the representative ones."""
     elect = STRATEGIES[strategy]
     for replicas in orderings((0, 1, 2)):
         for case in cases_of(replicas, brokers=3):
@@ -46,7 +46,7 @@ def test_properties_hold_for_every_assignment(strategy: str) -> None:
 
 @every_strategy
 def test_broker_ids_do_not_matter(strategy: str) -> None:
-    """With the brokers renamed the election is the same, with the new names."""
+    """Renaming the brokers renames the result and changes nothing more."""
     elect = STRATEGIES[strategy]
     for names in permutations((0, 7, 1000)):
         for case in cases(brokers=3):
@@ -94,7 +94,7 @@ def test_strategies_agree_on_a_clean_leader() -> None:
 
 
 def test_strategies_agree_when_all_are_online() -> None:
-    """With every broker up and staying, no strategy touches the ISR, and all tell all replicas."""
+    """With every broker up and staying, no strategy touches the ISR, and all send to all replicas."""
     for case in cases(brokers=3):
         if case.online == {0, 1, 2}:
             clean = case._replace(unclean=False)
@@ -105,7 +105,7 @@ def test_strategies_agree_when_all_are_online() -> None:
 
 @every_strategy
 def test_permission_never_changes_a_clean_election(strategy: str) -> None:
-    """Where a leader is found without it, the permission of an unclean election changes nothing."""
+    """If a leader is found without it, permission for an unclean election changes nothing."""
     elect = STRATEGIES[strategy]
     for case in cases(brokers=3):
         clean = case._replace(unclean=False).elect(elect)
@@ -114,7 +114,7 @@ def test_permission_never_changes_a_clean_election(strategy: str) -> None:
 
 @every_strategy
 def test_electing_twice_elects_the_same(strategy: str) -> None:
-    """An election from the ISR that an election left behind is clean and ends the same."""
+    """A second election from the resulting ISR is clean and gives the same result."""
     elect = STRATEGIES[strategy]
     for case in cases(brokers=3):
         result = case.elect(elect)
@@ -161,12 +161,12 @@ def test_offline_with_permission_prefers_a_clean_leader() -> None:
 
 
 def test_offline_without_any_replica_online() -> None:
-    """Where no replica is online the permission does not help either."""
+    """Without an online replica, permission does not help either."""
     assert leader_for_offline((1, 2), (1, 2), {3}, unclean=True) == NO_ELIGIBLE_LEADER
 
 
 def test_offline_keeps_a_live_outsider_in_the_isr() -> None:
-    """A live member of the ISR outside the assignment stays in it, and is neither elected nor told."""
+    """A live member of the ISR outside the assignment stays in it, and is neither elected nor a recipient."""
     assert leader_for_offline((1, 2), (3, 2), {1, 2, 3}) == ElectionResult(2, (3, 2), (1, 2), False)
 
 
@@ -177,7 +177,7 @@ def test_offline_is_not_unclean_beside_a_live_outsider() -> None:
 
 
 def test_offline_skips_brokers_shutting_down() -> None:
-    """A broker that is shutting down is neither elected nor kept nor told, though it is up."""
+    """A broker that is shutting down is not elected, kept in the ISR or a recipient, though it is up."""
     result = leader_for_offline((1, 2, 3), (1, 2), {1, 2, 3}, shutting_down={1})
     assert result == ElectionResult(2, (2,), (2, 3), False)
 
@@ -204,7 +204,7 @@ def test_reassign_needs_a_target_in_sync() -> None:
 
 
 def test_preferred_elects_the_head() -> None:
-    """The first assigned replica leads again; a dead member stays in the ISR and is told."""
+    """The first assigned replica leads again; a dead member stays in the ISR and is a recipient."""
     assert leader_for_preferred_replica((1, 2, 3), (2, 3, 1), {1, 2}) == ElectionResult(
         1, (2, 3, 1), (1, 2, 3), False
     )
@@ -216,24 +216,24 @@ def test_preferred_elects_the_head() -> None:
     ids=["dead", "out of sync", "shutting down"],
 )
 def test_preferred_elects_only_the_head(isr: tuple[int, ...], live: set[int], shutting_down: set[int]) -> None:
-    """If the head does not qualify none is elected, though the next replica would qualify."""
+    """If the head does not qualify, none is elected, though the next replica would qualify."""
     assert leader_for_preferred_replica((1, 2), isr, live, shutting_down=shutting_down) == NO_ELIGIBLE_LEADER
 
 
 def test_controlled_shutdown_hands_over() -> None:
-    """The leader that is leaving quits the ISR, the next replica in sync leads, and both are told."""
+    """The leaving leader quits the ISR, the next replica in sync leads, and both are recipients."""
     result = leader_for_controlled_shutdown((1, 2, 3), (1, 2, 3), {1, 2, 3}, shutting_down={1})
     assert result == ElectionResult(2, (2, 3), (1, 2, 3), False)
 
 
 def test_controlled_shutdown_keeps_the_dead() -> None:
-    """A dead member of the ISR is not elected and not told, but stays in it."""
+    """A dead member of the ISR is not elected and is no recipient, but stays in it."""
     result = leader_for_controlled_shutdown((1, 2, 3), (1, 2, 3), {1, 3}, shutting_down={1})
     assert result == ElectionResult(3, (2, 3), (1, 3), False)
 
 
 def test_controlled_shutdown_of_all_candidates() -> None:
-    """If all live members of the ISR are leaving none takes over, not even uncleanly."""
+    """If all live members of the ISR are leaving, none takes over, not even uncleanly."""
     result = leader_for_controlled_shutdown((1, 2, 3), (1, 2), {1, 2, 3}, shutting_down={1, 2}, unclean=True)
     assert result == NO_ELIGIBLE_LEADER
 
@@ -267,7 +267,7 @@ def test_strategies_go_by_their_names() -> None:
 
 @every_strategy
 def test_container_types_do_not_matter(strategy: str) -> None:
-    """Lists do as well as tuples and sets, in any order where there is none, and the result has tuples only."""
+    """Lists are accepted as well as tuples and sets, in any order where order has no meaning; results have tuples."""
     elect = STRATEGIES[strategy]
     result = elect((2, 3, 1), (1, 3, 2), frozenset({1, 2, 3, 4}), shutting_down=frozenset({2, 4}))
     assert result == elect([2, 3, 1], [1, 3, 2], [4, 3, 2, 1], shutting_down=[4, 2])
@@ -277,7 +277,7 @@ def test_container_types_do_not_matter(strategy: str) -> None:
 
 @every_strategy
 def test_arguments_stay_as_they_were(strategy: str) -> None:
-    """An election changes none of its arguments and gives none of them away."""
+    """An election changes none of its arguments, and its result does not share them."""
     replicas, isr, live, shutting_down = [1, 2, 3], [3, 2, 1], {1, 2}, {2}
     result = STRATEGIES[strategy](replicas, isr, live, shutting_down=shutting_down, unclean=True)
     assert ([1, 2, 3], [3, 2, 1], {1, 2}, {2}) == (replicas, isr, live, shutting_down)

@@ -1,4 +1,4 @@
-"""A plain exploration, breadth first, of states and functions that know nothing of the language.
+"""A plain breadth-first exploration of states and functions that do not use the language.
 
 Each system of the gallery is written a second time in these terms, in its test, and must have as many states.
 """
@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 class Figures(NamedTuple):
-    """What an exploration comes to."""
+    """The figures of an exploration."""
 
     distinct: int
     generated: int
@@ -32,18 +32,18 @@ class Explored(NamedTuple):
     states: frozenset[Any]
     figures: Figures
     broken: bool
-    """Whether it ended at a wrong state; then the depth is the number of states on a shortest way to one."""
+    """Whether it ended at a wrong state; then the depth is the number of states on a shortest path to one."""
 
 
 def explored(
     first: S, following: Callable[[S], Iterable[S]], is_wrong: Callable[[S], bool] = lambda state: False
 ) -> Explored:
-    """Go through all states, level by level, up to the first level that has a wrong one.
+    """Visit all states, level by level, up to the first level that has a wrong one.
 
     Args:
         first: the initial state.
         following: a state's successors, once for each way to take a step.
-        is_wrong: whether a state must not be.
+        is_wrong: whether a state is wrong.
     """
     found, level, generated, depth = {first}, {first}, 1, 1
     while not any(map(is_wrong, level)):

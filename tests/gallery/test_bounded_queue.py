@@ -1,4 +1,4 @@
-"""`examples/bounded_queue.py` is BlockingQueue, of which it is published when it deadlocks, and how soon."""
+"""`examples/bounded_queue.py` is BlockingQueue, with published figures on when and how soon it deadlocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.gallery.exploring import Explored, Figures, checked, explored, figure
 
 ENGINES = ["reference", "local"]
 State = tuple[tuple[str, ...], frozenset[str]]
-"""The elements, and the threads that wait."""
+"""The number of elements, and the waiting threads."""
 SMALL = [
     (producers, consumers, places)
     for producers in (1, 2, 3)
@@ -22,12 +22,12 @@ SMALL = [
 
 
 def plain(producers: int, consumers: int, places: int, notify: str) -> Explored:
-    """All states, without the language."""
+    """Explore all states, without the language."""
     producing = frozenset(f"p{number}" for number in range(producers))
     consuming = frozenset(f"c{number}" for number in range(consumers))
 
     def woken(waiting: frozenset[str], others: frozenset[str]) -> Iterator[frozenset[str]]:
-        """Who still waits after a notification."""
+        """Return the sets of threads that may still wait after a notification."""
         asleep = waiting & others if notify == "other" else waiting
         if notify == "all" or not asleep:
             yield waiting - asleep
@@ -56,7 +56,7 @@ def plain(producers: int, consumers: int, places: int, notify: str) -> Explored:
 def test_the_lost_wakeup_is_as_far_as_published(
     engine: str, producers: int, consumers: int, places: int, states: int
 ) -> None:
-    """The traces of the tutorial's steps v05 and v10, one of which is an animation of 46 steps."""
+    """The traces of the tutorial's steps v05 and v10; one of these is an animation of 46 steps."""
     result = checked("bounded_queue", engine, producers=producers, consumers=consumers, places=places, notify="one")
     assert (result.verdict, result.counterexample and result.counterexample.length) == ("violated", states)
 
@@ -64,7 +64,7 @@ def test_the_lost_wakeup_is_as_far_as_published(
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("producers", "consumers", "states"), [(1, 1, 4), (1, 2, 14)])
 def test_the_state_graphs_are_as_large_as_published(engine: str, producers: int, consumers: int, states: int) -> None:
-    """Those that are drawn in the steps v02 and v03, deadlocks included."""
+    """The graphs drawn in the steps v02 and v03, deadlocks included."""
     queue = system("bounded_queue")(producers=producers, consumers=consumers, notify="one")
     assert check(queue, engine=engine, keep_going=True).distinct_states == states
 
@@ -79,7 +79,7 @@ def test_with_two_conditions_it_has_the_states_that_are_published(engine: str) -
 @pytest.mark.parametrize("notify", ["one", "all", "other"])
 @pytest.mark.parametrize(("producers", "consumers", "places"), SMALL)
 def test_it_has_the_states_of_plain_python(producers: int, consumers: int, places: int, notify: str) -> None:
-    """And with one notified there is a deadlock where threads are more than twice the places, as published in v08."""
+    """With one notified, there is a deadlock if there are more than twice as many threads as places, as in v08."""
     expected = plain(producers, consumers, places, notify)
     assert expected.broken == (notify == "one" and producers + consumers > 2 * places)
     for engine in ENGINES:
@@ -90,7 +90,7 @@ def test_it_has_the_states_of_plain_python(producers: int, consumers: int, place
 
 
 def test_no_thread_can_do_anything_where_all_wait() -> None:
-    """The invariant is about what is a deadlock."""
+    """A state where all wait is a deadlock, so the invariant is about deadlocks."""
     queue = system("bounded_queue")(notify="one")
     found = check(queue, properties=["type_ok"], deadlock=True)
     assert (found.verdict, figures(found)) == ("deadlock", Figures(22, 40, 9))
@@ -98,6 +98,6 @@ def test_no_thread_can_do_anything_where_all_wait() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_producers_are_alike_and_so_are_consumers(engine: str) -> None:
-    """There are two sorts."""
+    """Producers and consumers are two sorts."""
     result = checked("bounded_queue", engine, symmetry=True, producers=2, consumers=2, notify="one")
     assert (result.verdict, result.depth) == ("violated", 9)

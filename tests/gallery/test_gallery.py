@@ -1,4 +1,4 @@
-"""What the systems of the gallery have in common."""
+"""Common requirements on the systems of the gallery."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, toke
 
 
 def lines_of_code(text: str) -> int:
-    """How many lines a program has, without blank lines, comments and docstrings."""
+    """Return the number of lines without blank lines, comments and docstrings."""
     documented = set[int]()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
@@ -30,7 +30,7 @@ def lines_of_code(text: str) -> int:
 
 
 def test_lines_are_counted_as_a_person_would() -> None:
-    """A statement over two lines is two."""
+    """A statement over two lines counts as two."""
     head = '"""What\n\nit is."""\n\nx = 1  # one\n# two\ny = (\n    2)\n\n'
     function = 'def f():\n    """It."""\n    return """a\n\nb"""\n'
     assert (lines_of_code(head), lines_of_code(function)) == (1 + 2, 1 + 3)
@@ -38,7 +38,7 @@ def test_lines_are_counted_as_a_person_would() -> None:
 
 @pytest.mark.parametrize("name", GALLERY)
 def test_a_system_is_short_and_complete(name: str) -> None:
-    """Under 80 lines of code, with something that must hold, something that must happen, and what it leaves out."""
+    """Under 80 lines of code, with an invariant, a witness, and a list of omissions."""
     assert lines_of_code((EXAMPLES / f"{name}.py").read_text(encoding="utf-8")) < 80
     marked = system(name)().properties
     assert {each.kind for each in marked} >= {"invariant", "sometimes"}
@@ -46,11 +46,11 @@ def test_a_system_is_short_and_complete(name: str) -> None:
 
 
 def test_a_specification_is_tested_in_ten_lines() -> None:
-    """They are run by `docs/gallery.md`."""
+    """`docs/gallery.md` runs these tests."""
     assert lines_of_code((EXAMPLES / "tested_queue.py").read_text(encoding="utf-8")) <= 10
 
 
 def test_every_example_specification_is_in_the_gallery() -> None:
-    """None is there that no page and no test knows."""
+    """No page and no test leaves one out."""
     found = [path.stem for path in sorted(Path(EXAMPLES).glob("*.py")) if "(Specification[" in path.read_text()]
     assert found == sorted(GALLERY)

@@ -27,7 +27,7 @@ class Message(NamedTuple):
     kind: str
     term: int
     server: int
-    """The candidate, or who leads."""
+    """The candidate, or the leader."""
     voter: int | None = None
 
 
@@ -45,7 +45,7 @@ def plain(servers: int, terms: int, *, vote_on_disk: bool = True) -> Explored:
                 yield (*all_of_them[:number], after, *all_of_them[number + 1 :]), messages | sent
 
     def steps_of(number: int, it: Server, messages: frozenset[Message]) -> Iterator[tuple[Server, set[Message]]]:
-        """What a server may become, and what it sends."""
+        """Return the server's possible next states, and its messages."""
         yield it._replace(role="follower", voted_for=it.voted_for if vote_on_disk else None), set()
         if it.role != "leader" and it.term < terms:
             term = it.term + 1
@@ -72,7 +72,7 @@ def plain(servers: int, terms: int, *, vote_on_disk: bool = True) -> Explored:
 
 
 def images(state: State) -> Iterator[State]:
-    """A state, and what it is when servers exchange names."""
+    """Return all forms of a state under renaming of servers."""
     servers, messages = state
     for names in permutations(range(len(servers))):
         name: dict[int | None, int | None] = {None: None}
@@ -95,7 +95,7 @@ def images(state: State) -> Iterator[State]:
     ],
 )
 def test_it_has_the_states_of_plain_python(engine: str, servers: int, terms: int, expected: Figures) -> None:
-    """At most one leads in a term."""
+    """At most one server leads in a term."""
     by_hand = plain(servers, terms)
     assert (by_hand.figures, by_hand.broken) == (expected, False)
     result = checked("raft_election", engine, servers=servers, terms=terms)
@@ -105,14 +105,14 @@ def test_it_has_the_states_of_plain_python(engine: str, servers: int, terms: int
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_witness_is_reached(engine: str) -> None:
-    """Votes are split, and leaders are deposed without their knowledge."""
+    """Votes are split, and leaders are deposed without knowing it."""
     assert checked("raft_election", engine).verdict == "holds"
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_it_has_the_expected_orbits(engine: str) -> None:
-    """By trying out every permutation on every state."""
+    """The expected number comes from every permutation of every state."""
     apart = {frozenset(images(state)) for state in plain(3, 2).states}
     result = checked("raft_election", engine, symmetry=True)
     assert result.distinct_states == len(apart) == 795
@@ -120,7 +120,7 @@ def test_it_has_the_expected_orbits(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_server_that_forgets_its_vote_elects_two(engine: str) -> None:
-    """In no fewer steps than in plain Python."""
+    """The shortest path is as long as in plain Python."""
     expected = plain(3, 2, vote_on_disk=False)
     assert expected.broken
     result = checked("raft_election", engine, vote_on_disk=False)

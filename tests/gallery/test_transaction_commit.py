@@ -27,6 +27,6 @@ def test_its_states_can_be_counted_by_hand(engine: str, managers: int) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("managers", range(1, 7))
 def test_its_orbits_can_be_counted_by_hand(engine: str, managers: int) -> None:
-    """Then only how many there are of each counts: n in three bins, or n in two."""
+    """Then only the number of managers in each state counts: n in three bins, or n in two."""
     result = checked("transaction_commit", engine, symmetry=True, managers=managers)
     assert result.distinct_states == (managers + 1) * (managers + 2) // 2 + (managers + 1) - 1

@@ -24,7 +24,7 @@ class Plain(NamedTuple):
 
 
 def following(state: Plain) -> Iterator[Plain]:
-    """What may happen next."""
+    """Return the possible next states."""
     stages, heard, said, decision = state
 
     def with_stage(manager: int, stage: str) -> Plain:
@@ -50,7 +50,7 @@ def plain(managers: int) -> Explored:
 
 
 def images(state: Plain, managers: int) -> Iterator[Plain]:
-    """A state, and what it is when resource managers exchange names."""
+    """Return all forms of a state under renaming of resource managers."""
     for names in permutations(range(managers)):
         yield Plain(
             stages=tuple(state.stages[names.index(manager)] for manager in range(managers)),
@@ -68,28 +68,28 @@ def test_it_has_the_states_that_are_published(engine: str) -> None:
 
 
 def test_it_has_the_states_that_the_authors_counted_among_six() -> None:
-    """As a comment says at the end of their module."""
+    """A comment at the end of their module gives the figure."""
     assert checked("two_phase_commit", "local", managers=6).distinct_states == 50_816
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("managers", [1, 2, 3, 4])
 def test_it_has_the_states_of_plain_python(engine: str, managers: int) -> None:
-    """However many take part."""
+    """For any number of managers."""
     assert figures(checked("two_phase_commit", engine, managers=managers)) == plain(managers).figures
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("managers", "orbits"), [(3, 80), (4, 166)])
 def test_it_has_the_expected_orbits(engine: str, managers: int, orbits: int) -> None:
-    """By trying out every permutation on every state."""
+    """The expected number comes from every permutation of every state."""
     apart = {frozenset(images(state, managers)) for state in plain(managers).states}
     result = checked("two_phase_commit", engine, symmetry=True, managers=managers)
     assert result.distinct_states == len(apart) == orbits
 
 
 def test_it_implements_transaction_commit() -> None:
-    """Each of its steps is one of TCommit, or none as far as TCommit can see. [TPSpec => TC!TCSpec]"""
+    """Each of its steps is one of TCommit, or invisible to TCommit. [TPSpec => TC!TCSpec]"""
     one, two = (Model(system(name)()) for name in ("transaction_commit", "two_phase_commit"))
     stages = [at for at, cell in enumerate(two.layout.cells) if cell.name.startswith("stage[")]
     pending = list(two.first_states())
