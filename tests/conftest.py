@@ -1,7 +1,7 @@
-"""How long Hypothesis looks: one profile each for a person at work, for every commit, and for a night.
+"""Hypothesis profiles for a person at work, for every commit, and for a night; and fixtures that all tests share.
 
-HYPOTHESIS_PROFILE names the profile; without it, `ci` where CI is true and `dev` anywhere else. And what all tests
-share: a Spark session, and workers, of which `sharing` tells.
+HYPOTHESIS_PROFILE names the profile; without it, `ci` where CI is true and `dev` anywhere else. The fixtures are a
+Spark session, and the scheduling of workers (see `sharing`).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tests.sharing import ByServer, scope, turn
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The explaining phase names the lines of code that only failing runs reach. In a walk through a specification
-# these are lines of the engine; the failure's own text says more.
+# The explain phase names lines of code that only failing runs reach. In a walk through a specification these are
+# lines of the engine, and the failure's own text says more.
 PHASES = [phase for phase in Phase if phase is not Phase.explain]
 
-# For a person who waits. Random, so that many hands see many walks; what fails is kept and tried first next time.
+# For a person who waits. Random, so many users try many walks; a failing example is kept and comes first next time.
 settings.register_profile("dev", max_examples=40, stateful_step_count=50, deadline=None, phases=PHASES)
 
-# Derandomized: a build that turns red is red because of the change, and is red again on anybody's machine.
+# Derandomized: a red build is red because of the change, and is red again on any machine.
 settings.register_profile(
     "ci",
     max_examples=80,
@@ -43,16 +43,16 @@ settings.register_profile(
     print_blob=True,
 )
 
-# Random again, and far: here new failures are welcome. The blob brings one home without the night's database.
+# Random again, and long: new failures are welcome here. The blob reproduces one without the nightly database.
 settings.register_profile(
     "nightly", max_examples=10_000, stateful_step_count=150, deadline=None, phases=PHASES, print_blob=True
 )
 
-# A shell starts what runs in its background deaf to Ctrl-C, and each process hands that down to those it starts.
+# A shell starts background processes with Ctrl-C ignored, and their children inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Collecting makes a million objects that stay; to look for garbage among them takes a tenth of its time.
+# Collection creates a million objects that stay; scanning them for garbage takes a tenth of its time.
 gc.set_threshold(10_000, 20, 50)
 
 spark_classes.share()
@@ -62,27 +62,27 @@ settings.load_profile(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest comes first."""
+    """The longest tests come first."""
     items.sort(key=lambda item: turn(item.nodeid))
 
 
 def pytest_collection_finish() -> None:
-    """The garbage collector leaves alone what is there to stay: eight thousand tests are a million objects."""
+    """Keep the garbage collector from scanning objects that stay: eight thousand tests are a million objects."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """What starts Spark needs Java; and a test in another file would start a second session, in the other worker."""
+    """Tests that start Spark need Java. A test in an unlisted file would start a second session in another worker."""
     if item.get_closest_marker("spark"):
         skip_without_java()
     if "session" in getattr(item, "fixturenames", ()) and scope(item.nodeid) != "Spark":
-        pytest.fail("it needs a Spark session: say so in tests/sharing.py", pytrace=False)
+        pytest.fail("this test needs a Spark session: list its file in tests/sharing.py", pytrace=False)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are cores: a test that waits for a server, or for a process it has killed, needs none."""
+    """Two more than the cores: a test that waits for a server or a killed process needs no core."""
     return (os.cpu_count() or 1) + 2
 
 
@@ -94,7 +94,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServer:
 
 
 def skip_without_java() -> None:
-    """Skip the test that runs, with the reason, where there is no Java that Spark runs on."""
+    """Skip the running test, with the reason, where there is no Java for Spark."""
     from spec.checking.spark.session import require_java
 
     try:
@@ -105,15 +105,15 @@ def skip_without_java() -> None:
 
 @pytest.fixture(scope="session")
 def java() -> None:
-    """For tests that have another process run Spark."""
+    """For tests that run Spark in another process."""
     skip_without_java()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _skipped_where_spark_begins() -> Iterator[None]:
-    """Where there is no Java, a test is skipped as soon as it explores with Spark's engine."""
+    """Without Java, a test is skipped as soon as it explores with Spark's engine."""
     try:
-        find_java()  # asked first, as the engine takes half a second to load
+        find_java()  # first, since the engine takes half a second to load
     except UsageError:
         from spec.checking.spark import engine
 
@@ -126,7 +126,7 @@ def _skipped_where_spark_begins() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def session(java: None) -> Iterator[SparkSession]:
-    """One Spark session for all tests: they are callers that give one, so it outlives every engine."""
+    """One Spark session for all tests. They pass it to the engine, so it outlives every engine."""
     from spec.checking.machine.memory import Budget
     from spec.checking.spark.allotment import allotted
     from spec.checking.spark.session import start

@@ -1,6 +1,6 @@
-"""The generations of controllers, as tests ask about them: the newest always, the others in the long run.
+"""The generations of controllers as parameters: tests always run the newest, and the others in the long run.
 
-It takes seconds to find what a controller can do. What changed in an older one shows in its pinned figures at once.
+Exploring one controller takes seconds. A change in an older one shows in its pinned figures at once.
 """
 
 from __future__ import annotations
@@ -15,4 +15,4 @@ NEWEST = GENERATIONS[-1]
 each_generation = pytest.mark.parametrize(
     "release", [*(pytest.param(release, marks=pytest.mark.long) for release in OLDER), NEWEST]
 )
-"""A test of each; those of the older ones are long."""
+"""One test each; the tests of older generations are long."""

@@ -1,8 +1,8 @@
-"""Mutants: classes that are wrong in one point each, and the scenario that tells each of them from the right one.
+"""Mutants: classes with one mistake each, and the scenario that must fail on each of them.
 
 A battery of short scenarios passes on the right class. Each mutant breaks one rule on purpose, and the scenario
-named beside it must fail: what no scenario notices, no test guards. The battery is made of these scenarios, so none
-is in it that catches no mutant.
+named beside it must fail: a rule is untested if no scenario notices its mutant. The battery consists of these
+scenarios, so each of them catches a mutant.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ def mutant_tests(
     mutants: Sequence[tuple[Kind, Callable[[Kind], None]]],
     mutate: Callable[[Kind, pytest.MonkeyPatch], None] = lambda mutant, monkeypatch: None,
 ) -> tuple[Test, Test]:
-    """Two tests, for a module to give names to: the right class passes every scenario, and each mutant is caught.
+    """Make two tests for a module to name: the right class passes every scenario, and each mutant is caught.
 
     Args:
         right: the class, or a tuple of the classes that belong together.
         mutants: each with the scenario that must fail on it, by an assertion and not by accident.
-        mutate: puts in place what is wrong with a mutant and is not a method of it.
+        mutate: applies the part of a mutation that is not a method of the class.
     """
 
     @pytest.mark.parametrize("scenario", dict.fromkeys(scenario for _, scenario in mutants), ids=_name)
@@ -43,9 +43,9 @@ def mutant_tests(
 
 
 def put_in_place(mutant: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a mutant has otherwise is put into the right class, for those that make their parts themselves.
+    """Patch a mutant's differences into the right class, for classes that create their own parts.
 
-    So such a mutant asks the right class for the rest, and not `super()`.
+    Such a mutant calls the right class for the unchanged part, and not `super()`.
     """
     right = mutant.__mro__[1]
     for name, wrong in vars(mutant).items():
@@ -54,7 +54,7 @@ def put_in_place(mutant: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def mutated(mutant: Any) -> str:
-    """The name of the class that is wrong: of a tuple of classes, the one that is not there by default."""
+    """Return the name of the wrong class; in a tuple of classes, the one that differs from the default."""
     if isinstance(mutant, type):
         return mutant.__name__
     return str(next(kind.__name__ for kind, right in zip(mutant, type(mutant)(), strict=True) if kind is not right))

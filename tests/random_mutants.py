@@ -1,23 +1,22 @@
-"""Random mutants: places of `election` and `statemachines` drawn by lot, each changed in one line, and then tested.
+"""Random mutants of `election` and `statemachines`: each changes one line, and then the tests run.
 
-`make long-mutation` says what came of each; `SEED=7` draws the same places again, `MUTANTS=20` fewer. Cosmic Ray
-finds the places, changes one of them in a copy of the tree, and runs tests there. Its operators swap operators, turn
-conditions, change numbers, empty loops; `LEFT_OUT` has what is lost most easily in code like ours: a statement, a
-filter, one call of several. What only annotations say, and comparisons by `is` that compare as well by `==`, are no
-places.
+`make long-mutation` prints the outcome of each; `SEED=7` draws the same places again, `MUTANTS=20` fewer. Cosmic Ray
+finds the places, changes one of them in a copy of the tree, and runs tests there. Its operators swap operators,
+negate conditions, change numbers and empty loops. `LEFT_OUT` removes what such code loses most easily: a statement, a
+filter, one call of several. Annotations are excluded, and so are comparisons by `is` that `==` could replace.
 
-A mutant meets the tests that mirror its module, those of its rooms, and then whatever else of `make test` depends on
-these two packages, until one fails. What runs into a limit is caught.
+Each mutant runs the tests that mirror its module, then those of its rooms, and then all other tests of `make test`
+that depend on these two packages, until one fails. A mutant that runs into a limit counts as caught.
 
-Survivors that change nothing, so that no test could tell:
+Equivalent survivors, which no test could catch:
 
     broker/broker           an epoch that is not above, in place of the same: it is never below
     broker/log/truncation   a log that begins at -1 instead of 0 by default: there is no offset below 0
-    event_thread            a batch asked by its last request whether it reads, not by its first: all do, or none
+    event_thread            a batch's last request, not its first, says whether it reads: all requests do, or none
     controller_process      a length that is not 0, in place of one above 0
-    kafka_zk_client         what an exception says that is caught wherever it is raised
-    partition_state_machine zip without strict: that there is an answer to each request has been looked at before
-    zookeeper/counters      EVER as another number: what waited in the inbox has changed, whenever that was
+    kafka_zk_client         the text of an exception that every caller catches
+    partition_state_machine zip without strict: the number of answers has been checked before
+    zookeeper/counters      EVER as another number: a waiting notification counts as a change at any time
 """
 
 from __future__ import annotations
@@ -50,10 +49,10 @@ CONCERNED = (
     "tests/kafka "
     "tests/zookeeper tests/test_examples.py tests/test_tutorial.py tests/test_docstrings.py"
 )
-"""What of `make test` depends on them."""
+"""The tests in `make test` that depend on these packages."""
 PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not long and not spark")
 SECONDS, MEMORY = 900, 4 << 30
-"""What a mutant may take of processor time and of bytes, before it is one that does not end, or grows without end."""
+"""Limits on a mutant's processor time and memory in bytes, against endless loops and endless growth."""
 SENSIBLE = re.compile(
     r"""
     core/(?!Variable|ReplaceBinary|ReplaceComparison)
@@ -63,32 +62,32 @@ SENSIBLE = re.compile(
     """,
     re.VERBOSE,
 )
-"""Cosmic Ray's operators, but for those after which nearly any code fails at once, or does the same."""
+"""Cosmic Ray's operators, except those that make nearly any code fail at once, or change no behaviour."""
 
 
 class LeftOut(NamedTuple):
-    """An operator as Cosmic Ray has them: a node that is replaced by other code, if it is one of these."""
+    """An operator in Cosmic Ray's form: it replaces a node of one of these kinds by other code."""
 
     fits: Callable[[Any], bool]
     code: str
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-        """Where it is, if it fits."""
+        """Yield the position of the node, if the operator applies."""
         if self.fits(node):
             yield node.start_pos, node.end_pos
 
     def mutate(self, node: Any, _: int) -> Any:
-        """What stands there instead."""
+        """Return the replacement."""
         return get_ast(node.get_first_leaf().prefix + self.code)
 
 
 def is_call(node: Any) -> bool:
-    """Whether something is called, and no more is done with what comes of it."""
+    """Whether it is a call whose value is unused."""
     return bool(node.type == "atom_expr" and node.children[-1].get_first_leaf() == "(")
 
 
 def is_effect(node: Any) -> bool:
-    """Whether a statement calls something, or changes what is there: an item, an attribute, a sum."""
+    """Whether a statement calls a function, or changes an item, an attribute or a sum in place."""
     if node.parent is None or node.parent.type != "simple_stmt":
         return False
     changes = node.type == "expr_stmt" and (node.children[0].type == "atom_expr" or "=" not in node.children)
@@ -96,7 +95,7 @@ def is_effect(node: Any) -> bool:
 
 
 def is_one_of_several(node: Any) -> bool:
-    """Whether it is a call, or a part that is unpacked, in a tuple or a list."""
+    """Whether it is a call, or an unpacked part, in a tuple or a list."""
     return bool(
         node.parent is not None
         and node.parent.type == "testlist_comp"
@@ -126,23 +125,23 @@ class Mutant(NamedTuple):
     occurrence: int
 
     def code(self) -> str:
-        """The module with this change."""
+        """Return the module's source with this change."""
         return str(mutate_code(Path(self.path).read_text(), OPERATORS[self.operator], self.occurrence))
 
     def difference(self) -> str:
-        """The lines as they are and as they would be."""
+        """Return the changed lines, before and after."""
         lines = unified_diff(Path(self.path).read_text().split("\n"), self.code().split("\n"), n=0, lineterm="")
         return "\n".join([f"{self.path}:{self.line}: {self.operator}", *(f"    {each}" for each in [*lines][3:])])
 
     def own_tests(self) -> Iterator[str]:
-        """The tests of the module, then of the rooms that it is in, from the smallest."""
+        """Return the tests of the module, then of the rooms around it, from the smallest."""
         mirror = Path("tests", self.path)
         places = (mirror.with_name(f"test_{mirror.name}"), *mirror.parents[:-2])
         return (str(each) for each in places if each.exists())
 
 
 def comments(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where there is what nothing that runs depends on: annotations, aliases of types, lines in Kafka's sources."""
+    """Return the places that no running code depends on: annotations, aliases of types, lines in Kafka's sources."""
     for node in ast.walk(tree):
         said = [getattr(node, "annotation", None), getattr(node, "returns", None)]
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias":
@@ -154,7 +153,7 @@ def comments(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]
 
 
 def mutants_of(path: Path) -> list[list[Mutant]]:
-    """All mutants of a module, together where they change the same place."""
+    """Return all mutants of a module, grouped by the place they change."""
     source = path.read_text()
     nodes, said = list(ast_nodes(get_ast(source))), list(comments(ast.parse(source)))
     places: dict[tuple[Any, Any], list[Mutant]] = {}
@@ -167,7 +166,7 @@ def mutants_of(path: Path) -> list[list[Mutant]]:
 
 
 def work_in_a_copy(folder: str) -> None:
-    """Where this process changes files: a tree of its own, with what has been compiled, to which nothing is added."""
+    """Change to a copy of the tree, with its compiled files, where this process edits files and adds none."""
     copy = Path(tempfile.mkdtemp(dir=folder)) / "copy"
     shutil.copytree(".", copy, ignore=shutil.ignore_patterns(".*", "build", "dist"))
     os.chdir(copy)
@@ -177,14 +176,14 @@ def work_in_a_copy(folder: str) -> None:
 
 
 def fail(tests: str) -> bool:
-    """Whether one of these tests fails, or does not end."""
+    """Return whether one of these tests fails, or does not end."""
     with suppress(subprocess.TimeoutExpired):
         return subprocess.run([*PYTEST, *tests.split()], capture_output=True, timeout=10 * SECONDS).returncode != 0
     return True
 
 
 def caught_by(mutant: Mutant) -> tuple[Mutant, str]:
-    """Which tests fail with this mutant, from its own to all that it may concern; or none."""
+    """Return the tests that fail with this mutant, from its own to all that depend on it; or none."""
     path = Path(mutant.path)
     as_it_is, changed = path.read_text(), mutant.code()
     try:
@@ -196,9 +195,9 @@ def caught_by(mutant: Mutant) -> tuple[Mutant, str]:
 
 @click.command()
 @click.option("--size", default=100, show_default=True, type=click.IntRange(1), help="How many places.")
-@click.option("--seed", type=int, help="Draws the same again. Without it: another one each time.")
+@click.option("--seed", type=int, help="Repeats a draw. Without it, each run draws anew.")
 def main(size: int, seed: int | None) -> None:
-    """Draw mutants of `election` and `statemachines`, and see which of them the tests catch."""
+    """Draw mutants of `election` and `statemachines`, and report which of them the tests catch."""
     seed = random.randrange(10**6) if seed is None else seed
     lot = random.Random(seed)
     paths = [path for package in PACKAGES for path in sorted(Path(package).rglob("*.py"))]
@@ -210,7 +209,7 @@ def main(size: int, seed: int | None) -> None:
         fail_anyhow = pool.apply_async(fail, (CONCERNED,))
         outcomes = pool.imap_unordered(caught_by, mutants)
         if fail_anyhow.get():
-            raise click.ClickException("tests fail without any mutant, too")
+            raise click.ClickException("the tests fail without any mutant, too")
         for mutant, by in outcomes:
             told = "the rest" if by == CONCERNED else by or "survives"
             click.echo(f"{mutant.path}:{mutant.line}: {mutant.operator}: {told}")

@@ -1,7 +1,7 @@
 """Tables as tests: one test goes through all rows of a table, each a subtest of pytest.
 
-`pytest.mark.parametrize` makes a test of each row. That is worth its price where rows take long or need fixtures of
-their own; of a table that is looked at in microseconds it makes a thousand tests that each cost milliseconds.
+`pytest.mark.parametrize` makes a test of each row. That pays if rows take long or need fixtures of their own. A table
+whose rows take microseconds would become a thousand tests that each cost milliseconds.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Test: TypeAlias = Callable[..., None]
 
 
 def rows(names: str, table: Iterable[Any] | Mapping[str, Any]) -> Callable[[Test], Test]:
-    """A decorator: the test is called with each row of a table, as `parametrize` does with several tests.
+    """Return a decorator that calls the test with each row of a table, as `parametrize` does with several tests.
 
     Args:
-        names: the arguments that a row gives, separated by commas; a row has one value for each, or is the value of
-            the one.
-        table: the rows; in a mapping, below the names by which they are told, else each is told as it prints.
+        names: the arguments that a row gives, separated by commas; a row has one value for each, or is the value
+            itself if there is one name.
+        table: the rows, or a mapping from labels to rows. Without a label, a row's values are its label.
 
-    Fixtures are those of the one test, so a row must leave them as it found them.
+    All rows share the fixtures of the one test, so a row must leave them unchanged.
 
     Raises:
         ValueError: the table has no rows, so nothing could fail.

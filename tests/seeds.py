@@ -1,4 +1,4 @@
-"""Seeds of tests that draw by lot: given in the environment, or other ones in each run of the tests."""
+"""Seeds of randomized tests: given in the environment, or new in each run of the tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def seed_of_this_run(variable: str) -> int:
-    """The one that is given; or another one each time, the same for all processes of one run of the tests."""
+    """Return the given seed, or a new one for each run, the same in all processes of that run."""
     if given := os.environ.get(variable):
         return int(given)
     return int(os.environ.get("PYTEST_XDIST_TESTRUNUID", os.urandom(4).hex())[:8], 16)

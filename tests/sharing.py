@@ -1,10 +1,10 @@
-"""How pytest-xdist shares the tests out: file by file, what takes longest first, and one worker for each server.
+"""How pytest-xdist distributes the tests: file by file, longest first, and one worker for each server.
 
-A file stays whole, as its fixtures are made once and what one test has compiled or explored serves the next. Files
-that need the same server are one scope: a Spark session, a ZooKeeper or a Java with Kafka's classes takes seconds to
-start, in each worker anew.
-Pinned instances go one by one: there are many, and some take minutes in `make long`. There Kafka's files are shared
-out as others are: together they are the longest chain by far, and a Java more is soon made up for.
+A file stays whole, because its fixtures are made once, and later tests reuse what earlier ones compiled or explored.
+Files that need the same server form one scope: a Spark session, a ZooKeeper or a Java with Kafka's classes takes
+seconds to start in each worker.
+Pinned instances are distributed one by one: there are many, and some take minutes in `make long`. There Kafka's files
+are also distributed one by one: together they are by far the longest chain, and another Java soon pays for itself.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/statemachines/drawing/test_controller_diagram.py",
     ),
 }
-"""What needs the same server, or what takes as long to be found, by the beginning of its name."""
+"""Tests that share a server, or an expensive result, by the beginning of their names."""
 
 ONE_BY_ONE = ("tests/spec/atlas/test_instances.py", "tests/spec/checking/test_random_systems.py")
-"""Files whose tests have nothing in common."""
+"""Files whose tests share nothing."""
 
 LONGEST = (
     *TOGETHER["Spark"],
@@ -51,11 +51,11 @@ LONGEST = (
     "tests/test_tutorial.py",
     "tests/spec/checking/local/",
 )
-"""What begins first, so that no worker is left with one of them at the end while the other has nothing to do."""
+"""The tests that begin first, so that no worker runs one of them at the end while the other idles."""
 
 
 def scope(nodeid: str, is_long: bool = False) -> str:
-    """What a test goes with to one worker: a server or a file, or nothing but itself.
+    """Return the scope of a test, which runs in one worker: a server, a file, or the test alone.
 
     >>> scope("tests/zookeeper/test_kazoo.py::test_it"), scope("tests/test_imports.py::test_it[a::b]")
     ('ZooKeeper', 'tests/test_imports.py')
@@ -70,12 +70,12 @@ def scope(nodeid: str, is_long: bool = False) -> str:
 
 
 def turn(nodeid: str) -> int:
-    """When a test comes: the lower, the earlier."""
+    """Return a test's place in the order: the lower, the earlier."""
     return next((place for place, begins in enumerate(LONGEST) if nodeid.startswith(begins)), len(LONGEST))
 
 
 class ByServer(LoadScopeScheduling):  # type: ignore[misc]
-    """Scopes go to whichever worker is free, in the order of the tests."""
+    """Gives scopes to the next free worker, in the order of the tests."""
 
     def _split_scope(self, nodeid: str) -> str:
         return scope(nodeid, is_long=self.config.option.markexpr == "long")

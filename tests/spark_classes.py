@@ -1,7 +1,7 @@
-"""Spark's classes as Java keeps them once they are loaded and verified (class data sharing), see `tests.compiling`.
+"""An archive of Spark's classes, loaded and verified by Java (class data sharing); see `tests.compiling`.
 
-A session that finds them there starts with half the work, and tests start many: each run that is killed has its own.
-Java that cannot use what was kept, as another Java would not, goes on without it.
+A session with the archive starts in half the time. Tests start many sessions: each killed run has its own.
+A different Java cannot use the archive, and runs without it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Final
 __all__ = ["keep", "share"]
 
 KEPT: Final = Path(__file__).parents[1] / ".venv" / "spark.jsa"
-"""Beside the installation whose classes these are."""
+"""In the installation of these classes."""
 OPTIONS: Final = "SPARK_SUBMIT_OPTS"
-"""The variable whose options Spark's scripts give to Java."""
+"""The environment variable with Java options for Spark's scripts."""
 A_RUN: Final = """
 from spec.checking import check
 from spec.checking.spark import SparkEngine
@@ -28,17 +28,17 @@ check(TOYS["walkers"], engine=SparkEngine(driver_level=0, workers=2), keep_going
 
 
 def keep() -> None:
-    """Have a run by jobs, whose Java writes down what it has loaded. Where there is no Java, nothing is kept."""
+    """Run a check by jobs, whose Java writes the archive of its loaded classes. Without Java, do nothing."""
     subprocess.run(
         [sys.executable, "-c", A_RUN],
         env={**os.environ, OPTIONS: f"-XX:ArchiveClassesAtExit={KEPT}"},
-        stdout=subprocess.PIPE,  # and read until Java too is gone, which writes as the last thing it does
+        stdout=subprocess.PIPE,  # read until Java exits too, since it writes the archive at its exit
         stderr=subprocess.DEVNULL,
         check=False,
     )
 
 
 def share() -> None:
-    """From now on, Spark's Java of this process and of those that it starts takes what is kept."""
+    """Make Spark's Java, in this process and its children, use the archive from now on."""
     if KEPT.exists():
         os.environ.setdefault(OPTIONS, f"-XX:SharedArchiveFile={KEPT} -Xlog:cds=off -Xlog:cds+dynamic=off")

@@ -13,7 +13,7 @@ from tests.rows import rows
 
 
 def undocumented(package: str) -> list[str]:
-    """The public words of a package that have no docstring; of constants it stands where they are defined."""
+    """Return a package's public words without a docstring; a constant's docstring follows its definition."""
     module = importlib.import_module(package)
 
     def docstring(word: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The ports that engines are measured against go through the states of the specification, and what is counted."""
+"""The ports that engines are compared with visit the specification's states; and other figures of the benchmarks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PINNED = {each.name: each for each in instances()}
 
 
 def pinned(short: str) -> tuple[PinnedInstance, dict[str, int]]:
-    """The pinned instance of the model that was ported, and its bounds."""
+    """The pinned instance of the ported model, and its bounds."""
     instance = PINNED[f"replication, kip-320, {short}"]
     specification = instance.specification()
     return instance, {name: getattr(specification, name) for name in BOUNDS}
@@ -33,7 +33,7 @@ def pinned(short: str) -> tuple[PinnedInstance, dict[str, int]]:
 
 @pytest.mark.parametrize("short", ["2-2-2-2", "3-2-2-1", pytest.param("3-2-2-2", marks=pytest.mark.long)])
 def test_the_port_to_plain_python_has_the_pinned_figures(short: str) -> None:
-    """As many states and steps, and as deep."""
+    """The same number of states and steps, and the same depth."""
     instance, bounds = pinned(short)
     found = kip320.explore(**bounds)
     assert found == (instance.distinct_states, instance.depth, instance.generated_states)
@@ -42,15 +42,15 @@ def test_the_port_to_plain_python_has_the_pinned_figures(short: str) -> None:
 @pytest.mark.skipif(bool(spin.missing()), reason=spin.missing())
 @pytest.mark.parametrize("search", ["bfs", "dfs"])
 def test_the_port_to_promela_has_the_pinned_figures(search: str) -> None:
-    """Not one state more, as a process counter or a forgotten helper variable would make."""
+    """An added process counter or a forgotten helper variable would make more states."""
     instance, bounds = pinned("2-2-2-2")
     found = spin.explore(**bounds, search=search)
     assert (found.distinct, found.generated) == (instance.distinct_states, instance.generated_states)
     assert found.depth in (None, instance.depth)
 
 
-def test_an_instance_is_asked_for_as_it_is_pinned() -> None:
-    """With its release, constants and properties; and what is compared by default is pinned."""
+def test_an_instance_is_run_as_it_is_pinned() -> None:
+    """With its release, constants and properties; and the default instances are pinned."""
     asked = " ".join(rounds.command(PINNED["controller-election, 1.1 to the end"]))
     assert (
         asked == "check controller-election --json --release 1.1 --set brokers=2 --set max_queued_events=2 --continue"
@@ -65,8 +65,8 @@ def test_rounds_are_compared_by_their_medians() -> None:
     assert rounds.compared([(1.0, 2.0), (9.0, 9.0), (3.0, 1.0)]) == (3.0, 2.0, 1.0)
 
 
-def test_tables_are_told_of_the_engine_that_has_them() -> None:
-    """Paths, and the numbers that they make, which are as many for each search; of the reference engine none."""
+def test_tables_are_those_of_the_engine_that_has_them() -> None:
+    """Paths, and the figures derived from them, are equal in each search; the reference engine has none."""
     instance, _ = pinned("2-2-2-2")
     first, again = (table_sizes.explore(instance, "local") for _ in range(2))
     assert first.tables is not None
@@ -79,8 +79,8 @@ def test_tables_are_told_of_the_engine_that_has_them() -> None:
     assert not table_sizes.explore(other, "local").is_pinned
 
 
-def test_the_day_of_a_controller_is_whole() -> None:
-    """Each event is what the controller learns first; ISRs and all brokers' requests are what arithmetic says.
+def test_the_day_of_a_controller_is_complete() -> None:
+    """Each event reaches the controller first; ISRs and all brokers' requests equal the calculated ones.
 
     Partitions are spread, so that each of 6 brokers leads 40 of 240, and follows in 80.
     """
@@ -98,7 +98,7 @@ def test_the_day_of_a_controller_is_whole() -> None:
 
 
 def test_brokers_have_their_share_in_a_day() -> None:
-    """Who returns is taken into the ISRs again; a topic that goes is gone when its brokers have answered."""
+    """A broker that returns rejoins the ISRs; a deleted topic is gone when its brokers have answered."""
     _, _, returns, _, _, goes = controller_events.day(partitions=240, brokers=6)
     assert returns.events["process_alter_partition"].written == 40 + 80
     answered = goes.events["process_topic_deletion_stop_replica_response_received"]
@@ -107,7 +107,7 @@ def test_brokers_have_their_share_in_a_day() -> None:
 
 
 def test_the_day_of_kafkas_controller_is_the_same() -> None:
-    """Its commands are those of our events, by the same names, and the same partitions."""
+    """Its commands are our events, with the same names and partitions."""
     commands, places = controller_events.day_of_kafka(partitions=240, brokers=6)
     assert [commands[place]["do"] for place in places.values()][1:3] == ["die", "register"]
     created = [command for command in commands if command["do"] == "create_topic"]
@@ -116,7 +116,7 @@ def test_the_day_of_kafkas_controller_is_the_same() -> None:
 
 
 def large_cluster(partitions: int, brokers: int) -> tuple[KnownCluster, dict[TopicPartition, tuple[int, ...]]]:
-    """A cluster as the benchmark describes it, and who keeps what in it, by arithmetic."""
+    """Return the benchmark's cluster, and the calculated replicas of each partition."""
     keeps = {
         TopicPartition(f"t{at // 100}", at % 100): controller_events.spread(at, brokers) for at in range(partitions)
     }
@@ -124,8 +124,8 @@ def large_cluster(partitions: int, brokers: int) -> tuple[KnownCluster, dict[Top
 
 
 @pytest.mark.parametrize(("partitions", "brokers"), [(120, 5), pytest.param(2_000, 12, marks=pytest.mark.long)])
-def test_of_a_large_cluster_any_two_brokers_may_crash(partitions: int, brokers: int) -> None:
-    """The first that is left leads, and those are in sync that are left; alike are those that lose the same."""
+def test_any_two_brokers_of_a_large_cluster_may_crash(partitions: int, brokers: int) -> None:
+    """The first remaining replica leads, the remaining ones are in sync; partitions with equal losses are alike."""
     cluster, keeps = large_cluster(partitions, brokers)
     for pair in combinations(range(brokers), 2):
         left = {each: tuple(broker for broker in kept if broker not in pair) for each, kept in keeps.items()}
@@ -142,7 +142,7 @@ def test_of_a_large_cluster_any_two_brokers_may_crash(partitions: int, brokers: 
 
 
 def test_a_large_cluster_is_asked_about_by_the_command(tmp_path: Path) -> None:
-    """Of a day with all kinds of events nothing is left but the topic that has moved."""
+    """After a day with all kinds of events, only the moved topic has changed."""
     cluster, moves = tmp_path / "topics.txt", tmp_path / "plan.json"
     cluster.write_text(what_if.described(240, 6))
     moves.write_text(what_if.plan(6))

@@ -1,4 +1,4 @@
-"""What CI does on a machine that has neither Java nor a browser."""
+"""CI on a machine without Java and without a browser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CI = Path(__file__).parents[1] / ".ci" / "run"
 
 @pytest.mark.parametrize("exit_code", [0, 100])
 def test_missing_tools_are_installed_or_skipped(exit_code: int, tmp_path: Path) -> None:
-    """A package that cannot be installed keeps neither the other nor the tests from their turn."""
+    """After a failed installation, the other packages are still installed and the tests run."""
     for name, ending in (("apt-get", f'test "$1" = update || exit {exit_code}'), ("make", "")):
         (tmp_path / name).write_text(f'#!/bin/sh\necho {name} "$@" >> "$0-asked"\n{ending}\n')
         (tmp_path / name).chmod(0o755)

@@ -1,4 +1,4 @@
-"""The examples in docstrings are true."""
+"""The doctests pass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN = sorted(
     for path in (ROOT / package).rglob("*.py")
     if ">>> " in path.read_text()
 )
-"""The modules that have examples."""
+"""The modules with examples."""
 
 
 @rows("name", SHOWN)

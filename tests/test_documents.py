@@ -1,7 +1,7 @@
-"""Every block of code in the documents is run (`tests/test_tutorial.py`), or says why not; and then it could be.
+"""Every code block of the documents runs (`tests/test_tutorial.py`), or says why not; even then its commands exist.
 
-A fence says it after its language: ```console not run: why. What is quoted (a log, a drawing) is `text`. Links and
-citations lead to what there is.
+A fence says so after its language: ```console not run: why. Quotations (a log, a drawing) are `text`. Links and
+citations have existing targets.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ BLOCKS = {f"{page.relative_to(ROOT)}:{block.line}": block for page in DOCUMENTS 
 
 
 def test_blocks_are_found() -> None:
-    """If fences were written in another way, the others would look at none."""
+    """With another style of fences, the other tests would find no blocks."""
     fences = sum(len(re.findall(r"^```\w", each.read_text(encoding="utf-8"), re.MULTILINE)) for each in DOCUMENTS)
     assert len(BLOCKS) == fences > 50
 
 
 @rows("block", {name: block for name, block in BLOCKS.items() if not block.region.evaluator})
 def test_a_block_is_run_or_says_why_not(block: Example) -> None:
-    """What is not run could be: each of its commands exists, with its options. A quotation has nothing to be run."""
+    """A block that is not run could be: each of its commands exists, with its options. Quotations are exempt."""
     note, lines = block.region.lexemes["note"], block.parsed.splitlines()
     if not note:
         assert not re.search(r"^(\$ |kafkaspec |make |\S*python )", block.parsed, re.MULTILINE)
@@ -56,14 +56,14 @@ def test_a_block_is_run_or_says_why_not(block: Example) -> None:
 
 
 def could_be_given(command: str) -> None:
-    """It exists, with each of its options."""
+    """Assert that it exists, with each of its options."""
     program, *words = shlex.split(command, comments=True)
     if program == "kafkaspec":
         asked = kafkaspec.commands[words[0]]
         asked.make_parser(click.Context(asked)).parse_args(words[1:])
     elif program == "make":
         assert re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    elif program != "kafka-topics.sh":  # which is Kafka's own
+    elif program != "kafka-topics.sh":  # Kafka's own
         assert (program, words[0]) == (".venv/bin/python", "-m")
         assert find_spec(words[1])
 
@@ -85,7 +85,7 @@ def test_a_command_that_is_named_could_be_given(command: str) -> None:
 
 
 def links(document: Path) -> list[str]:
-    """What a document links or shows, but for the web."""
+    """Return the targets of a document's links and pictures, except those on the web."""
     tokens = MarkdownIt("commonmark").enable("table").parse(document.read_text(encoding="utf-8"))
     parts = (part for token in tokens for part in token.children or ())
     found = [
@@ -96,7 +96,7 @@ def links(document: Path) -> list[str]:
 
 @cache
 def anchors(document: Path) -> frozenset[str]:
-    """The headings of a document as GitHub names them in links."""
+    """Return the headings of a document, as GitHub names them in links."""
     tokens = MarkdownIt("commonmark").parse(document.read_text(encoding="utf-8"))
     headings = (after for token, after in pairwise(tokens) if token.type == "heading_open")
     plain = ("".join(part.content for part in heading.children or ()) for heading in headings)
@@ -104,7 +104,7 @@ def anchors(document: Path) -> frozenset[str]:
 
 
 def leads_nowhere(document: Path, link: str) -> bool:
-    """Whether a link names no file, or in it no heading."""
+    """Return whether a link names a missing file, or a missing heading."""
     place, _, heading = link.partition("#")
     target = (document.parent / place).resolve() if place else document
     return not target.exists() or bool(heading and heading not in anchors(target))
@@ -112,12 +112,12 @@ def leads_nowhere(document: Path, link: str) -> bool:
 
 @rows("document", {str(each.relative_to(ROOT)): each for each in DOCUMENTS})
 def test_links_resolve(document: Path) -> None:
-    """To a file of the repository, and to a heading that it has."""
+    """To a file of the repository, and to one of its headings."""
     assert [each for each in links(document) if leads_nowhere(document, each)] == []
 
 
 def test_a_dead_link_is_detected() -> None:
-    """A file that is not there, a heading that is not there; of those that are, code and punctuation are left out."""
+    """A missing file or heading is found; existing headings with code and punctuation are accepted."""
     assert links(CONCEPTS)
     for link in ("nothing.md", "findings.md#nothing", "#nothing", "../statemachines/nothing.py"):
         assert leads_nowhere(CONCEPTS, link)
@@ -134,12 +134,12 @@ CITED = re.compile(
     r"(?<![\w/.-])(?:docs|spec|statemachines|election|examples|diagrams|benchmarks|tests)/[\w./-]*\w\.(?:md|py|toml|txt|svg)"
     r"|(?<![\w/.-])docs/decisions/\d{4}|\b[A-Z]{5,}\.md\b"
 )
-"""A page or a file of the repository, as code and documents name it."""
+"""A page or file of the repository, as code and documents cite it."""
 WRITTEN = {".py", ".toml", ".txt", ".java"}
 
 
 def test_cited_files_exist() -> None:
-    """Neither code nor document names a page or a file that the repository does not have."""
+    """Code and documents cite only existing pages and files."""
     packages = ("election", "statemachines", "spec", "examples", "benchmarks")
     code = [each for name in packages for each in (ROOT / name).rglob("*") if each.suffix in WRITTEN]
     cited = {
@@ -161,7 +161,7 @@ SHOWN = list(dict.fromkeys(COMMAND.findall(CONCEPTS.read_text(encoding="utf-8"))
     [pytest.param(each, marks=[pytest.mark.long] * each.startswith("kafkaspec anomalies ")) for each in SHOWN],
 )
 def test_a_command_of_a_concept_does_what_the_row_says(command: str) -> None:
-    """It ends as promised: what is asked for holds, is shown, or comes out as recorded."""
+    """Its property holds, its state is shown, or its anomaly comes out as recorded."""
     program, *words = shlex.split(command)
     if program == "kafkaspec":
         run = CliRunner().invoke(kafkaspec, words)
@@ -172,15 +172,15 @@ def test_a_command_of_a_concept_does_what_the_row_says(command: str) -> None:
 
 
 def test_the_anomalies_of_concepts_are_in_the_atlas() -> None:
-    """Those in commands, and those that are only named."""
+    """Those in commands, and those mentioned in the text."""
     named = set(re.findall(r"\b[BK]\d+[a-z]?\b", CONCEPTS.read_text(encoding="utf-8")))
     assert len(named) > 20
     for each in named:
         assert anomaly_named(each).id == each
 
 
-def test_each_concept_leads_to_its_module_and_to_something_that_shows_it() -> None:
-    """In its row; and the row has a cell for each column."""
+def test_each_concept_links_to_its_module_and_a_demonstration() -> None:
+    """In its row, which has a cell for each column."""
     text = CONCEPTS.read_text(encoding="utf-8")
     tables = re.findall(r"^\| concept \|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.MULTILINE)
     concepts = [row.strip("|").split(" | ") for table in tables for row in table.splitlines()]

@@ -1,4 +1,4 @@
-"""The examples print what stands at their top."""
+"""The examples print the output in their docstrings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXAMPLES = [path for path in FILES if path.stem != "tested_queue"]  # a file for
 
 
 def promised(text: str) -> str:
-    """The lines of a module's docstring that are indented: what it says that it prints."""
+    """Return the indented lines of a module's docstring: its claimed output."""
     docstring = ast.get_docstring(ast.parse(text)) or ""
     return textwrap.dedent("".join(line for line in docstring.splitlines(keepends=True) if line.startswith("    ")))
 
@@ -38,7 +38,7 @@ def test_until_3_2_a_follower_joins_while_its_leader_shuts_down(
 def test_an_example_prints_what_it_says(
     example: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Line by line; what it draws goes into the working directory."""
+    """Line by line; pictures go into the working directory."""
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(example), run_name="__main__")
     assert capsys.readouterr().out.rstrip() == promised(example.read_text(encoding="utf-8")).rstrip()

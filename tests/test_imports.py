@@ -1,4 +1,4 @@
-"""What an import draws in."""
+"""Imports load only what they need."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import election
 import statemachines
 
 HEAVY = {"hypothesis", "networkx", "numba", "numpy", "pandas", "pyarrow", "pygraphviz", "pyspark"}
-"""What takes long to load; whoever needs one of them imports it when it is needed."""
+"""Libraries that take long to load; modules import them only when needed."""
 
 PROGRAMS = Path(sys.executable).parent
 
 
 def imported(arguments: Sequence[str | Path], exit_code: int = 0) -> set[str]:
-    """The packages, by their top names, that a Python process imports, whatever it forgets of them again."""
+    """Return the top names of all packages that a Python process imports, even if it removes them again."""
     run = subprocess.run([sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True)
     assert run.returncode == exit_code, run.stderr
     lines = [line for line in run.stderr.splitlines() if line.startswith("import time:")]
@@ -28,12 +28,12 @@ def imported(arguments: Sequence[str | Path], exit_code: int = 0) -> set[str]:
 
 
 def modules_of(package: str, path: Sequence[str]) -> list[str]:
-    """A package and all that is in it."""
+    """Return a package and all of its modules."""
     return [package, *(module.name for module in pkgutil.walk_packages(path, f"{package}."))]
 
 
 def test_a_heavy_import_is_detected() -> None:
-    """The way in which imports are found finds one in a function, too."""
+    """The search also finds an import inside a function."""
     assert HEAVY & imported(["-c", "def late():\n    import pyarrow\nlate()"])
 
 
@@ -48,7 +48,7 @@ def test_a_heavy_import_is_detected() -> None:
     ids=["both packages", "all of election", "all of statemachines", "a specification and the checkers"],
 )
 def test_imports_are_light(modules: list[str]) -> None:
-    """Who imports the parts does not wait for what only some of them need."""
+    """A user of one part does not wait for libraries of another."""
     found = imported(["-c", f"import {', '.join(modules)}"])
     assert modules[0].partition(".")[0] in found
     assert not HEAVY & found
@@ -67,7 +67,7 @@ def test_imports_are_light(modules: list[str]) -> None:
     ],
 )
 def test_commands_are_light(command: str) -> None:
-    """A command loads what it does, and no engine that it does not use."""
+    """A command loads only its own libraries and engine."""
     found = imported([PROGRAMS / "kafkaspec", *command.split()], exit_code=20 if "--max-depth" in command else 0)
     assert "click" in found
     assert not HEAVY & found

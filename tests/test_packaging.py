@@ -1,9 +1,8 @@
-"""What is installed is what is tested: the wheel holds the three packages whole, and works far from the checkout.
+"""The installed packages are the tested ones: the wheel holds the three packages, and works without the checkout.
 
-`make dist` sets DIST, the folder in which it has built the wheel and the sdist. Both are installed then, with all
-that they need, into an empty environment of each Python that the project claims; a Python that is not here is
-skipped, and named. Otherwise both are built here, and the wheel is tried on this Python, with the libraries that are
-here.
+`make dist` sets DIST, the folder of its wheel and sdist. Then both are installed, with all dependencies, into an
+empty environment of each Python that the project supports; a missing Python is skipped by name. Without DIST both are
+built here, and the wheel is installed for this Python, with the libraries of this environment.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ DIST: Final = os.environ.get("DIST")
 THIS: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
 CLAIMED: Final = [each for line in PROJECT["classifiers"] for each in re.findall(r":: Python :: (3\.\d+)$", line)]
 INSTALLED: Final = [(version, kind) for version in CLAIMED for kind in ("whl", "tar.gz")] if DIST else [(THIS, "whl")]
-"""On which Pythons, and what."""
+"""The Pythons, and the kinds of distribution."""
 
 TOPICS = """\
 Topic: audit   Partition: 0  Leader: 3  Replicas: 3,1    Isr: 3,1
@@ -64,7 +63,7 @@ class Lamp(Specification[Lamps]):
 
 
 def sources() -> list[str]:
-    """The project's files, as they would be committed; in an unpacked sdist all that are there."""
+    """Return the project's files, as git would commit them; in an unpacked sdist, all files."""
     if (ROOT / ".git").exists():
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
@@ -75,7 +74,7 @@ def sources() -> list[str]:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy, so that the checkout stays as it is and nothing left over gets in."""
+    """Return a copy, so that the checkout stays unchanged and leftovers stay out."""
     copy = tmp_path_factory.mktemp("source")
     for name in sources():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +83,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build(source: Path, into: Path, *options: str) -> None:
-    """What is built of a folder: the sdist, and of that the wheel; or what the options say."""
+    """Build a folder: the sdist, and the wheel from it; or what the options select."""
     command = [sys.executable, "-m", "build", "--no-isolation", *options, "--outdir", str(into), str(source)]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
@@ -92,7 +91,7 @@ def build(source: Path, into: Path, *options: str) -> None:
 
 @pytest.fixture(scope="module")
 def dist(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the wheel and the sdist are, and nothing else."""
+    """The directory of the wheel and the sdist, without other files."""
     if DIST:
         return Path(DIST)
     made = tmp_path_factory.mktemp("dist")
@@ -101,7 +100,7 @@ def dist(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def only(dist: Path, kind: str) -> Path:
-    """The one file of a kind."""
+    """Return the one file of a kind."""
     (found,) = dist.glob(f"*.{kind}")
     return found
 
@@ -114,7 +113,7 @@ def wheel(dist: Path) -> Path:
 
 @cache
 def interpreter(version: str) -> str | None:
-    """The program of this Python, if it is here and runs: a shim may stand in the path for one that is not chosen."""
+    """Return the program of this Python, if it exists and runs: a shim in the path may be inactive."""
     if version == THIS:
         return sys.executable
     found = shutil.which(f"python{version}")
@@ -124,10 +123,10 @@ def interpreter(version: str) -> str | None:
 
 @pytest.fixture(scope="module", params=INSTALLED, ids=lambda it: f"{it[1]} on {it[0]}")
 def programs(request: pytest.FixtureRequest, dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where the commands of a fresh environment are, in which it is installed.
+    """Return the directory of the commands in a fresh environment with the distribution.
 
-    Without DIST its dependencies are those installed here: a line in a `.pth` file adds a directory to the path, but
-    runs none of the `.pth` files in it, so an editable installation of this checkout is not among them.
+    Without DIST, dependencies come from this environment: a line in a `.pth` file adds its directory to the path, but
+    does not run the `.pth` files there, so an editable installation of this checkout is excluded.
     """
     version, kind = request.param
     python = interpreter(version)
@@ -147,14 +146,14 @@ def programs(request: pytest.FixtureRequest, dist: Path, tmp_path_factory: pytes
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory of a person's own, in an environment that points to no checkout."""
+    """A user's own directory, in an environment without the checkout."""
     (tmp_path / "topics.txt").write_text(TOPICS)
     (tmp_path / "lamp.py").write_text(LAMP)
     monkeypatch.delenv("PYTHONPATH", raising=False)
     return tmp_path
 
 
-def test_a_version_and_its_day_are_the_same_wherever_they_stand() -> None:
+def test_version_and_date_agree_everywhere() -> None:
     """In the package, the newest released part of the changelog, and the citation."""
     cited, changes = ((ROOT / name).read_text() for name in ("CITATION.cff", "CHANGELOG.md"))
     citation = dict(re.findall(r'^(version|date-released): "?([^"\n]+)"?$', cited, re.M))
@@ -164,7 +163,7 @@ def test_a_version_and_its_day_are_the_same_wherever_they_stand() -> None:
 
 
 def test_the_wheel_holds_the_packages(wheel: Path) -> None:
-    """Every module and every data file, with the marker that they are typed; no tests, no documents."""
+    """Every module and data file, and the marker of typed packages; no tests, no documents."""
     files = {
         str(path.relative_to(ROOT))
         for package in PACKAGES
@@ -186,7 +185,7 @@ def test_the_wheel_holds_the_packages(wheel: Path) -> None:
 
 
 def test_the_sdist_holds_the_project(dist: Path) -> None:
-    """All that tests, documents and make need, and nothing that is not in the project but what setuptools adds."""
+    """All files that tests, documents and make need, and no others except setuptools' own."""
     with tarfile.open(only(dist, "tar.gz")) as archive:
         held = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
     added = {name for name in held if name in {"PKG-INFO", "setup.cfg"} or name.startswith("kafkaspec.egg-info/")}
@@ -232,7 +231,7 @@ def test_the_installed_packages_are_the_wheels(programs: Path, elsewhere: Path) 
 def test_the_installed_command_works(
     programs: Path, elsewhere: Path, arguments: list[str], code: int, said: str
 ) -> None:
-    """Everything that it needs came along."""
+    """The wheel has everything it needs."""
     command = [str(programs / "kafkaspec"), *arguments]
     run = subprocess.run(command, cwd=elsewhere, capture_output=True, text=True)
     progress = all(line.startswith("depth ") for line in run.stderr.splitlines())  # on a slow machine
@@ -242,5 +241,5 @@ def test_the_installed_command_works(
 
 @pytest.mark.long
 def test_the_tutorial_can_be_followed_anywhere(programs: Path, elsewhere: Path) -> None:
-    """A reader who installed the wheel sees what the tutorial prints, once the kernels are compiled there, too."""
+    """A user of the wheel sees the tutorial's output, once the kernels are compiled there, too."""
     Reader(elsewhere, programs).follow(TUTORIAL)

@@ -14,12 +14,12 @@ from spec.kafka.divergences import DIVERGENCES
 ROOT = Path(__file__).parent.parent
 LEGEND = (ROOT / "docs/properties.md").read_text(encoding="utf-8")
 NAMES = re.compile(r"((?:[A-Z]\d+)(?:, [A-Z]\d+)*): ")
-"""How the docstring of a property begins that has a letter and a number."""
+"""The beginning of a numbered property's docstring."""
 DECLARES = {"invariant", "transition_invariant", "sometimes"}
 
 
 def rows(heading: str) -> list[list[str]]:
-    """The rows of the table below a heading, cell by cell."""
+    """Return the rows of the table below a heading, cell by cell."""
     below = LEGEND.split(f"{heading}\n", 1)[1].split("\n## ")[0]
     table = [line.strip("| ").split(" | ") for line in below.splitlines() if line.startswith("| ")]
     return table[1:]  # without its head
@@ -30,7 +30,7 @@ LISTED = [(name, set(re.findall(r"`(\w+)`", properties))) for name, _, propertie
 
 
 def declared() -> Iterator[tuple[str, str]]:
-    """Each letter and number in the docstring of a property, with the property."""
+    """Return each letter and number in the docstrings of properties, with the property."""
     for file in sorted((ROOT / "spec").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and DECLARES & {word(each) for each in node.decorator_list}:
@@ -40,13 +40,13 @@ def declared() -> Iterator[tuple[str, str]]:
 
 
 def word(decorator: ast.expr) -> str:
-    """The word of a decorator, with or without arguments."""
+    """Return the name of a decorator, with or without arguments."""
     decorator = decorator.func if isinstance(decorator, ast.Call) else decorator
     return decorator.id if isinstance(decorator, ast.Name) else ""
 
 
 def test_the_legend_has_every_property_with_a_letter() -> None:
-    """With its number, which stands there once, and under the names that it has in the systems."""
+    """Each number occurs there once, with the property's names in the systems."""
     found: dict[str, set[str]] = defaultdict(set)
     for name, function in declared():
         found[name].add(function)
@@ -55,19 +55,19 @@ def test_the_legend_has_every_property_with_a_letter() -> None:
 
 
 def places(letter: str) -> int:
-    """Where a letter stands in the legend."""
+    """Return the place of a letter in the legend."""
     return list(LETTERS).index(letter)
 
 
 def test_a_name_means_one_thing() -> None:
-    """No property has the name of an anomaly or of a divergence, and no two of these have one."""
+    """Properties, anomalies and divergences have distinct names."""
     properties = [name for name, _ in LISTED]
     names = [*properties, *(each.id for each in anomalies()), *(each.id for each in DIVERGENCES)]
     assert sorted({*names}) == sorted(names)
 
 
 def test_a_letter_means_one_kind_of_thing() -> None:
-    """The legend says which."""
+    """The legend says which kind."""
     kinds = {
         "below": {name[0] for name, _ in LISTED},
         "anomalies": {each.id[0] for each in anomalies()},

@@ -1,4 +1,4 @@
-"""How places of random mutants are found: what our own operators change, and what is no place."""
+"""Places of random mutants: the changes of our own operators, and the excluded code."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tests.rows import rows
     ],
 )
 def test_code_excluded_from_mutation(operator: str, code: str, mutants: list[str]) -> None:
-    """All mutants of some code, in the order of their places."""
+    """Mutants come in the order of their places."""
     made = (mutate_code(code, LEFT_OUT[operator], occurrence) for occurrence in count())
     assert list(takewhile(lambda each: each is not None, made)) == mutants
 
 
 def test_docstrings_are_not_mutated(tmp_path: Path) -> None:
-    """Annotations, types, the lines of Kafka's sources, and what stands in texts."""
+    """And neither are annotations, types, the lines of Kafka's sources, and strings."""
     module = tmp_path / "module.py"
     module.write_text('''"""1 and 2."""
 Which: TypeAlias = int | None
@@ -45,7 +45,7 @@ def f(x: int | None) -> bool | None:
 
 
 def test_the_tests_that_come_first() -> None:
-    """From those that mirror the module to those of the package."""
+    """First those that mirror the module, then those of its rooms, up to the package."""
     assert list(Mutant("statemachines/zookeeper/server.py", 1, "", 0).own_tests()) == [
         "tests/statemachines/zookeeper/test_server.py",
         "tests/statemachines/zookeeper",

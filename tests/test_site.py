@@ -1,4 +1,4 @@
-"""The documentation site: what links lead to, and that all of it is built without a warning."""
+"""The documentation site: its links work, and it builds without a warning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def build(source: Path, site: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Build a site in a process of its own, where each warning is an error."""
+    """Build a site in a separate process, with warnings as errors."""
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", *options, str(source), str(site)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
@@ -33,8 +33,8 @@ PAGES = {
 }
 
 
-def test_links_lead_where_they_lead_in_the_repository(tmp_path: Path) -> None:
-    """A source has a page, a picture is there, a folder is listed or has a page. What is not there is an error."""
+def test_links_have_the_same_targets_as_in_the_repository(tmp_path: Path) -> None:
+    """A source has a page, a picture is copied, a folder is listed or has a page. A missing target is an error."""
     for name, text in PAGES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -57,7 +57,7 @@ def test_links_lead_where_they_lead_in_the_repository(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_the_site_has_everything(tmp_path: Path) -> None:
-    """It is built without a warning, and has an entry for each public word, command, system and anomaly."""
+    """It builds without a warning, and has an entry for each public word, command, system and anomaly."""
     done = build(ROOT, tmp_path, "-c", "docs")
     assert done.returncode == 0, done.stderr
     reference = tmp_path / "docs" / "reference"

@@ -1,4 +1,4 @@
-"""The documents are true: their code runs, and what they show is what happens."""
+"""The documents are true: their code runs, and prints the shown output."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ TRIED = [each for each in DOCUMENTS if any(block.region.evaluator for block in b
     "page", [pytest.param(each, id=each.stem, marks=[pytest.mark.long] * (each.stem in LONG)) for each in TRIED]
 )
 def test_document_examples_hold(tmp_path: Path, page: Path) -> None:
-    """A person who types what stands there sees what stands there."""
+    """A user who types the shown commands sees the shown output."""
     Reader(tmp_path).follow(page)
 
 
 def test_shown_code_is_typed(tmp_path: Path) -> None:
-    """As a strict type checker sees it: what is typed into files, and calls with plain integers."""
+    """For a strict type checker: the code in files, and calls with plain integers."""
     for page in TRIED:
         for number, block in enumerate(blocks(page, Reader(tmp_path))):
             if block.region.evaluator is evaluated:
@@ -39,14 +39,14 @@ def test_shown_code_is_typed(tmp_path: Path) -> None:
                 block.evaluate()
     files = sorted(map(str, tmp_path.glob("*.py")))
     assert len(files) > 15
-    kept = ROOT / ".mypy_cache" / "documents"  # what mypy knows of the packages: most of the work
+    kept = ROOT / ".mypy_cache" / "documents"  # mypy's cache of the packages: most of the work
     strictly = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(kept)]
     checked = subprocess.run([*strictly, *files], capture_output=True, text=True, check=False, cwd=ROOT)
     assert checked.stdout == f"Success: no issues found in {len(files)} source files\n"
 
 
 def test_the_front_page_of_the_language_is_true(tmp_path: Path) -> None:
-    """The specification that `spec.language` begins with is one, and it holds."""
+    """The example in the docstring of `spec.language` is a specification, and it holds."""
     code = textwrap.dedent("".join(re.findall(r"^(?: {4}.*)?\n", spec.language.__doc__ or "", re.MULTILINE)))
     (tmp_path / "front.py").write_text(code)
     assert Reader(tmp_path).run("kafkaspec check front.py:Counter").startswith("counter: holds\n")
@@ -95,7 +95,7 @@ $ echo $?
 
 
 def test_the_reader_detects_false_output(tmp_path: Path) -> None:
-    """Code goes where the text says, an exit code lasts until the next command, and a wrong output is found."""
+    """Code goes to the named place, an exit code lasts until the next command, and wrong output is detected."""
     page = tmp_path / "small.md"
     page.write_text(SMALL)
     reader = Reader(tmp_path)
@@ -119,15 +119,15 @@ def test_the_reader_detects_false_output(tmp_path: Path) -> None:
     ],
 )
 def test_the_reader_refuses_what_it_cannot_follow(tmp_path: Path, block: str, wrong: str) -> None:
-    """A block that goes nowhere, or gives something else, is a mistake of the document."""
+    """A block without a place, or with other output, is an error of the document."""
     page = tmp_path / "wrong.md"
     page.write_text(f"Here it is:\n\n```{block}\n```\n")
     with pytest.raises((SybilFailure, ValueError), match=wrong):
         Reader(tmp_path).follow(page)
 
 
-def test_dots_stand_for_lines_and_for_nothing_else() -> None:
-    """A line that is shown and not printed is found, at whatever side of the dots."""
+def test_dots_stand_only_for_whole_lines() -> None:
+    """A shown line that is not printed is detected, on either side of the dots."""
     printed = "a\nb\nc\nd\n"
     assert all(
         as_shown(printed, shown) for shown in (printed, "a\n...\nd\n", "...\nd\n", "a\n  ...\n", "a\nb\n...\nd\n")
@@ -138,7 +138,7 @@ def test_dots_stand_for_lines_and_for_nothing_else() -> None:
 
 
 def test_a_member_is_found_with_its_decorators() -> None:
-    """What is replaced includes what stands before it."""
+    """A replacement includes them."""
     source = "class A:\n    x = (\n        1\n    )\n    @property\n    def y(self):\n        return 1\n"
     assert (lines_of("x", source), lines_of("y", source)) == ((1, 4), (4, 7))
     with pytest.raises(ValueError, match="no z"):
@@ -146,5 +146,5 @@ def test_a_member_is_found_with_its_decorators() -> None:
 
 
 def test_examples_run() -> None:
-    """The reader's own example is true."""
+    """The reader's own doctests pass."""
     assert doctest.testmod(tutorial).failed == 0

@@ -1,14 +1,14 @@
-"""A reader of the documents who does what they say: types the code, runs the commands, and looks whether it is so.
+"""A reader of the documents who follows them: types the code, runs the commands, and compares the output.
 
 All blocks of a document are tried in their order, in a directory with nothing but our `examples`:
 
-- what the sentence before it says where to put (`Begin a file`, `Add below`) goes there, in whatever language;
+- a block goes into the file or place that the sentence before it names (`Begin a file`, `Add below`);
 - other Python ends with a comment, the value of its last expression;
-- commands print what stands below them, where a line of three dots stands for any lines.
+- commands print the lines below them, where a line of three dots stands for any lines.
 
-A text that goes nowhere is a quotation. A fence that says `not run: ` and why is left alone; so is one that is a
-directive of the site (`docs/conf.py`).
-`python -m tests.tutorial` writes into the documents what is printed today: read the difference before you keep it.
+A `text` block without a place is a quotation. A fence with `not run: ` and a reason is skipped, and so is a directive
+of the site (`docs/conf.py`).
+`python -m tests.tutorial` writes the current output into the documents: read the difference before you keep it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DOCUMENTS = sorted(page for place in PLACES for page in ROOT.glob(place))
 PROGRAMS = Path(sys.executable).parent
 
 FENCES = RawFencedCodeBlockLexer(re.compile(r"(?P<language>\w*) ?(?P<note>.*)\n"))
-"""Blocks with their language, and what else the fence says."""
+"""Blocks with their language, and the rest of the fence's line."""
 _COMMAND = re.compile(r"^\$ (?P<command>.*)\n(?P<printed>(?:(?!\$ ).*\n)*)", re.MULTILINE)
 _WHERE = re.compile(r"(?P<verb>Begin a file|Add to the end of|Add below|Replace) `(?P<what>[\w.]+)`:\n\n\Z")
 _PROGRESS = re.compile(r"^(?:depth \d+|[\d.]+(?: [kM])? of [\d.]+(?: [kM])? runs), .*\n", re.MULTILINE)
@@ -51,16 +51,16 @@ class Reader:
         self.file = directory / "not_begun_yet"
         self.last_exit_code = 0
         self.unlike: list[tuple[slice, str]] = []
-        """Where in the document stands what is not printed, and what is."""
+        """The place of a wrong output in the document, and the actual output."""
         examples = directory / "examples"
         if not examples.exists():
             examples.symlink_to(ROOT / "examples")
 
     def follow(self, page: Path) -> None:
-        """Do what a document says.
+        """Follow a document.
 
         Raises:
-            SybilFailure: something is not so.
+            SybilFailure: the output differs.
         """
         for block in blocks(page, self):
             block.evaluate()
@@ -83,7 +83,7 @@ class Reader:
         self.file.write_text("".join(lines))
 
     def run(self, command: str) -> str:
-        """What a command prints, here, after those before it; but no progress, which only slow machines see."""
+        """Return a command's output here, after the earlier ones, without progress lines of slow machines."""
         path = f"{self.programs}{os.pathsep}{os.environ['PATH']}"
         run = subprocess.run(
             ["/bin/sh", "-c", f"(exit {self.last_exit_code}); {command}"],
@@ -98,10 +98,10 @@ class Reader:
 
 
 def blocks(page: Path, reader: Reader | None = None) -> list[Example]:
-    """The blocks of a document; `evaluate` has the reader do what one says.
+    """Return the blocks of a document; `evaluate` has the reader follow one.
 
     Raises:
-        ValueError: it is not clear what a block is there for.
+        ValueError: the purpose of a block is unclear.
     """
     document = Sybil([_parse]).parse(page)
     document.namespace["reader"] = reader
@@ -119,7 +119,7 @@ def _parse(document: Document) -> Iterable[Region]:
 
 
 def _evaluator(block: Region, where: re.Match[str] | None) -> Evaluator | None:
-    """What tries a block; none of one that is not to be tried."""
+    """Return the method that tries a block, or None for a block that is not tried."""
     language = block.lexemes["language"]
     if block.lexemes["note"] or (language == "text" and not where):
         return None
@@ -136,7 +136,7 @@ def typed(where: re.Match[str], block: Example) -> None:
 
 
 def run(block: Example) -> str:
-    """Run each command of a block; those that print something else than it says, with what they print."""
+    """Run each command of a block; return those with another output, and that output."""
     reader, wrong = block.namespace["reader"], []
     commands = [*_COMMAND.finditer(block.document.text, block.start, block.end)]
     if not commands:
@@ -150,7 +150,7 @@ def run(block: Example) -> str:
 
 
 def evaluated(block: Example) -> str:
-    """Run Python by itself; what its last expression gives, unless its last line says so."""
+    """Run Python alone; return the value of its last expression, unless its last line shows that value."""
     code = ast.parse(block.parsed)
     last = code.body.pop()
     if not isinstance(last, ast.Expr):
@@ -162,7 +162,7 @@ def evaluated(block: Example) -> str:
 
 
 def lines_of(name: str, source: str) -> tuple[int, int]:
-    """From which line up to which a member of the only class in a source is written."""
+    """Return the lines of a member of the only class in a source."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef) and node.name == name:
             heads = [node.lineno, *(each.lineno for each in node.decorator_list)]
@@ -173,14 +173,14 @@ def lines_of(name: str, source: str) -> tuple[int, int]:
 
 
 def as_shown(printed: str, shown: str) -> bool:
-    """Whether what is printed is what a document shows, where a line of dots stands for any lines."""
+    """Return whether the output is the document's, where a line of dots stands for any lines."""
     parts = re.split(r"^ *\.\.\.\n", without_times(shown), flags=re.MULTILINE)
     pattern = r"(?:.*\n)*?".join(map(re.escape, parts))
     return re.fullmatch(pattern, without_times(printed)) is not None
 
 
 def without_times(text: str) -> str:
-    """What is printed, but for how long it took, and in which lines of our sources something stands.
+    """Return the output without times, and without line numbers in our sources.
 
     >>> without_times("4 distinct states, depth 2, in 0.3 s (13 states/s), engine reference")
     '4 distinct states, depth 2, in ... s, engine reference'
@@ -189,7 +189,7 @@ def without_times(text: str) -> str:
 
 
 def main() -> None:
-    """Write into each document what is printed today."""
+    """Write the current output into each document."""
     for document in DOCUMENTS:
         with tempfile.TemporaryDirectory() as directory:
             reader = Reader(Path(directory))
