@@ -1,4 +1,4 @@
-"""What we wrote, opened in a real browser, the fixture `browser`."""
+"""Pages of ours in a real browser: the fixture `browser`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ in_a_browser = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium 
 
 @contextmanager
 def opened(browser: Any, url: str) -> Iterator[Page]:
-    """A page in a window of a desk, which writes no error to the console."""
+    """Open a page in a desktop window; it must write no error to the console."""
     errors: list[str] = []
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)

@@ -1,4 +1,4 @@
-"""What tests of pages have in common."""
+"""Fixtures for tests of pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.spec.browsing import BROWSER
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A real one, without a window."""
+    """A real browser, without a window."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

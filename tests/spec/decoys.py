@@ -1,4 +1,4 @@
-"""Files that are named like modules which the command, its libraries or Spark's workers import, or try to."""
+"""Files named like modules that the command, its libraries or Spark's workers import, or try to import."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ NAMES = ("click", "coverage", "networkx", "numba", "numpy", "org", "pandas", "py
 
 
 def decoys(place: Path) -> Path:
-    """Put them there. What is returned is a file that has the names of those that ran."""
+    """Write them. Return the path of a file where each decoy that runs adds its name."""
     ran = place / "ran"
     ran.touch()
     for name in NAMES:

@@ -1,4 +1,4 @@
-"""An anomaly is explored without its fix and with it, and what comes out is held against what is recorded."""
+"""An anomaly is explored with and without its fix, and the outcome is compared with the record."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.spec.atlas.test_instances import SMALL
 
 EVERY_RELEASE = [release for releases in EXACT.values() for release in releases]
 BEFORE_ALL = "0.8.2"
-"""A release that is older than those that there are here."""
+"""A release older than the first release here."""
 ATLAS = """
 [[anomaly]]
 id = "T1"
@@ -53,17 +53,17 @@ property = "never_crowded"
 length = 4
 size = "small"
 """
-"""Two rows over a toy: one with two forms, and one that is open and about a switch that only a variant has."""
+"""Two rows over a toy: one with two forms; the other is open, and only a variant has its switch."""
 
 FORMS, OPEN = read(ATLAS)
 BY_FORM = "As recorded: never_crowded is violated, in 4 states, with kind = rope; holds, with kind = arm"
 
 
-# What is read.
+# Reading.
 
 
 def test_a_row_says_what_it_does_not_leave_out() -> None:
-    """Without its values a switch is off and on; without a release the newest counts, and without constants none."""
+    """Defaults: a switch is off and on, the release is the newest, and there are no constants."""
     assert (OPEN.off, OPEN.on, OPEN.constants, OPEN.fixed_in) == (False, True, {}, None)
     assert (FORMS.off, FORMS.on, FORMS.constants, FORMS.fixed_in) == ("rope", "arm", {"people": 5}, "2.0")
     assert (FORMS.release, OPEN.release) == (None, "3.9.0")
@@ -78,13 +78,13 @@ def test_a_row_says_what_it_does_not_leave_out() -> None:
     ],
 )
 def test_a_field_that_nobody_knows_is_refused(text: str, message: str) -> None:
-    """And so is one that is missing, or what is no row; nothing is passed over in silence."""
+    """A missing field and a part that is no row are also refused; nothing is silently ignored."""
     with pytest.raises(SpecificationError, match=f"^{message}$"):
         read(text)
 
 
 def test_an_anomaly_is_found_by_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Or else those are named that there are."""
+    """An unknown id is refused with a list of the known ones."""
     monkeypatch.setattr(module, "anomalies", lambda: read(ATLAS))
     assert anomaly_named("T20") == OPEN
     with pytest.raises(UsageError, match=r"^no anomaly is called T2; there are T1, T20$"):
@@ -92,18 +92,18 @@ def test_an_anomaly_is_found_by_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_sides_differ_in_the_switch() -> None:
-    """The constants of the row are those of both sides; a switch may be one that only a variant has."""
+    """Both sides have the constants of the row; the switch may belong to a variant only."""
     off, on = (OPEN.specification(side).valuation for side in SIDES)
     assert (off["lock"], on["lock"]) == (False, True)
     assert off | {"lock": True} == on
     assert [FORMS.specification(side).valuation["people"] for side in SIDES] == [5, 5]
 
 
-# What comes out.
+# Outcomes.
 
 
 def test_both_sides_are_explored() -> None:
-    """Only the property is looked at; the trace that breaks it is there, and so are the figures that hold."""
+    """Only the property is checked; the result has its counterexample, and the figures of the side that holds."""
     outcome = FORMS.explore()
     off, on = outcome.results["off"], outcome.results["on"]
     assert (off.verdict, on.verdict) == ("violated", "holds")
@@ -114,13 +114,13 @@ def test_both_sides_are_explored() -> None:
 
 
 def test_the_release_stands_in_the_results() -> None:
-    """In full, or not at all."""
+    """The release is given in full, or omitted."""
     assert [result.release for result in OPEN.explore().results.values()] == ["3.9", "3.9"]
     assert [result.release for result in FORMS.explore().results.values()] == [None, None]
 
 
 def test_options_go_to_whoever_explores() -> None:
-    """Each side is asked for as `check` is, one after the other."""
+    """Each side is checked as by `check`, one after the other."""
     asked: list[dict[str, Any]] = []
 
     def ask(specification: Any, **options: Any) -> Result:
@@ -135,7 +135,7 @@ def test_options_go_to_whoever_explores() -> None:
 
 
 def walkers(switch: str, judged: str, length: int) -> Anomaly:
-    """A row over another toy."""
+    """Return a row over another toy."""
     return replace(
         OPEN, system="tests.spec.toys:Walkers", release=None, switch=switch, property=judged, length=length
     )
@@ -221,7 +221,7 @@ OTHERWISE: list[tuple[str, Anomaly, dict[str, Any], list[str]]] = [
 
 @rows("row, options, told", {name: row for name, *row in OTHERWISE})
 def test_a_difference_from_the_record_is_reported(row: Anomaly, options: dict[str, Any], told: list[str]) -> None:
-    """On a line for each side that is not: what was recorded, and what was found."""
+    """Each side that differs has one line: the recorded outcome and the actual one."""
     outcome = row.explore(**options)
     assert outcome.conclusion().splitlines() == told
     assert (outcome.as_recorded, outcome.exit_code) == (False, 12)
@@ -231,7 +231,7 @@ def test_a_difference_from_the_record_is_reported(row: Anomaly, options: dict[st
     ("depth", "undecided"), [(3, ["lock = false", "lock = true"]), (4, ["lock = true"])], ids=["both", "one"]
 )
 def test_a_bound_leaves_it_open(depth: int, undecided: list[str]) -> None:
-    """A trace of the recorded length is what it is; a side that a bound stopped may yet come out either way."""
+    """A trace of the recorded length counts as recorded; a side stopped by a bound is undecided."""
     outcome = OPEN.explore(max_depth=depth)
     told = [line.partition(".")[0] for line in outcome.conclusion().splitlines()]
     assert told == [f"Undecided, with {setting}" for setting in undecided]
@@ -240,7 +240,7 @@ def test_a_bound_leaves_it_open(depth: int, undecided: list[str]) -> None:
 
 @pytest.mark.parametrize("last", SIDES)
 def test_after_an_interrupt_nothing_is_started(last: str) -> None:
-    """What was found until then is there."""
+    """The results up to the interrupt are kept."""
     asked: list[str] = []
 
     def ask(specification: Any, **options: Any) -> Result:
@@ -256,7 +256,7 @@ def test_after_an_interrupt_nothing_is_started(last: str) -> None:
 
 
 def test_json_is_as_promised() -> None:
-    """The row, whether it is as recorded, and what `check` says of each side, in this order."""
+    """The object has the row, whether it is as recorded, and the `check` results of both sides, in this order."""
     found = json.loads(json.dumps(FORMS.explore().to_json()))
     assert list(found) == ["anomaly", "as_recorded", "off", "on"]
     assert found["anomaly"] == {
@@ -282,11 +282,11 @@ def test_json_is_as_promised() -> None:
     assert found["on"]["verdict"] == "holds"
 
 
-# What is known of what was found.
+# Known anomalies in results.
 
 
 def test_a_counterexample_is_known_by_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In text, JSON and reports, with which releases have it, and the option that prevents it."""
+    """Text, JSON and reports name the anomaly, the releases that have it, and the option that prevents it."""
     monkeypatch.setattr(module, "anomalies", lambda: (FORMS, replace(OPEN, since="2.1")))
     found = check(FORMS.specification("off"))
     result = replace(found, known=known_in(found))
@@ -301,7 +301,7 @@ def test_a_counterexample_is_known_by_its_row(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_violation_with_the_fix_is_not_the_anomaly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither is what breaks with the switch on, nor another property, nor a trace of another system."""
+    """A violation with the switch on, of another property, or of another system is not the anomaly."""
     monkeypatch.setattr(module, "anomalies", lambda: (FORMS,))
     found = check(FORMS.specification("off"))
     assert found.counterexample is not None
@@ -315,7 +315,7 @@ def test_a_violation_with_the_fix_is_not_the_anomaly(monkeypatch: pytest.MonkeyP
     assert known_in(replace(found, counterexamples=(replace(found.counterexample, broken="type_ok"),))) == ()
 
 
-# What is recorded.
+# The records.
 
 EVERY = anomalies()
 
@@ -328,7 +328,7 @@ def test_ids_are_unique() -> None:
 
 @rows("row", {each.id: each for each in EVERY})
 def test_a_row_is_about_what_there_is(row: Anomaly) -> None:
-    """One switch with two values makes the sides, the property can break on both, and releases are Kafka's."""
+    """The switch has two values, the property can break with both, and the releases are Kafka's."""
     off, on = (row.specification(side) for side in SIDES)
     assert row.off != row.on
     assert row.switch not in row.constants
@@ -345,7 +345,7 @@ def test_a_row_is_about_what_there_is(row: Anomaly) -> None:
 
 @rows("row", {each.id: each for each in EVERY})
 def test_a_release_that_removed_it_did(row: Anomaly) -> None:
-    """Where the releases say which form of the switch they had, it is this one's that puts it on."""
+    """If releases record the switch, the release named as fixed is the one that turns it on."""
     releases = system_named(row.system).releases
     if row.fixed_in == NEVER_SHIPPED:
         assert all(under(system_named(row.system), each, {}).valuation[row.switch] == row.on for each in releases)
@@ -372,15 +372,15 @@ def test_a_release_that_removed_it_did(row: Anomaly) -> None:
         ("K8", "open"),
     ],
 )
-def test_since_when_it_is_and_is_no_more_is_said_by_the_record_of_its_switch(name: str, told: str) -> None:
-    """Of a proposal, by that of the change which it came with."""
+def test_the_record_of_its_switch_says_since_when_and_until_when_it_exists(name: str, told: str) -> None:
+    """For a proposal, the record of the change that introduced it says so."""
     assert anomaly_named(name).releases() == told
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["B21", "K1", "K10"])
 def test_a_row_came_with_what_it_says(name: str) -> None:
-    """As this was before, the property holds, and nothing mends it."""
+    """Before that change the property holds, without any fix."""
     text = files("spec.atlas").joinpath("anomalies.toml").read_text(encoding="utf-8")
     [came_with] = [each["came_with"] for each in tomllib.loads(text)["anomaly"] if each["id"] == name]
     [(change, value)] = came_with.items()
@@ -396,7 +396,7 @@ def test_a_row_came_with_what_it_says(name: str) -> None:
     [pytest.param(each, id=each.id, marks=() if each.size in SMALL else pytest.mark.long) for each in EVERY],
 )
 def test_an_anomaly_comes_out_as_recorded(row: Anomaly) -> None:
-    """It breaks without the fix, in as many states, and holds with it."""
+    """The property breaks without the fix, in as many states as recorded, and holds with it."""
     outcome = row.explore()
     assert outcome.as_recorded, outcome.conclusion()
     assert row.id in [each.id for each in known_in(outcome.results["off"])]

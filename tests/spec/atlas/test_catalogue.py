@@ -1,4 +1,4 @@
-"""What there is to check can be read: whose each constant is, and what each anomaly is about."""
+"""The catalogue lists systems with the owner of each constant, and anomalies with their subjects."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Board(Post):
 
 
 class Pinned(Board):
-    """What its two variants share; it is none itself."""
+    """The common base of two variants; not itself a system."""
 
     name = Board.name
     lasting: bool = switch(True, "It stays.")
@@ -65,14 +65,14 @@ class Flown(Pinned, Board, form="pigeon"):
 
 
 def test_what_variants_share_is_said_of_each() -> None:
-    """Though the class that declares it is none of them."""
+    """Although the declaring class is not a variant itself."""
     of_each = [each["of"] for each in catalogue.described(Board)["constants"] if each["name"] == "lasting"]
     assert of_each == ["board with careful = False", "board with form = pigeon"]
     assert [line.before for line in describe(Board)].count("    lasting = true  ") == 2
 
 
 def test_a_system_is_described() -> None:
-    """What `kafkaspec list` says of one: releases with the same constants stand together."""
+    """The entry of one system in `kafkaspec list`: releases with the same constants share a line."""
     assert [str(line) for line in describe(Post)] == [
         "post",
         "  Letters go through boxes.",
@@ -102,7 +102,7 @@ class Bright(State):
 
 
 class Lit(Specification[Bright]):
-    """A lamp, which may be watched."""
+    """A lamp that may be watched."""
 
     name = "lit"
     watched: bool = switch(False, "Somebody looks.")
@@ -131,7 +131,7 @@ class Lit(Specification[Bright]):
 
 
 def test_a_property_that_is_off_is_listed_with_what_brings_it() -> None:
-    """The first constant that does; one whose other value raises brings none."""
+    """The hint is the first constant that turns it on; a constant whose other value raises is no hint."""
     told = {line.before.strip(): line.words for line in describe(Lit)}
     assert told["seen"] == "[off: --set watched=true] Somebody sees it."
     assert told["shines"] == "[witness, off: --set colours=1] It has a colour."
@@ -143,7 +143,7 @@ def test_a_property_that_is_off_is_listed_with_what_brings_it() -> None:
 
 
 def test_a_system_of_ours_says_how_to_begin() -> None:
-    """With a check that is small, with its anomalies, and with what it does not look after by itself."""
+    """It suggests a small check, lists the system's anomalies, and marks properties that are off by default."""
     told = {line.before.strip(): line.words for line in describe(system_named("partitions"))}
     assert re.fullmatch(r"kafkaspec check partitions( --set \w+=\w+)+ \([\d,]+ states\)", told["smallest check:"])
     assert "K10" in told["anomalies:"]
@@ -151,7 +151,7 @@ def test_a_system_of_ours_says_how_to_begin() -> None:
 
 
 def test_all_systems_are_on_one_screen() -> None:
-    """A line each, no wider than most terminals, with what it is about."""
+    """Each takes one line, no wider than most terminals, with its subject."""
     lines = [str(line) for line in overview()]
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 140
@@ -160,7 +160,7 @@ def test_all_systems_are_on_one_screen() -> None:
 
 
 def test_a_system_of_somebody_else_is_described_or_refused_on_a_line(tmp_path: Path) -> None:
-    """Its author may have said nothing of it, or have asked for what raises."""
+    """Its docstrings may be missing, or its code may raise."""
     file = tmp_path / "own.py"
     file.write_text(OWN)
     silent = CliRunner().invoke(kafkaspec, ["list", f"{file}:Silent"])
@@ -170,7 +170,7 @@ def test_a_system_of_somebody_else_is_described_or_refused_on_a_line(tmp_path: P
 
 
 def test_constants_of_a_variant_stand_below_its_title() -> None:
-    """What only a variant has is listed for it and no other; who is nobody's variant is not listed."""
+    """Constants that only a variant has are listed for it alone; a class that is not a variant is left out."""
     text = "\n".join(map(str, describe(Turnstile)))
     assert (
         """
@@ -191,7 +191,7 @@ def test_constants_of_a_variant_stand_below_its_title() -> None:
 
 
 def test_what_a_variant_has_from_another_is_not_said_twice() -> None:
-    """What it declares anew is, and so is what two of them have from elsewhere."""
+    """A redeclared constant is listed again, and so is one that two variants inherit from elsewhere."""
 
     class Told(Specification):
         """Two."""
@@ -229,7 +229,7 @@ def test_what_a_variant_has_from_another_is_not_said_twice() -> None:
 
 
 def test_releases_stand_in_line() -> None:
-    """However long their span is."""
+    """For spans of any length."""
     assert [str(line) for line in describe(Turnstile)][-2:] == [
         "    0.11 to 1.1  kind = rope",
         "    2.0 to 3.9   kind = arm, lock = true",
@@ -237,7 +237,7 @@ def test_releases_stand_in_line() -> None:
 
 
 def test_anomalies_are_told() -> None:
-    """Which, since when it is gone, what happens, and what makes the difference; nothing is made up for none."""
+    """The list has id, fix release, effect and the deciding switch; an anomaly without a fix release is open."""
     assert (
         atlas(read(ATLAS))
         == """\
@@ -253,7 +253,7 @@ T20  KAFKA-20  open
 
 
 def test_an_anomaly_that_no_release_had_is_not_called_open() -> None:
-    """Nor is the switch that prevents it called a proposal."""
+    """And the switch that prevents it is not called a proposal."""
     told = atlas([replace(read(ATLAS)[1], fixed_in=NEVER_SHIPPED)])
     assert told.startswith("T20  KAFKA-20  never shipped\n")
     assert "proposed" not in told
@@ -261,5 +261,5 @@ def test_an_anomaly_that_no_release_had_is_not_called_open() -> None:
 
 @pytest.mark.parametrize("module", [catalogue, by_release])
 def test_examples_run(module: Any) -> None:
-    """The examples in the docstrings show what happens."""
+    """The doctests pass."""
     assert doctest.testmod(module).failed == 0

@@ -1,8 +1,8 @@
-"""Every pinned instance has the figures that are claimed.
+"""Every pinned instance has the recorded figures.
 
-In every run of the tests the local engine explores what it can in an instant, and the other engines a few.
-`make long-instances` asks every engine about all that an instance's size allows, and of the large ones the reference
-engine and Spark about one or two of each system; `make long-large` about all. `test_spark_instances` has the jobs.
+Every test run explores the instances that take an instant on the local engine, and a few on the other engines.
+`make long-instances` runs every engine on all instances that its speed allows; the reference engine and Spark run one
+or two large ones of each system. `make long-large` runs all. `test_spark_instances` has the Spark jobs.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tests.rows import rows
 
 EVERY = {"small", "medium", "large", "huge"}
 SECONDS = {"small", "medium", "large"}
-"""What takes seconds at compiled speed, and minutes on the reference engine and on Spark."""
+"""Instances of seconds at compiled speed, and minutes on the reference engine and on Spark."""
 MEDIUM = {"small", "medium"}
-"""What takes no longer under symmetry, though every state is permuted there; and a second at compiled speed."""
+"""Instances that take no longer under symmetry, though every state is permuted, and a second at compiled speed."""
 MINUTES = {
     *MEDIUM,
     *("controller-election, two sessions", "controller, replies are lost"),
@@ -37,23 +37,23 @@ MINUTES = {
     *("topic-deletion, a partition is added", "replication, kip-320 without fence_truncation, 3-1-1-2"),
     *(("large",) if os.environ.get("LARGE_INSTANCES") else ()),
 }
-"""What the reference engine and Spark explore: of the large ones, one or two of each system."""
+"""Instances for the reference engine and Spark: of the large ones, one or two of each system."""
 SMALL = {"small"}
 OF_WIDE_STATES = {"reassignment", "control-requests", "topic-deletion"}
 WIDE = {"controller, 1.0", *(each.name for each in instances() if each.system in OF_WIDE_STATES)}
-"""Only in `make long`: states of five to eight words, for each of which a fresh clone compiles for 20 seconds."""
+"""Only in `make long`: states of five to eight words; a fresh clone compiles for 20 seconds for each width."""
 ON_THE_DRIVER = {
     "controller-election, 1.1",
     "replication, truncate-to-high-watermark with a history, 2-2-2-2",
 }
-"""Those that Spark's driver explores in every run of the tests."""
+"""Instances that Spark's driver explores in every test run."""
 FEW = {each.name for each in instances() if each.distinct_states <= 1000}
-"""Those that the reference engine explores in every run, and the local one by orbits. Of the controller election all
-engines are asked by `make check`, the reference engine of a smaller one."""
+"""Instances that the reference engine explores in every run, and the local engine by orbits. `make check` runs all
+engines on the controller election, the reference engine on a smaller instance."""
 
 
 def asked(soon: Set[str], at_all: Set[str], orbits: bool = False) -> pytest.MarkDecorator:
-    """Instances of these sizes, or names, in every run of the tests, and of those in `make long`; or with orbits."""
+    """Return instances of these sizes or names for every test run, and more for `make long`; or those with orbits."""
     return pytest.mark.parametrize(
         "instance",
         [
@@ -70,18 +70,18 @@ def asked(soon: Set[str], at_all: Set[str], orbits: bool = False) -> pytest.Mark
 
 @cache
 def found_by(engine: str, name: str) -> Result:
-    """What an engine finds; several tests of an instance look at it."""
+    """Run an engine once; several tests of an instance read the result."""
     (instance,) = [each for each in instances() if each.name == name]
     return instance.check(LocalEngine() if engine == "local" else engine)
 
 
 def under_symmetry(result: Result) -> dict[str, Any]:
-    """What is claimed of a run that goes through orbits: the successors of representatives are not pinned."""
+    """Return the recorded figures that apply to a run by orbits: successors of representatives are not pinned."""
     return {name: figure for name, figure in figures_of(result).items() if name != "generated_states"}
 
 
 def claimed_under_symmetry(instance: PinnedInstance) -> dict[str, Any]:
-    """The same as of the full run, but for how many states are distinct."""
+    """Return the figures of the full run, except the number of distinct states."""
     figures = {name: figure for name, figure in instance.figures().items() if name != "generated_states"}
     return {**figures, "distinct_states": instance.orbits}
 
@@ -94,13 +94,13 @@ def test_the_local_engine_finds_what_is_claimed(instance: PinnedInstance) -> Non
 
 @asked(set(), SECONDS)
 def test_one_worker_finds_what_is_claimed(instance: PinnedInstance) -> None:
-    """However many there are elsewhere."""
+    """Other tests use several workers."""
     assert figures_of(instance.check(LocalEngine(1))) == instance.figures()
 
 
 @asked(FEW, MINUTES)
 def test_the_reference_engine_finds_what_is_claimed(instance: PinnedInstance) -> None:
-    """And the local engine tells its story, step by step."""
+    """And the local engine's trace agrees with it, step by step."""
     result = found_by("reference", instance.name)
     assert figures_of(result) == instance.figures()
     assert found_by("local", instance.name).counterexample == result.counterexample
@@ -108,7 +108,7 @@ def test_the_reference_engine_finds_what_is_claimed(instance: PinnedInstance) ->
 
 @asked(ON_THE_DRIVER, SMALL)
 def test_sparks_driver_finds_what_is_claimed(instance: PinnedInstance) -> None:
-    """Where no level is worth a job."""
+    """With levels too small for a job."""
     result = instance.check(SparkEngine(driver_level=instance.distinct_states))
     assert figures_of(result) == instance.figures()
     assert result.counterexample == found_by("local", instance.name).counterexample
@@ -117,13 +117,13 @@ def test_sparks_driver_finds_what_is_claimed(instance: PinnedInstance) -> None:
 
 @asked(FEW, EVERY, orbits=True)
 def test_orbits_have_the_verdict_of_the_full_run(instance: PinnedInstance) -> None:
-    """And its depth and lengths; how many there are is pinned apart."""
+    """And its depth and trace lengths; the number of orbits is pinned separately."""
     assert under_symmetry(instance.check(LocalEngine(), symmetry=True)) == claimed_under_symmetry(instance)
 
 
 @asked(set(), MEDIUM, orbits=True)
 def test_the_reference_engine_finds_the_same_orbits(instance: PinnedInstance) -> None:
-    """And the same way through them."""
+    """And the same path through them."""
     result = instance.check("reference", symmetry=True)
     assert under_symmetry(result) == claimed_under_symmetry(instance)
     assert instance.check(LocalEngine(), symmetry=True).counterexample == result.counterexample
@@ -139,7 +139,7 @@ def test_nearly_every_orbit_has_as_many_states_as_it_may(instance: PinnedInstanc
 
 @pytest.mark.long
 def test_kernels_for_their_states_are_compiled_before() -> None:
-    """Else each worker of `make long` compiles them."""
+    """Otherwise each worker of `make long` compiles them."""
     assert {Model(each.specification()).layout.words for each in instances()} <= {*NARROW, *WIDE_STATES}
 
 

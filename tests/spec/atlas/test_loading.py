@@ -1,4 +1,4 @@
-"""A specification is found by its name, and gets the constants that were asked for."""
+"""A specification is found by its name, and receives the requested constants."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Lock(Specification):
 
 @pytest.fixture(autouse=True)
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An own directory to stand in; what is imported from there is forgotten again."""
+    """A working directory of its own; modules imported from there are forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield
@@ -44,17 +44,17 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_every_system_is_found(name: str) -> None:
-    """What is listed exists, under its own name."""
+    """Every listed system exists under its own name."""
     assert system_named(name).name == name
 
 
 def test_a_module_is_found() -> None:
-    """A class in a module is the class."""
+    """`module:Class` names a class in a module."""
     assert system_named("tests.spec.toys:Walkers") is Walkers
 
 
 def test_the_working_directory_is_importable_only_for_a_module_in_it(tmp_path: Path) -> None:
-    """Not for a system of ours, nor for a module that is installed; for one that lies there last of all."""
+    """A system of ours or an installed module does not add it; if needed, it is the last place searched."""
     for installed in ("replication", "examples.two_phase_commit:TwoPhaseCommit"):
         system_named(installed)
         assert str(tmp_path) not in sys.path
@@ -65,7 +65,7 @@ def test_the_working_directory_is_importable_only_for_a_module_in_it(tmp_path: P
 
 @pytest.mark.parametrize("program", [["kafkaspec"], ["python", "-m", "spec"]], ids=" ".join)
 def test_what_lies_in_the_working_directory_does_not_run(tmp_path: Path, program: list[str]) -> None:
-    """Be it named like a module that the command or its libraries import, or try to."""
+    """Even with the name of a module that the command or its libraries import, or try to import."""
     ran = decoys(tmp_path)
     command, *more = program
     asked = ["check", "controller-election", "--set", "brokers=2", "--max-depth", "4", "--engine", "local"]
@@ -76,13 +76,13 @@ def test_what_lies_in_the_working_directory_does_not_run(tmp_path: Path, program
 
 
 def test_a_file_is_read_once(tmp_path: Path) -> None:
-    """Two ways to name a file are one file: a class of it is not two classes."""
+    """Two paths to one file load it once, so its classes are not duplicated."""
     (tmp_path / "lock.py").write_text(LOCK)
     assert system_named("lock.py:Lock") is system_named(f"{tmp_path}/lock.py:Lock")
 
 
 def test_a_file_with_one_specification_names_it(tmp_path: Path) -> None:
-    """Its class need not be said; where there are two it must be."""
+    """Its class may be omitted; in a file with two specifications it may not."""
     (tmp_path / "lock.py").write_text(LOCK)
     (tmp_path / "locks.py").write_text(f"{LOCK}\nclass Other(Lock):\n    pass\n")
     assert system_named("lock.py") is system_named("lock.py:Lock")
@@ -92,7 +92,7 @@ def test_a_file_with_one_specification_names_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["json", "this", "pyspark"])
 def test_a_file_may_be_called_like_a_module(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file `json.py` is that file, and `json` stays what it was, be it imported by now or not."""
+    """A file `json.py` is loaded as that file, and the module `json` stays intact, already imported or not."""
     if name != "json":
         monkeypatch.delitem(sys.modules, name, raising=False)
     before = sys.modules.get(name)
@@ -111,7 +111,7 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_file_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    """When it is mended, it is read again."""
+    """After the repair it is read again."""
     (tmp_path / "mended.py").write_text("1 / 0")
     with pytest.raises(UsageError, match=r"mended\.py, line 1: ZeroDivisionError"):
         system_named("mended.py:Lock")
@@ -120,14 +120,14 @@ def test_a_file_that_fails_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_where_it_fails_is_the_persons_line(tmp_path: Path) -> None:
-    """An exception deep inside a library is told with the line of the file that led there."""
+    """An exception deep inside a library is reported with the line of the user's file that led there."""
     (tmp_path / "deep.py").write_text("import json\n\njson.loads('{')\n")
     with pytest.raises(UsageError, match=r"^deep\.py, line 3: JSONDecodeError"):
         system_named("deep.py:Lock")
 
 
 def test_a_syntax_error_is_reported_with_its_place(tmp_path: Path) -> None:
-    """In the file that has it, which may be another than the one that was named."""
+    """The place is in the file with the error, which may be an import of the named file."""
     (tmp_path / "other.py").write_text("\n\ndef (")
     (tmp_path / "lock.py").write_text("import other\n")
     with pytest.raises(UsageError, match=r"^other\.py, line 3: "):
@@ -138,7 +138,7 @@ def test_a_syntax_error_is_reported_with_its_place(tmp_path: Path) -> None:
 
 
 class Day(Enum):
-    """Of a week that is short."""
+    """The days of a short week."""
 
     MONDAY = 1
     FRIDAY = 5
@@ -192,7 +192,7 @@ class Typed(Specification):
     ],
 )
 def test_a_value_is_written_as_its_type_is(name: str, text: str, value: object) -> None:
-    """A string needs no quotes; the rest is as in Python, and truths in any letters."""
+    """A string needs no quotes; other values are written as in Python, booleans in upper or lower case."""
     found = value_of(name, Typed.constants()[name], text)
     assert (found, type(found)) == (value, type(value))
     assert getattr(specification(Typed, settings=[f"{name}={text}"]), name) == value
@@ -213,13 +213,13 @@ def test_a_value_is_written_as_its_type_is(name: str, text: str, value: object) 
     ],
 )
 def test_a_value_of_another_type_is_refused(name: str, text: str, message: str) -> None:
-    """The message says what was given, and what is allowed. Nothing that is given is run."""
+    """The message has the given value and the allowed ones. The value is never executed."""
     with pytest.raises(UsageError, match=f"^{message}$"):
         value_of(name, Typed.constants()[name], text)
 
 
 def test_defaults_hold_without_settings() -> None:
-    """A system without releases begins with what its constants say."""
+    """A system without releases uses the defaults of its constants."""
     assert specification(Typed).valuation == {name: each.default for name, each in Typed.constants().items()}
 
 
@@ -241,7 +241,7 @@ def test_defaults_hold_without_settings() -> None:
 def test_constants_are_those_of_the_variant_that_the_others_pick(
     asked: dict[str, Any], expected: tuple[type[Turnstile], dict[str, Any]]
 ) -> None:
-    """Whatever the order; what a release says of a constant that another variant has is not in the way."""
+    """In any order; a release's values for constants of another variant are ignored."""
     variant, constants = expected
     kind = "rope" if variant is Rope else "arm"
     found = specification(Turnstile, **asked)
@@ -286,14 +286,14 @@ def test_constants_are_those_of_the_variant_that_the_others_pick(
     ],
 )
 def test_an_option_that_a_variant_lacks_is_refused(asked: dict[str, Any], message: str) -> None:
-    """By its name and what it has; what only a subclass has that nobody asks for does not count."""
+    """By its name and the available ones; constants of an unselected subclass do not count."""
     with pytest.raises(UsageError) as refused:
         specification(Turnstile, **asked)
     assert str(refused.value) == message
 
 
 def test_no_setting_is_ignored() -> None:
-    """Only a release is; a constant that another variant has, or none, is refused when it is asked for."""
+    """Values of a release may be ignored; a requested constant of another variant, or of none, is refused."""
     assert under(Turnstile, "1.1", {"kind": "arm", "lock": False}).valuation["lock"] is False
     assert type(under(Turnstile, constants={"kind": "rope"})) is Rope
     with pytest.raises(UsageError, match=r"^turnstile with kind = rope has no constant lock; it has room, "):
@@ -314,12 +314,12 @@ class Careless(Typed):
 
     @assumption
     def compared(self) -> bool:
-        """It never gets there."""
+        """Never returns."""
         return self.count < self.word  # type: ignore[operator, no-any-return]
 
 
 def test_what_a_specification_raises_is_told_with_its_place() -> None:
-    """An exception from its own code becomes a mistake in it."""
+    """An exception from the specification's code becomes a SpecificationError."""
     told = pytest.raises(SpecificationError, match=r"^test_loading\.py, line \d+: TypeError: ")
     with told as raised, answering_for(Careless):
         specification(Careless)
@@ -327,7 +327,7 @@ def test_what_a_specification_raises_is_told_with_its_place() -> None:
 
 
 def test_exceptions_of_others_pass() -> None:
-    """An exception that did not come through its code stays what it is, and a told one stays as it was told."""
+    """An exception from elsewhere passes unchanged, and so does one already reported."""
     walkers = "toys.py"
     with pytest.raises(KeyError), answering_for(Walkers):
         raise KeyError(walkers)

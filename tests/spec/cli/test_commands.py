@@ -1,4 +1,4 @@
-"""The command keeps its contract: what goes in, what comes out where, and with which exit code."""
+"""The command keeps its contract: arguments, output on stdout and stderr, and exit codes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from spec.systems import SYSTEMS
 from tests.spec.atlas.test_anomalies import ATLAS, BY_FORM
 
 COMMAND = str(Path(sys.executable).with_name("kafkaspec"))
-"""As it is installed."""
+"""The installed command."""
 
 OWN = '''
 """A specification for each thing that can come out."""
@@ -183,7 +183,7 @@ class Answer(NamedTuple):
     err: str
 
     def json(self) -> Any:
-        """The one object on stdout; nothing else stands there."""
+        """Return the object that is all of stdout."""
         assert self.out.count("\n") == 1
         return json.loads(self.out)
 
@@ -193,7 +193,7 @@ Ask = Callable[..., Answer]
 
 @pytest.fixture(autouse=True)
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An own directory to stand in, with a file and an atlas; what is imported from there is forgotten again."""
+    """A working directory with a file and an atlas; modules imported from there are forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr("spec.atlas.anomalies.anomalies", lambda: read(OWN_ATLAS))
@@ -206,7 +206,7 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Ask]:
-    """Ask the command's entry point, in this process; however slow it is, it does not say how far it is."""
+    """Call the command's entry point in this process, without progress lines, however slow it is."""
     handler = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr("spec.cli.progress.QUICK", math.inf)
     monkeypatch.setattr(Progress.__init__, "__defaults__", (None, math.inf))
@@ -223,7 +223,7 @@ def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def run(*arguments: str) -> Answer:
-    """Run the command as it is installed."""
+    """Run the installed command."""
     done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True)
     return Answer(done.returncode, done.stdout, done.stderr)
 
@@ -311,22 +311,22 @@ def test_json_is_as_promised(ask: Ask) -> None:
 
 
 def test_json_without_a_counterexample(ask: Ask) -> None:
-    """What holds has none, and a release that was asked for is named in full."""
+    """The list is empty if the property holds, and a requested release is named in full."""
     found = ask("check", "own.py:Counter", "--json", "--release", "3.9.1").json()
     assert (found["counterexample"], found["release"], found["verdict"]) == (None, "3.9", "holds")
     assert [each["verdict"] for each in found["properties"]] == ["holds", "holds", "witnessed"]
 
 
 def test_text_says_what_it_holds_for(ask: Ask) -> None:
-    """Beside the verdict stand constants, switches, release, engine, and what is left out."""
+    """The result has verdict, constants, switches, release, engine, and the system's omissions."""
     answer = ask("check", "own.py:Counter", "--release", "2.1")
     assert answer.out.splitlines()[0] == "counter: holds"
     for part in ("top = 3", "stops = true", "form = new", "release 2.1", "engine reference", "time", "full (4)"):
         assert part in answer.out
 
 
-def test_continue_tells_of_every_property(ask: Ask) -> None:
-    """Everything is decided, and what breaks is shown, each by its counterexample."""
+def test_continue_reports_every_property(ask: Ask) -> None:
+    """Every property is decided, and each violation has its counterexample."""
     found = ask("check", "own.py:Counter", "--without", "stops", "--continue", "--json").json()
     assert [each["verdict"] for each in found["properties"]] == ["holds", "violated", "witnessed"]
     both = ["check", "own.py:Stuck", "--without", "stops", "--deadlock", "--continue"]
@@ -339,7 +339,7 @@ def test_continue_tells_of_every_property(ask: Ask) -> None:
 
 
 def test_show_prints_a_trace_to_the_goal(ask: Ask) -> None:
-    """The shortest way there, with exit 0, whatever else the system may do wrong."""
+    """The shortest path to it, with exit 0, whatever else may go wrong in the system."""
     full = ["check", "own.py:Counter", "--without", "stops", "--show"]
     answer = ask(*full, "full")
     assert (answer.code, answer.out.splitlines()[0]) == (0, "counter: full is witnessed, in 4 states")
@@ -358,7 +358,7 @@ def test_show_prints_a_trace_to_the_goal(ask: Ask) -> None:
 
 
 def test_an_unreachable_goal_is_vacuous(ask: Ask) -> None:
-    """Exits 21 if it is nowhere, and 20 if a bound was reached before."""
+    """Exits 21 if no state satisfies it, and 20 if a bound was reached before."""
     never = ["check", "own.py:Counter", "--show", "s.count['here'] > 3"]
     answer = ask(*never)
     assert (answer.code, answer.out.splitlines()[0]) == (
@@ -370,7 +370,7 @@ def test_an_unreachable_goal_is_vacuous(ask: Ask) -> None:
 
 
 def test_a_goal_that_raises_reports_the_trace(ask: Ask) -> None:
-    """It is told as a property that raises, with the way there."""
+    """The error is that of a raising property, with the path there."""
     answer = ask("check", "own.py:Counter", "--show", "1 // (2 - s.count['here']) > 9")
     assert (answer.code, answer.out) == (75, "")
     assert answer.err.startswith("Error: 1 // (2 - s.count['here']) > 9: ZeroDivisionError: ")
@@ -378,13 +378,13 @@ def test_a_goal_that_raises_reports_the_trace(ask: Ask) -> None:
 
 
 def test_a_bound_that_is_reached_is_named(ask: Ask) -> None:
-    """It says which one it was."""
+    """The result names the bound."""
     assert "the bound on depth was reached" in ask("check", "own.py:Counter", "--max-depth", "2").out
     assert "the bound on states was reached" in ask("check", "own.py:Counter", "--max-states", "2").out
 
 
 def test_actions_never_taken_are_named(ask: Ask) -> None:
-    """A vacuous result says what it lacks."""
+    """A vacuous result names them."""
     assert "action sleep is never taken" in ask("check", "own.py:Idle").out
     answer = ask("check", "own.py:Counter", "--set", "top=1", "--property", "full", "--without", "stops")
     assert answer.code == 0
@@ -392,7 +392,7 @@ def test_actions_never_taken_are_named(ask: Ask) -> None:
 
 @pytest.mark.parametrize(("engine", "told"), [("auto", "reference"), ("local", "local"), ("reference", "reference")])
 def test_the_result_names_the_engine_that_explored(ask: Ask, engine: str, told: str) -> None:
-    """Where the choice was left open, it tells what was chosen."""
+    """With `--engine auto`, it names the chosen engine."""
     assert ask("check", "own.py:Counter", "--engine", engine, "--json").json()["engine"] == told
 
 
@@ -404,7 +404,7 @@ def test_spark_without_a_job_says_so(ask: Ask) -> None:
 
 
 def test_the_driver_expands_levels_up_to_the_size_that_was_asked_for() -> None:
-    """Or else up to the one that `--help` says."""
+    """The default is the one in `--help`."""
     for given, level in ((None, DRIVER_LEVEL), (0, 0), (70, 70)):
         engine = engine_named("spark", None, None, driver_level=given)
         assert isinstance(engine, SparkEngine)
@@ -440,7 +440,7 @@ def test_a_release_comes_first(ask: Ask, options: str, release: str | None, stop
 
 
 def test_settings_are_values(ask: Ask) -> None:
-    """Integers, truths and tuples are written as in Python; what is said again is said once."""
+    """Integers, booleans and tuples are written as in Python; a repeated setting counts once."""
     settings = ["--set", "top=0x7", "--set", "top=7", "--set", 'names=("x",)', "--set", "patient=false"]
     found = ask("check", "own.py:Counter", "--json", *settings).json()
     assert found["constants"] == {"top": 7, "names": ["x"], "patient": False}
@@ -454,7 +454,7 @@ def test_settings_are_values(ask: Ask) -> None:
     ],
 )
 def test_the_controller_election_is_checked(ask: Ask, options: str, switches: dict[str, Any]) -> None:
-    """A system of our own, as small as it can be."""
+    """A system of ours, at its smallest."""
     arguments = ["check", "controller-election", "--json", "--set", "elections=1", "--set", "brokers=1"]
     found = ask(*arguments, *options.split()).json()
     switches = switches | {"fence_zk": True, "conditional_increment": True}
@@ -472,7 +472,7 @@ def test_the_controller_election_is_checked(ask: Ask, options: str, switches: di
     ],
 )
 def test_constants_of_a_variant_can_be_set(ask: Ask, options: str, switches: dict[str, Any]) -> None:
-    """What the release and the settings pick is a variant, and has constants of its own; it is the same system."""
+    """Release and settings pick a variant, which has constants of its own; it remains the same system."""
     found = ask("check", "tests.spec.toys:Turnstile", "--json", *options.split()).json()
     assert (found["system"], found["switches"]) == ("turnstile", switches)
     assert ("patience" in found["constants"]) is (switches["kind"] == "arm")
@@ -482,7 +482,7 @@ def test_constants_of_a_variant_can_be_set(ask: Ask, options: str, switches: dic
 
 
 def test_a_user_module_is_found(tmp_path: Path) -> None:
-    """`package.module:Class` is looked for where one stands, and what stands beside a file can be imported."""
+    """`package.module:Class` is found in the working directory, and a file may import its neighbours."""
     package = tmp_path / "mine"
     package.mkdir()
     (package / "__init__.py").touch()
@@ -542,7 +542,7 @@ BAD_FILES = {
 
 @pytest.mark.parametrize("bad", BAD_FILES)
 def test_a_bad_file_is_a_one_line_error(ask: Ask, tmp_path: Path, bad: str) -> None:
-    """A file that ... is answered with what is wrong, and where."""
+    """The error says what is wrong in a file that ..., and where."""
     content, message = BAD_FILES[bad]
     (tmp_path / "bad.py").write_text(content)
     answer = ask("check", "bad.py:A", "--json")
@@ -553,7 +553,7 @@ def test_a_bad_file_is_a_one_line_error(ask: Ask, tmp_path: Path, bad: str) -> N
 # Mistakes.
 
 TEXT_ERRORS = {
-    # What does not exist.
+    # Unknown names.
     "chek": "No such command 'chek'. Did you mean 'check'?",
     "check": "Missing argument 'SYSTEM'.",
     "check nosuch": (
@@ -669,7 +669,7 @@ TEXT_ERRORS = {
     "check own.py:Counter --show full --continue": "--show and --continue: what is to be shown is looked for alone",
     "check own.py:Counter --show full --property full": "--show and --property: what is to be shown is looked for ",
     "check own.py:Counter --show full --deadlock": "--show and --deadlock: what is to be shown is looked for alone",
-    # Traces.
+    # --show.
     "check own.py:Counter --trace nowhere/trace.itf.json": (
         "--trace nowhere/trace.itf.json: there is no directory nowhere"
     ),
@@ -766,7 +766,7 @@ TEXT_ERRORS = {
 
 @pytest.mark.parametrize("asked", TEXT_ERRORS)
 def test_a_usage_error_is_one_line(ask: Ask, asked: str) -> None:
-    """It exits 2, with one line on stderr and nothing on stdout, which says what was wrong and what is allowed."""
+    """It exits 2, prints nothing on stdout and one line on stderr, with the mistake and the allowed values."""
     answer = ask(*asked.split())
     assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert answer.err.startswith(f"Error: {TEXT_ERRORS[asked]}")
@@ -785,14 +785,14 @@ def test_a_usage_error_is_one_line(ask: Ask, asked: str) -> None:
     ids=shlex.join,
 )
 def test_an_empty_option_is_refused(ask: Ask, asked: list[str]) -> None:
-    """It is not taken for something else, such as the directory that one stands in."""
+    """An empty value has no default meaning, such as the working directory."""
     answer = ask(*asked)
     assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert "it is empty" in answer.err
 
 
 def test_a_run_may_be_named_twice(ask: Ask, tmp_path: Path) -> None:
-    """As where it is kept and as what goes on, however it is written."""
+    """As `--run-dir` and `--resume`, by different spellings of its path."""
     asked = ("check", "own.py:Counter", "--engine", "local", "--json")
     assert ask(*asked, "--run-dir", "kept", "--max-depth", "2").code == 20
     assert ask(*asked, "--resume", "kept", "--run-dir", f"{tmp_path}/./kept").code == 0
@@ -807,7 +807,7 @@ def test_a_run_may_be_named_twice(ask: Ask, tmp_path: Path) -> None:
     ],
 )
 def test_a_violated_assumption_has_its_own_exit_code(ask: Ask, setting: str, message: str) -> None:
-    """Well-typed constants that violate an assumption exit 10, and the assumption is named."""
+    """Well-typed constants that violate an assumption exit 10, with the assumption's name."""
     assert ask("check", "own.py:Counter", "--set", setting) == Answer(10, "", f"Error: {message}\n")
 
 
@@ -824,7 +824,7 @@ def test_a_violated_assumption_has_its_own_exit_code(ask: Ask, setting: str, mes
     ],
 )
 def test_an_exception_is_reported_with_its_state(ask: Ask, cls: str, message: str) -> None:
-    """It exits 75 and says which step or property, where in the file, and in which state."""
+    """It exits 75, with the action or property, its line in the file, and the state."""
     answer = ask("check", f"own.py:{cls}")
     assert (answer.code, answer.out) == (75, "")
     assert re.match(f"Error: {message}\n\nThe way there, in ", answer.err), answer.err
@@ -833,7 +833,7 @@ def test_an_exception_is_reported_with_its_state(ask: Ask, cls: str, message: st
 
 
 def test_the_installed_command_has_the_same_exit_codes() -> None:
-    """The codes of verdicts and mistakes go through the installed command, too, and none prints a traceback."""
+    """The installed command returns the codes of verdicts and mistakes, too, and prints no traceback."""
     found = run("check", "own.py:Counter", "--without", "stops", "--json")
     assert (found.code, found.json()["verdict"]) == (12, "violated")
     asked = {
@@ -848,7 +848,7 @@ def test_the_installed_command_has_the_same_exit_codes() -> None:
 
 
 def test_internal_errors_keep_their_traceback(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What raises in the command itself is no mistake of the person's, and comes with its traceback."""
+    """An exception in the command itself is not the user's mistake, so its traceback is printed."""
     monkeypatch.setattr("spec.checking.Result.lines", lambda result: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         ask("check", "own.py:Counter")
@@ -856,7 +856,7 @@ def test_internal_errors_keep_their_traceback(ask: Ask, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("fault", [EOFError(), BrokenPipeError(errno.EPIPE, "Broken pipe")], ids=repr)
 def test_a_fault_is_no_interruption(fault: Exception, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor is it a reader that has enough: click takes these for that."""
+    """And no broken pipe either, although click catches such exceptions."""
 
     def fail(*_: object) -> None:
         raise fault
@@ -866,16 +866,16 @@ def test_a_fault_is_no_interruption(fault: Exception, ask: Ask, monkeypatch: pyt
         ask("check", "own.py:Counter")
 
 
-# Interruptions, and where things are printed.
+# Interrupts, and output streams.
 
 
 def heed_interrupts() -> None:
-    """A process that is started in the background may be told to ignore Ctrl-C, and so would be its children."""
+    """A process started in the background may ignore Ctrl-C, and its children inherit that."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def begun(*arguments: str, stderr: int = subprocess.PIPE, command: str = "check") -> subprocess.Popen[str]:
-    """A run that will not end by itself."""
+    """Start a run that does not end by itself."""
     return subprocess.Popen(
         [COMMAND, command, "own.py:Slow", *arguments],
         stdout=subprocess.PIPE,
@@ -893,7 +893,7 @@ def begun(*arguments: str, stderr: int = subprocess.PIPE, command: str = "check"
     ],
 )
 def test_an_interrupted_run_says_so(number: signal.Signals, options: tuple[str, ...]) -> None:
-    """After a line of progress it is interrupted: it exits 130, gives its figures, and says that nothing was kept."""
+    """Interrupted after a progress line, it exits 130 with its figures, and says that nothing was kept."""
     with begun(*options, "--workers", "1") as process:
         assert process.stderr is not None
         progress = process.stderr.readline()
@@ -913,7 +913,7 @@ def test_an_interrupted_run_says_so(number: signal.Signals, options: tuple[str, 
 
 
 def test_a_terminal_gets_a_progress_line() -> None:
-    """On a terminal the progress moves in its place and is gone at the end; stdout has none of it."""
+    """On a terminal the progress line is updated in place and erased at the end; stdout has none of it."""
     terminal, theirs = pty.openpty()
     with begun(stderr=theirs) as process:
         os.close(theirs)
@@ -934,7 +934,7 @@ def test_a_terminal_gets_a_progress_line() -> None:
 
 
 def test_a_terminal_that_closes_interrupts_the_run() -> None:
-    """It exits 130 as after Ctrl-C, though nobody reads what it says; its levels are kept."""
+    """It exits 130 as after Ctrl-C, though its output has no reader; its levels are kept."""
     terminal, theirs = pty.openpty()
 
     def begin() -> None:
@@ -946,7 +946,7 @@ def test_a_terminal_that_closes_interrupts_the_run() -> None:
     command = [COMMAND, "check", "own.py:Slow", "--engine", "local", "--run-dir", "run"]
     with subprocess.Popen(command, preexec_fn=begin) as process:
         os.close(theirs)
-        while not kept.exists():  # it says again and again how far it is
+        while not kept.exists():  # it prints progress again and again
             assert select.select([terminal], [], [], 60)[0]
             os.read(terminal, 4096)
         os.close(terminal)
@@ -961,7 +961,7 @@ def test_a_terminal_that_closes_interrupts_the_run() -> None:
     "arguments", [["list"], ["--help"], [], ["check", "own.py:Counter"], ["check", "own.py:Counter", "--json"]]
 )
 def test_a_closed_pipe_is_no_error(arguments: list[str]) -> None:
-    """`kafkaspec list | head -1`: who writes to a pipe that nobody reads any more leaves without a word."""
+    """`kafkaspec list | head -1`: a command whose reader has closed the pipe exits silently."""
     ours, theirs = os.pipe()
     os.close(ours)
     done = subprocess.run([COMMAND, *arguments], stdout=theirs, stderr=subprocess.PIPE, text=True)
@@ -972,7 +972,7 @@ def test_a_closed_pipe_is_no_error(arguments: list[str]) -> None:
 
 
 def test_a_user_system_is_listed(ask: Ask) -> None:
-    """Its constants, with what they may be, and what holds and happens; as JSON too."""
+    """The list has its constants with their ranges, and its properties and actions; as JSON too."""
     text = ask("list", "own.py:Counter").out
     assert "\n    top = 3  " in text
     told = ask("list", "own.py:Counter", "--json").json()
@@ -983,7 +983,7 @@ def test_a_user_system_is_listed(ask: Ask) -> None:
 
 
 def test_list_json_is_one_object(ask: Ask) -> None:
-    """In the order in which they are told."""
+    """In the order of the text."""
     assert [each["name"] for each in ask("list", "--json").json()["systems"]] == list(SYSTEMS)
 
 
@@ -997,7 +997,7 @@ def test_list_can_be_piped_to_head() -> None:
 
 
 def test_scenarios_are_listed(ask: Ask) -> None:
-    """Each with its title, for a person and as JSON."""
+    """Each with its title, as text and as JSON."""
     listed = ask("replay").out.splitlines()
     named = ask("replay", "--json").json()
     assert [line.split(None, 1) for line in listed] == [[each["name"], each["title"]] for each in named]
@@ -1005,7 +1005,7 @@ def test_scenarios_are_listed(ask: Ask) -> None:
 
 
 def test_a_scenario_is_printed(ask: Ask) -> None:
-    """What it breaks is what it says, so that is no failure."""
+    """A transcript expects its own violation, so that is no failure."""
     answer = ask("replay", "t1-loss")
     assert (answer.code, answer.err) == (0, "")
     assert "      ! breaks leader_completeness\n" in answer.out
@@ -1018,7 +1018,7 @@ def test_a_scenario_is_printed(ask: Ask) -> None:
 
 
 def test_a_scenario_is_kept_as_a_trace(ask: Ask) -> None:
-    """Which is a run of its system, with all its steps."""
+    """The trace is a run of its system, with all steps."""
     told = ask("replay", "t1-loss", "--trace", "t1.itf.json", "--json").json()
     followed = ask("replay", "t1.itf.json", "--json")
     assert (followed.code, followed.json()["system"]) == (0, "replication")
@@ -1036,7 +1036,7 @@ OWN_STORY = """It is pressed twice.
 
 
 def test_a_user_transcript_is_replayed(ask: Ask) -> None:
-    """It exits 12 where something else happens, with what happens up to there, and 2 where a line means nothing."""
+    """It exits 12 where the system differs, after the steps up to there, and 2 for a meaningless line."""
     Path("story.txt").write_text(OWN_STORY.format(count=2))
     refused = ask("replay", "story.txt")
     assert (refused.code, refused.out) == (2, "")
@@ -1054,7 +1054,7 @@ def test_a_user_transcript_is_replayed(ask: Ask) -> None:
     assert "story.txt:4: step 2, push(by=1): there is no action push; there are press, reset" in answer.err
 
 
-# Traces that are kept.
+# Kept traces.
 
 
 @pytest.fixture
@@ -1068,7 +1068,7 @@ def kept(ask: Ask) -> Path:
     "command", ["check own.py:Counter --engine reference", "simulate own.py:Counter --seed 1 --runs 1000"]
 )
 def test_a_counterexample_is_kept_and_followed(ask: Ask, command: str) -> None:
-    """As a file, which says of which specification and constants it is."""
+    """The file names its specification and constants."""
     answer = ask(*command.split(), "--without", "stops", "--trace", "kept.itf.json")
     assert (answer.code, answer.err) == (12, "")
     followed = ask("replay", "kept.itf.json", *ON_OWN)
@@ -1086,7 +1086,7 @@ def test_a_counterexample_is_kept_and_followed(ask: Ask, command: str) -> None:
 )
 @pytest.mark.parametrize("command", ["replay", "replay --format text", "explain", "sequence", "explore"])
 def test_a_trace_runs_no_code(ask: Ask, kept: Path, command: str, system: str) -> None:
-    """What it names is not imported, unless it is a system of kafkaspec; it is refused in one line."""
+    """A trace never imports the code it names, except a system of kafkaspec; it is refused in one line."""
     Path("theirs.py").write_text("open('ran', 'w').close()\n")
     document = json.loads(kept.read_text())
     document["#meta"]["kafkaspec"]["system"] = system
@@ -1100,7 +1100,7 @@ def test_a_trace_runs_no_code(ask: Ask, kept: Path, command: str, system: str) -
 
 
 def test_an_outdated_trace_exits_12(ask: Ask, kept: Path) -> None:
-    """The step, the guard that refuses it and its values are told, and it exits 12."""
+    """It prints the step, the guard that refuses it and its values, and exits 12."""
     kept.write_text(kept.read_text().replace('"stops": "false"', '"stops": "true"'))
     answer = ask("replay", "kept.itf.json", *ON_OWN)
     assert (answer.code, answer.err) == (12, "")
@@ -1114,7 +1114,7 @@ def test_an_outdated_trace_exits_12(ask: Ask, kept: Path) -> None:
     assert (told.json()["state"], told.json()["looked_at"]) == (5, {"count[here]": 3})
 
 
-# In other forms.
+# Other formats.
 
 BRIEFLY = """\
 never_beyond: It never goes beyond the top.
@@ -1146,7 +1146,7 @@ never_beyond: It never goes beyond the top.
     ],
 )
 def test_traces_are_printed_in_brief(ask: Ask, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
-    """Wherever there are some; all else of the report is as ever."""
+    """Every command that prints traces does so; the rest of its report is unchanged."""
     full = ask(*command.split())
     monkeypatch.setattr(
         "spec.checking.traces.brief.Brief.lines", lambda it: [Line(words=f"the brief form of {it.trace.broken}")]
@@ -1160,7 +1160,7 @@ def test_traces_are_printed_in_brief(ask: Ask, monkeypatch: pytest.MonkeyPatch, 
 
 @pytest.mark.usefixtures("kept")
 def test_a_kept_trace_is_printed(ask: Ask) -> None:
-    """In full as `check` tells it, in brief, and as a program that runs as it stands."""
+    """In full as by `check`, in brief, and as a complete program."""
     full = ask("replay", "kept.itf.json", *ON_OWN, "--format", "text")
     assert (full.code, full.err) == (0, "")
     found = ask("check", "own.py:Counter", "--engine", "reference", "--without", "stops").out
@@ -1174,7 +1174,7 @@ def test_a_kept_trace_is_printed(ask: Ask) -> None:
 
 @pytest.mark.parametrize("form", ["text", "brief", "python"])
 def test_an_outdated_trace_is_not_printed(ask: Ask, kept: Path, form: str) -> None:
-    """It says where the trace leaves it, and exits 12."""
+    """It says where trace and specification diverge, and exits 12."""
     kept.write_text(kept.read_text().replace('"stops": "false"', '"stops": "true"'))
     answer = ask("replay", "kept.itf.json", *ON_OWN, "--format", form)
     assert answer.code == 12
@@ -1202,7 +1202,7 @@ COUNTING = ["check", "own.py:Counter", "--engine", "reference", "--without", "st
 
 
 def test_colours_follow_the_option(ask: Ask, kept: Path) -> None:
-    """In a pipe only then; the text is the same, and other output has none."""
+    """In a pipe, only with the option; the text stays the same, and other output has no colours."""
     assert kept.is_file()
     of_the_trace = ["kept.itf.json", *ON_OWN]
     for command in (COUNTING, ["replay", *of_the_trace, "--format", "text"], ["explain", *of_the_trace]):
@@ -1224,7 +1224,7 @@ def test_a_terminal_gets_colours_and_lines_that_fit() -> None:
     while select.select([terminal], [], [], 60)[0]:
         try:
             seen += os.read(terminal, 4096)
-        except OSError:  # as Linux says that the other side is closed
+        except OSError:  # Linux raises it when the other side is closed
             break
     assert process.wait(60) == 12
     os.close(terminal)
@@ -1235,7 +1235,7 @@ def test_a_terminal_gets_colours_and_lines_that_fit() -> None:
 
 @pytest.mark.usefixtures("kept")
 def test_a_state_of_a_kept_trace_is_explained(ask: Ask) -> None:
-    """What can be done there, what that would change, and which guards refuse the rest."""
+    """It lists the enabled actions with their effects, and the guards that refuse the others."""
     answer = ask("explain", "kept.itf.json", *ON_OWN, "--step", "1")
     assert (answer.code, answer.err) == (0, "")
     assert re.sub(r"line \d+", "line N", answer.out).splitlines() == [
@@ -1267,12 +1267,12 @@ def test_a_state_of_a_kept_trace_is_explained(ask: Ask) -> None:
     ids=["state", "action", "no value", "value", "parameter", "not of this action"],
 )
 def test_an_unexplainable_step_is_refused(ask: Ask, options: list[str], said: str) -> None:
-    """In one line, with what there is."""
+    """In one line, with the available values."""
     assert ask("explain", "kept.itf.json", *ON_OWN, *options) == (2, "", f"Error: {said}\n")
 
 
 def test_an_outdated_trace_is_not_explained(ask: Ask, kept: Path) -> None:
-    """It says where the trace leaves it."""
+    """It says where trace and specification diverge."""
     kept.write_text(kept.read_text().replace('"stops": "false"', '"stops": "true"'))
     answer = ask("explain", "kept.itf.json", *ON_OWN)
     assert (answer.code, answer.out) == (2, "")
@@ -1286,7 +1286,7 @@ BOTH = "check own.py:Stuck --engine reference --without stops --deadlock --conti
 
 
 def test_a_directory_gets_a_trace_for_each_property_that_breaks(ask: Ask) -> None:
-    """Under its name; each of them can be followed."""
+    """Each file has the property's name, and can be replayed."""
     Path("kept").mkdir()
     assert ask(*BOTH.split(), "--trace", "kept").err == ""
     assert sorted(each.name for each in Path("kept").iterdir()) == ["deadlock.itf.json", "never_beyond.itf.json"]
@@ -1295,7 +1295,7 @@ def test_a_directory_gets_a_trace_for_each_property_that_breaks(ask: Ask) -> Non
 
 
 def test_a_file_gets_the_first_of_several_traces(ask: Ask) -> None:
-    """And it is said that there are more."""
+    """A note on stderr says that there are more."""
     assert ask(*BOTH.split(), "--trace", "kept.itf.json").err == (
         "kept.itf.json has the first trace, not the other: --trace with a directory keeps each\n"
     )
@@ -1307,7 +1307,7 @@ def test_a_file_gets_the_first_of_several_traces(ask: Ask) -> None:
     [("full", ", and full is witnessed in the last, as recorded"), ("press", ""), ("s.count['here'] == 3", "")],
 )
 def test_a_shown_trace_is_written_and_replayed(ask: Ask, shown: str, end: str) -> None:
-    """As a run, if the specification itself has no name for its end."""
+    """If the specification has no name for the goal, the trace is a plain run."""
     Path("kept").mkdir()
     command = ["check", "own.py:Counter", "--engine", "reference", "--show", shown]
     length = ask(*command, "--trace", "kept.itf.json", "--json").json()["shown"]["length"]
@@ -1324,7 +1324,7 @@ def test_a_shown_trace_is_written_and_replayed(ask: Ask, shown: str, end: str) -
 
 @pytest.mark.parametrize("command", [("check", "own.py:Counter"), ("replay", "t1-loss-by-truncation")], ids=" ".join)
 def test_trace_files_are_named_after_properties(ask: Ask, command: tuple[str, ...]) -> None:
-    """Of a file that no command would take for a trace nothing is written."""
+    """A file name that no command would read as a trace is refused, and nothing is written."""
     answer = ask(*command, "--trace", "kept")
     assert answer.code == 2
     assert "kept is not a file whose name ends with .json, FILE.itf.json, or a directory that is there" in answer.err
@@ -1332,13 +1332,13 @@ def test_trace_files_are_named_after_properties(ask: Ask, command: tuple[str, ..
 
 
 def test_an_unreached_goal_writes_no_trace(ask: Ask) -> None:
-    """And it is said."""
+    """A note on stderr says so."""
     answer = ask("check", "own.py:Counter", "--show", "s.count['here'] > 3", "--trace", "kept.itf.json")
     assert answer.err == "There is no way to s.count['here'] > 3, so kept.itf.json was not written\n"
 
 
 def test_without_a_counterexample_nothing_is_written(ask: Ask) -> None:
-    """Not even over what another run wrote, and it is said."""
+    """The file of an earlier run stays intact, and a note says so."""
     Path("kept.itf.json").write_text("of another run")
     answer = ask("check", "own.py:Counter", "--engine", "reference", "--trace", "kept.itf.json")
     assert (answer.code, answer.err) == (0, "There is no counterexample, so kept.itf.json was not written\n")
@@ -1354,7 +1354,7 @@ def test_an_unwritable_trace_is_reported_after_the_result(ask: Ask) -> None:
 
 
 def test_json_stays_one_object_where_a_file_cannot_be_written(ask: Ask) -> None:
-    """The error is told on stderr alone: what stands on stdout is the result."""
+    """The error goes to stderr, and stdout has only the result."""
     Path("full.itf.json").symlink_to("/dev/full")
     stuck = ["check", "own.py:Stuck", "--engine", "reference", "--deadlock", "--json"]
     answer = ask(*stuck, "--trace", "full.itf.json")
@@ -1362,7 +1362,7 @@ def test_json_stays_one_object_where_a_file_cannot_be_written(ask: Ask) -> None:
 
 
 def test_a_check_is_reported(ask: Ask) -> None:
-    """In each format that is asked for; and what is printed stays what it is."""
+    """In each requested format; the printed output stays the same."""
     command = ["check", "own.py:Counter", "--without", "stops", "--engine", "reference", "--release", "3.9"]
     answer = ask(*command, "--report", "r.html", "--report", "r.md", "--junit-xml", "r.xml")
     assert (answer.code, answer.err) == (12, "")
@@ -1385,7 +1385,7 @@ def test_a_check_is_reported(ask: Ask) -> None:
     ],
 )
 def test_an_impossible_report_is_refused_before_exploring(ask: Ask, asked: str, wrong: str) -> None:
-    """The system would not come to an end."""
+    """The system's own exploration would not end."""
     answer = ask("check", "own.py:Slow", *asked.split())
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.startswith("Error: ")
@@ -1394,7 +1394,7 @@ def test_an_impossible_report_is_refused_before_exploring(ask: Ask, asked: str, 
 
 
 def test_an_unwritable_report_keeps_verdict_and_other_reports(ask: Ask) -> None:
-    """All that can be written is, and each that cannot be is told."""
+    """Every writable report is written, and every other one is named in an error."""
     for name in ("full.html", "full.xml"):
         Path(name).symlink_to("/dev/full")
     command = ["check", "own.py:Stuck", "--engine", "reference", "--deadlock", "--json"]
@@ -1412,7 +1412,7 @@ def test_an_unwritable_report_keeps_verdict_and_other_reports(ask: Ask) -> None:
     [("own.py:Failing", 75, "ZeroDivisionError"), ("own.py:Interrupted", 130, "nothing was kept")],
 )
 def test_an_unfinished_check_is_reported_in_each_file(ask: Ask, asked: str, code: int, told: str) -> None:
-    """Those of an earlier run would say that it went well."""
+    """The file of an earlier run would claim success."""
     files = {"--junit-xml": "r.xml", "--report": "r.html"}
     for name in (*files.values(), "r.md"):
         Path(name).write_text("of another run")
@@ -1425,7 +1425,7 @@ def test_an_unfinished_check_is_reported_in_each_file(ask: Ask, asked: str, code
 
 
 def test_an_exception_is_reported_with_its_trace(ask: Ask) -> None:
-    """And with the constants under which it does."""
+    """And with its constants."""
     ask("check", "own.py:Failing", "--engine", "reference", "--report", "r.html", "--report", "r.md")
     page, markdown = Path("r.html").read_text(), Path("r.md").read_text()
     assert '<p class="verdict bad">no result</p>' in page
@@ -1439,7 +1439,7 @@ def test_an_exception_is_reported_with_its_trace(ask: Ask) -> None:
 
 @pytest.mark.usefixtures("kept")
 def test_a_kept_trace_is_drawn(ask: Ask) -> None:
-    """As Mermaid, or as an SVG in a file."""
+    """As Mermaid, or as SVG in a file."""
     answer = ask("sequence", "kept.itf.json", *ON_OWN)
     assert (answer.code, answer.err, answer.out.splitlines()[0]) == (0, "", "sequenceDiagram")
     assert answer.out.count("press by=1") == 4
@@ -1448,14 +1448,14 @@ def test_a_kept_trace_is_drawn(ask: Ask) -> None:
 
 
 def test_a_deadlock_is_drawn(ask: Ask) -> None:
-    """Though no property is decided at its end."""
+    """Although no property is decided in its last state."""
     ask("check", "own.py:Stuck", "--engine", "reference", "--deadlock", "--trace", "stuck.itf.json")
     answer = ask("sequence", "stuck.itf.json", "--spec", "own.py:Stuck")
     assert (answer.code, answer.err, answer.out.splitlines()[0]) == (0, "", "sequenceDiagram")
 
 
 def test_an_outdated_trace_is_not_drawn(ask: Ask, kept: Path) -> None:
-    """It says where the trace leaves the specification, as a replay does."""
+    """It says where trace and specification diverge, as a replay does."""
     kept.write_text(kept.read_text().replace('"stops": "false"', '"stops": "true"'))
     answer = ask("sequence", "kept.itf.json", *ON_OWN, "-o", "kept.mmd")
     assert (answer.code, answer.out[:47]) == (12, "own.py:Counter: state 5: press(by=1) cannot be ")
@@ -1463,7 +1463,7 @@ def test_an_outdated_trace_is_not_drawn(ask: Ask, kept: Path) -> None:
 
 
 def test_a_page_is_written_of_a_system_and_of_a_trace(ask: Ask, kept: Path) -> None:
-    """One that begins where the system does, and one that has the trace."""
+    """One page begins at the initial states, the other has the trace."""
     assert ask("explore", "own.py:Counter", "--set", "top=5", "-o", "system.html") == (0, "", "")
     assert ask("explore", str(kept), *ON_OWN, "-o", "trace.html") == (0, "", "")
     pages = {name: Path(f"{name}.html").read_text() for name in ("system", "trace")}
@@ -1488,7 +1488,7 @@ def test_explore_reports_an_exception_as_a_specification_error(ask: Ask) -> None
 
 
 def test_replay_reports_an_exception_as_a_specification_error(ask: Ask, kept: Path) -> None:
-    """As in a check: an action of its own, or the property that it shows. Another property does not matter."""
+    """As in a check, for an action of the trace or its property. Other properties are not evaluated."""
     assert ask("replay", str(kept), "--spec", "own.py:FailingInvariant").code == 0
     answer = ask("replay", str(kept), "--spec", "own.py:FailingBeyond")
     assert (answer.code, answer.out) == (75, "")
@@ -1510,13 +1510,13 @@ def test_replay_reports_an_exception_as_a_specification_error(ask: Ask, kept: Pa
     ],
 )
 def test_a_simulation_has_the_exit_codes_of_a_check(ask: Ask, arguments: str, verdict: str, code: int) -> None:
-    """But that it never holds."""
+    """Except that a simulation never concludes that a property holds."""
     answer = ask("simulate", *arguments.split(), "--runs", "300", "--seed", "1", "--json")
     assert (answer.code, answer.json()["verdict"], answer.err) == (code, verdict, "")
 
 
 def test_json_of_a_simulation(ask: Ask) -> None:
-    """It has the members of a check, null where chance cannot know, and what only a simulation has."""
+    """It has the members of a check, with null for unknown figures, and some of its own."""
     found = ask("simulate", "own.py:Counter", "--without", "stops", "--seed", "7", "--json").json()
     checked = ask("check", "own.py:Counter", "--without", "stops", "--json").json()
     assert list(found) == [*checked, "simulation"]
@@ -1535,7 +1535,7 @@ def test_json_of_a_simulation(ask: Ask) -> None:
 
 
 def test_the_seed_is_always_printed(ask: Ask) -> None:
-    """Whether one was given, or one was chosen; with it all comes out again."""
+    """Whether given or drawn; the same seed repeats the whole output."""
     asked = ("simulate", "own.py:Counter", "--runs", "5")
     chosen = re.search(r"^  seed (\d+)$", ask(*asked).out, re.MULTILINE)
     assert chosen is not None
@@ -1547,7 +1547,7 @@ def test_the_seed_is_always_printed(ask: Ask) -> None:
 
 
 def test_simulate_prints_the_command_that_repeats_the_run(ask: Ask) -> None:
-    """It is printed, can be pasted, and does the one run that failed."""
+    """The printed command can be pasted, and repeats only the failed run."""
     asked = ["own.py:Counter", "--release", "1.1", "--set", 'names=("x", "y")', "--property", "never_beyond"]
     first = ask("simulate", *asked, "--seed", "3", "--steps", "40")
     command = re.search(r"^  again       kafkaspec (.*)$", first.out, re.MULTILINE)
@@ -1561,7 +1561,7 @@ def test_simulate_prints_the_command_that_repeats_the_run(ask: Ask) -> None:
 
 
 def test_simulate_says_that_it_proves_nothing(ask: Ask) -> None:
-    """And how far it came, what it saw how often, and what it never did."""
+    """It also prints steps and runs, the number of each event, and the actions never taken."""
     answer = ask("simulate", "own.py:Idle", "--runs", "20", "--steps", "9", "--seed", "1")
     assert answer.out.splitlines()[0] == (
         "idle: bounded: nothing was found in 20 runs of up to 9 steps, which proves nothing"
@@ -1571,8 +1571,8 @@ def test_simulate_says_that_it_proves_nothing(ask: Ask) -> None:
     assert re.search(r"witnessed   full \(4; \d+ runs\)", answer.out)
 
 
-def test_one_run_can_be_looked_at(ask: Ask) -> None:
-    """Step by step, as a trace is told."""
+def test_one_run_is_printed(ask: Ask) -> None:
+    """Step by step, like a trace."""
     answer = ask("simulate", "own.py:Counter", "--seed", "1", "--run", "4", "--steps", "3")
     assert answer.code == 20
     assert answer.out.partition("\n\n")[2].splitlines()[:4] == [
@@ -1584,7 +1584,7 @@ def test_one_run_can_be_looked_at(ask: Ask) -> None:
 
 
 def test_a_simulation_that_raises_says_in_which_run(ask: Ask) -> None:
-    """As a check does, and how to have it again."""
+    """It reports as a check does, with run and seed to repeat it."""
     answer = ask("simulate", "own.py:Failing", "--seed", "5")
     assert (answer.code, answer.out) == (75, "")
     assert re.match(
@@ -1596,7 +1596,7 @@ def test_a_simulation_that_raises_says_in_which_run(ask: Ask) -> None:
 
 @pytest.mark.long
 def test_an_interrupted_simulation_prints_partial_results() -> None:
-    """Ctrl-C ends it with the runs that were done; on stderr stood lines of progress."""
+    """Ctrl-C ends it with the results of the finished runs; before, stderr has lines of progress."""
     with begun("--runs", "1000000000", "--seed", "1", "--workers", "1", "--json", command="simulate") as process:
         assert process.stderr is not None
         progress = next(line for line in process.stderr if not line.startswith(("compiling", "0 of ")))
@@ -1616,7 +1616,7 @@ def test_an_interrupted_simulation_prints_partial_results() -> None:
 
 
 def test_list_names_everything(ask: Ask) -> None:
-    """The systems; of one of them constants, switches, properties and releases."""
+    """All systems; for one system its constants, switches, properties and releases."""
     answer = ask("list")
     assert (answer.code, answer.err) == (0, "")
     assert all(f"\n{system} " in answer.out for system in SYSTEMS)
@@ -1627,7 +1627,7 @@ def test_list_names_everything(ask: Ask) -> None:
 
 
 def test_the_atlas_is_listed(ask: Ask) -> None:
-    """In words, or row by row as JSON."""
+    """As text, or row by row as JSON."""
     answer = ask("anomalies")
     assert (answer.code, answer.err) == (0, "")
     assert answer.out.startswith("T1            KIP-1     gone since 2.0\n  More are in than fit in.\n")
@@ -1640,7 +1640,7 @@ def test_the_atlas_is_listed(ask: Ask) -> None:
 
 
 def test_an_anomaly_is_explored_on_both_sides(ask: Ask) -> None:
-    """What it is, the trace without its fix, what holds with it, and whether all is as recorded."""
+    """It prints the anomaly, the trace without its fix, the result with it, and whether both are as recorded."""
     answer = ask("anomalies", "T1")
     assert (answer.code, answer.err) == (0, "")
     parts = re.split(r"\n\n(?=== |As recorded)", answer.out)
@@ -1666,7 +1666,7 @@ def test_an_anomaly_as_json(ask: Ask) -> None:
 
 
 def test_an_anomaly_that_differs_from_its_record_exits_12(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And it says which side, and how."""
+    """And names the side and the difference."""
     monkeypatch.setattr("spec.atlas.anomalies.anomalies", lambda: read(ATLAS.replace("length = 4", "length = 5")))
     answer = ask("anomalies", "T1")
     assert (answer.code, answer.out.splitlines()[-1]) == (
@@ -1680,14 +1680,14 @@ def test_an_anomaly_that_differs_from_its_record_exits_12(ask: Ask, monkeypatch:
 
 @pytest.mark.parametrize("bound", ["--max-depth", "--max-states"])
 def test_an_anomaly_that_a_bound_stops_exits_20(ask: Ask, bound: str) -> None:
-    """It is neither as recorded nor not."""
+    """It is undecided, not different."""
     answer = ask("anomalies", "T20", bound, "3", "--json")
     assert (answer.code, answer.json()["as_recorded"]) == (20, None)
     assert "Undecided, with lock = true. Recorded: holds; found: bounded" in ask("anomalies", "T20", bound, "3").out
 
 
 def test_an_anomaly_that_is_interrupted_exits_130(ask: Ask) -> None:
-    """The other side is not begun, and what was found is shown. SIGTERM is heeded as Ctrl-C is."""
+    """The other side does not start, and the results so far are printed. SIGTERM counts as Ctrl-C."""
     answer = ask("anomalies", "interrupting")
     assert (answer.code, answer.err) == (130, "")
     assert "interrupted: interrupted: nothing was kept" in answer.out
@@ -1706,7 +1706,7 @@ def test_an_anomaly_that_raises_exits_75(ask: Ask) -> None:
 
 
 def test_the_installed_command_has_an_atlas() -> None:
-    """The one that is shipped."""
+    """The installed package contains it."""
     answer = run("anomalies", "--json")
     assert (answer.code, answer.err) == (0, "")
     assert answer.json()[0]["system"] in SYSTEMS
@@ -1738,7 +1738,7 @@ def test_the_installed_command_has_an_atlas() -> None:
     ],
 )
 def test_elect(ask: Ask, arguments: str, found: dict[str, Any], text: str) -> None:
-    """Whether there is a leader or not, the question is answered."""
+    """With or without a leader, the answer exits 0."""
     answer = ask("elect", *arguments.split(), "--json")
     assert (answer.code, answer.json(), answer.err) == (0, found, "")
     assert ask("elect", *arguments.split()) == Answer(0, f"{text}\n", "")
@@ -1753,7 +1753,7 @@ def test_elect_without_replicas_is_a_usage_error(ask: Ask) -> None:
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("what", NAMES)
 def test_diagram(ask: Ask, tmp_path: Path, what: str, form: str) -> None:
-    """It prints the picture, or writes the same into a file."""
+    """It prints the picture, or writes it to a file."""
     picture = draw(what, form)
     assert ask("diagram", what, "--format", form) == Answer(0, picture, "")
     assert ask("diagram", what, "--format", form, "-o", "picture") == Answer(0, "", "")
@@ -1764,7 +1764,7 @@ def test_diagram(ask: Ask, tmp_path: Path, what: str, form: str) -> None:
     ("what", "release"), [("replica", "2.2"), pytest.param("controller", "2.0.1", marks=pytest.mark.long)]
 )
 def test_diagram_of_a_release(ask: Ask, what: str, release: str) -> None:
-    """A table is that of the release, and so is a controller's life."""
+    """A table has the rows of the release, and so does a controller's life cycle."""
     assert ask("diagram", what, "--release", release) == Answer(0, draw(what, "mermaid", release), "")
     assert draw(what, "mermaid", release) != draw(what, "mermaid")
 
@@ -1773,7 +1773,7 @@ def test_diagram_of_a_release(ask: Ask, what: str, release: str) -> None:
 
 
 def test_help_is_whole(ask: Ask) -> None:
-    """No sentence is cut off, and the exit codes are told."""
+    """No sentence is cut off, and the exit codes are listed."""
     answer = ask("--help")
     assert answer.code == 0
     assert "..." not in answer.out.partition("Commands:")[2]
@@ -1781,7 +1781,7 @@ def test_help_is_whole(ask: Ask) -> None:
 
 
 def test_every_option_has_its_help() -> None:
-    """A person who reads `--help` of a command needs no other place."""
+    """`--help` of a command explains all of its options."""
     for name, command in kafkaspec.commands.items():
         assert command.help, name
         for option in command.params:
@@ -1789,7 +1789,7 @@ def test_every_option_has_its_help() -> None:
 
 
 def test_without_a_command_help_is_an_error(ask: Ask) -> None:
-    """Nothing was asked: stdout stays empty, and the help is on stderr."""
+    """Stdout stays empty, and the help goes to stderr."""
     answer = ask()
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.startswith("Usage: kafkaspec")

@@ -1,4 +1,4 @@
-"""`make check` fails if a result is not what it is known to be, and says little else."""
+"""`make check` fails if a result differs from its record, and prints little more than verdicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TINY = next(each for each in instances() if each.name == "controller, 0.10.2")
 
 
 def test_pinned_results_pass(capsys: pytest.CaptureFixture[str]) -> None:
-    """On an engine that has no jobs; a line says so."""
+    """On an engine without jobs; a line says so."""
     assert not differs(TINY, "reference", "plain Python")
     [line] = capsys.readouterr().out.splitlines()
     assert line.split()[:3] == ["plain", "Python", *TINY.broken]
@@ -30,7 +30,7 @@ def test_what_is_not_pinned_is_wrong() -> None:
 
 
 def test_spark_without_a_job_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whatever it found: nothing of Spark was demonstrated."""
+    """Whatever its result: it demonstrates nothing of Spark."""
     assert differs(TINY, SparkEngine(), "Spark")
     assert "0 levels as Spark jobs" in capsys.readouterr().out
 
@@ -45,7 +45,7 @@ def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_is_said_but_verdicts(without_spark: None, capfd: pytest.CaptureFixture[str]) -> None:
-    """A line for each engine, and a bug with the command that tells it whole; no progress."""
+    """One line for each engine, and a bug with the command that prints its trace; no progress."""
     assert main() == 0
     out, err = capfd.readouterr()
     assert err == ""
@@ -57,7 +57,7 @@ def test_nothing_is_said_but_verdicts(without_spark: None, capfd: pytest.Capture
 def test_an_interruption_ends_it(
     without_spark: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As the command ends, on a line; nothing further is explored."""
+    """It ends as the command does, with one line; nothing further is explored."""
     interrupted: Result = SimpleNamespace(verdict="interrupted")  # type: ignore[assignment]
     asked: list[str] = []
 

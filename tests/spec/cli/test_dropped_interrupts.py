@@ -1,4 +1,4 @@
-"""An interrupt is heard, even where Python drops what is raised."""
+"""An interrupt takes effect even where Python drops the exception."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from spec.cli.dropped_interrupts import reraising_dropped_interrupts
 
 ENOUGH = 30
-"""Seconds in which an interrupt has come."""
+"""Seconds in which an interrupt has surely arrived."""
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def in_a_callback_of_the_garbage_collector() -> None:
     "dropped", [in_a_finalizer, in_the_callback_of_a_weak_reference, in_a_callback_of_the_garbage_collector]
 )
 def test_an_interrupt_dropped_by_python_is_raised_again(dropped: Callable[[], None]) -> None:
-    """At first nothing is raised; then it is, in whatever comes next."""
+    """First the exception is lost; then it is raised in the code that runs next."""
     with reraising_dropped_interrupts(signal.SIGUSR1):
         dropped()
         with pytest.raises(KeyboardInterrupt):
@@ -67,7 +67,7 @@ def test_an_interrupt_dropped_by_python_is_raised_again(dropped: Callable[[], No
 
 
 def test_other_unraisable_exceptions_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the hook that was there, which is there again afterwards."""
+    """By the earlier hook, which is restored afterwards."""
 
     class Failing:
         def __del__(self) -> None:
@@ -86,7 +86,7 @@ def test_other_unraisable_exceptions_are_printed(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_command_is_interrupted_in_a_finalizer() -> None:
-    """It says so, with its exit code; without the hook it would wait to the end."""
+    """It says so, and exits 130; without the hook it would wait to the end."""
     program = f"""
 import signal
 from threading import Event

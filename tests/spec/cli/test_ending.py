@@ -1,4 +1,4 @@
-"""The command's process ends as soon as its answer is told; what is registered for the end is done first."""
+"""The command's process ends right after its output, once its exit handlers have run."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ spec.cli.main.main()
     ],
 )
 def test_the_process_exits_without_freeing_objects(ends: str, code: int, freed: str) -> None:
-    """What it printed is there, what was registered is called, and the exit code is that of the answer."""
+    """Its output is complete, its exit handlers have run, and the exit code is the result's."""
     done = subprocess.run([sys.executable, "-c", KEPT.format(ends=ends)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (code, f"answered\nregistered\n{freed}"), done.stderr

@@ -27,7 +27,7 @@ SEEDS = ("random", "1", "2")
 
 
 def run(*words: str, seed: str, place: Path, typed: str = "") -> subprocess.CompletedProcess[str]:
-    """A process with this seed, as a person's environment may have it."""
+    """Run a process with this hash seed in its environment."""
     environment = {**os.environ, "PYTHONHASHSEED": seed}
     return subprocess.run(words, cwd=place, env=environment, input=typed, capture_output=True, text=True, check=False)
 
@@ -40,7 +40,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def test_set_order_is_equal_in_every_process(place: Path) -> None:
-    """A trace that one writes is followed by another, and neither looks at what the environment says."""
+    """One process replays the trace of another, and neither uses the environment's seed."""
     show = [PROGRAM, "check", "first.py", "--show", "take", "--trace", "first.itf.json"]
     assert run(*show, seed=SEEDS[0], place=place).returncode == 0
     replay = [PROGRAM, "replay", "first.itf.json", "--spec", "first.py"]
@@ -51,7 +51,7 @@ def test_set_order_is_equal_in_every_process(place: Path) -> None:
 
 @pytest.mark.parametrize("form", [["-m", "spec"], ["-c", "from spec.cli.main import main; main()"]])
 def test_each_form_of_the_command_has_the_same_seed(form: list[str], place: Path) -> None:
-    """With all words that it was given, and its exit code."""
+    """The new process receives all arguments, and its exit code is returned."""
     words = [sys.executable, *form, "check", "first.py", "--show", "x"]
     done = [run(*words, seed=seed, place=place) for seed in SEEDS[1:]]
     assert {each.returncode for each in done} == {2}
@@ -60,7 +60,7 @@ def test_each_form_of_the_command_has_the_same_seed(form: list[str], place: Path
 
 
 def test_a_program_from_stdin_is_read_once(place: Path) -> None:
-    """It cannot be started once more: it goes on as it began."""
+    """A program from stdin cannot be started again, so it continues without the fixed seed."""
     program = f"{TO_STDERR}import sys; sys.argv += ['list']\nfrom spec.cli.main import main; main()"
     done = run(sys.executable, "-", seed="1", place=place, typed=program)
     assert done.returncode == 0
@@ -69,7 +69,7 @@ def test_a_program_from_stdin_is_read_once(place: Path) -> None:
 
 
 def test_isolated_python_is_not_restarted(place: Path) -> None:
-    """It would start once more for ever."""
+    """It ignores the environment, so it would restart endlessly."""
     done = run(sys.executable, "-E", PROGRAM, "list", seed="1", place=place)
     assert done.returncode == 0
     assert "\ncontroller " in done.stdout

@@ -1,4 +1,4 @@
-"""An interrupt is answered in one line, however early it comes."""
+"""An interrupt prints one line, however early it comes."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ spec.cli.main.main()
 def run(
     *words: str, number: str = "SIGINT", handler: str = "default_int_handler"
 ) -> subprocess.CompletedProcess[str]:
-    """The command, to which a signal comes while it is loaded."""
+    """Run the command, which receives a signal while it is loaded."""
     script = EARLY.format(number=number, handler=handler)
     return subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_an_interrupt_while_the_command_is_loaded_is_one_line(number: str) -> None:
-    """It exits 130; under `--json` an object says so, too."""
+    """It exits 130; with `--json`, an object says so, too."""
     done = run("list", number=number)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", command.LINE)
     done = run("check", "controller", "--json", number=number)

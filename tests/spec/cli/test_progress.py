@@ -26,7 +26,7 @@ Clock = Callable[[float], None]
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is one, and tells when statistics were written on it."""
+    """A stream that claims to be a terminal, and records when statistics were written to it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,13 +44,13 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What all processes have taken."""
+    """The memory of all processes, as the progress line sees it."""
     monkeypatch.setattr("spec.checking.machine.memory.of_tree", lambda: TAKEN)
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time that progress sees; it goes on when it is told to."""
+    """The clock that progress reads; each call advances it."""
     now = [100.0]
     monkeypatch.setattr("spec.cli.progress.time", SimpleNamespace(monotonic=lambda: now[0]))
 
@@ -61,7 +61,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_a_progress_line_has_all_figures() -> None:
-    """Depth, generated, distinct, queue, rate, memory and time, in numbers that can be read."""
+    """Depth, generated, distinct, queue, rate, memory and time, in readable numbers."""
     said = told(STATISTICS)
     assert said.startswith("depth 12, 3.5 M generated, 1.0 M distinct, 2,345 queued, 250 k/s, ")
     assert said.endswith(", 65 MB, 0:04")
@@ -78,7 +78,7 @@ def test_a_progress_line_has_all_figures() -> None:
     ids=["states", "runs", "an evaluation"],
 )
 def test_a_progress_line_is_cut_to_the_width(statistics: Statistics | SimulationStatistics, width: int) -> None:
-    """However large the statistics are; speed, memory and time are among the last that are left out."""
+    """For statistics of any size; speed, memory and time are among the last to be dropped."""
     said = told(statistics, width=width)
     assert len(said) <= width
     if width >= 67 and not statistics.evaluating:
@@ -86,7 +86,7 @@ def test_a_progress_line_is_cut_to_the_width(statistics: Statistics | Simulation
 
 
 def test_an_engine_adds_its_own_figures() -> None:
-    """Bytes for each state, and the share of the time in which the specification itself ran."""
+    """Bytes for each state, and the share of time in the specification's own code."""
     said = told(STATISTICS._replace(bytes_per_state=22.84, in_python=0.126), width=120)
     assert ", 250 k/s, 23 bytes/state, 13% in Python, " in said
     for part, statistics in (("bytes/state", STATISTICS._replace(in_python=0.0)), ("Python", STATISTICS)):
@@ -95,12 +95,12 @@ def test_an_engine_adds_its_own_figures() -> None:
 
 @pytest.mark.parametrize(("queue", "full"), [(1000000, 0), (500000, BAR // 2), (1, BAR - 1), (0, BAR)])
 def test_a_bar_fills_as_the_queue_empties(queue: int, full: int) -> None:
-    """It shows which share of the states found so far is expanded, and is full only if all are."""
+    """It shows the share of expanded states among those found, and is full only when all are expanded."""
     assert bar(STATISTICS._replace(queue=queue)) == "#" * full + "-" * (BAR - full)
 
 
 def test_a_line_of_a_simulation() -> None:
-    """Runs, of how many, steps, rate, what the specification took, and memory; the bar is of runs."""
+    """It has runs done and planned, steps, rate, the specification's share, and memory; the bar counts runs."""
     walked = SimulationStatistics(runs=2_500, asked=10_000, steps=240_000, seconds=0.5, in_python=0.25)
     assert told(walked).startswith("2,500 of 10 k runs, 240 k steps, 480 k steps/s, 25% in Python, ")
     assert told(walked).endswith(" 65 MB, 0:00")
@@ -119,7 +119,7 @@ def test_zero_seconds_give_no_rate() -> None:
 
 
 def test_a_plain_line_every_few_seconds(clock: Clock) -> None:
-    """Not on a terminal: nothing at once, then a line whenever the time has come, and one at the end."""
+    """Off a terminal: nothing at first, then a line at each interval, and one at the end."""
     stream = io.StringIO()
     with Progress(stream, every=3.0) as progress:
         for seconds, lines in ((0.0, 0), (2.9, 0), (0.2, 1), (2.0, 1), (1.5, 2)):
@@ -130,8 +130,8 @@ def test_a_plain_line_every_few_seconds(clock: Clock) -> None:
     assert [said.split(",")[0] for said in stream.getvalue().splitlines()] == ["depth 13", "depth 14", "depth 15"]
 
 
-def test_where_only_time_has_passed_nothing_is_said_again(clock: Clock) -> None:
-    """Neither while one level takes long, nor at the end."""
+def test_unchanged_statistics_are_not_repeated(clock: Clock) -> None:
+    """Neither during a long level, nor at the end."""
     stream = io.StringIO()
     with Progress(stream, every=3.0) as progress:
         for seconds in (4.0, 8.0, 12.0):
@@ -142,7 +142,7 @@ def test_where_only_time_has_passed_nothing_is_said_again(clock: Clock) -> None:
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["a terminal", "a file"])
 def test_a_quick_run_prints_no_progress(clock: Clock, stream: io.StringIO) -> None:
-    """It stays as it is when the exploration was over before anybody could ask."""
+    """The stream stays empty if the exploration ends before the first interval."""
     with Progress(stream) as progress:
         progress(STATISTICS)
         clock(QUICK / 4)
@@ -150,7 +150,7 @@ def test_a_quick_run_prints_no_progress(clock: Clock, stream: io.StringIO) -> No
 
 
 def test_a_slow_run_prints_its_final_figures(clock: Clock) -> None:
-    """A line at the end, whether or not one had been due before."""
+    """One line at the end, whether or not one had been due before."""
     stream = io.StringIO()
     with Progress(stream, every=3.0) as progress:
         progress(STATISTICS)
@@ -159,7 +159,7 @@ def test_a_slow_run_prints_its_final_figures(clock: Clock) -> None:
 
 
 def test_without_statistics_nothing_is_printed(clock: Clock) -> None:
-    """Nor does one whose exploration came to no end: what went wrong stands there alone."""
+    """A failed exploration prints none either: its error stands alone."""
     stream = io.StringIO()
     with Progress(stream):
         clock(5.0)
@@ -170,8 +170,8 @@ def test_without_statistics_nothing_is_printed(clock: Clock) -> None:
     assert stream.getvalue() == ""
 
 
-def test_a_terminal_is_written_on_in_place(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It fits on one line, however narrow the terminal is, and is wiped out at the end, for the last line."""
+def test_a_terminal_line_is_updated_in_place(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fits on one line of any terminal, and is erased at the end for the last line."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "50")
     stream = Terminal()
@@ -186,7 +186,7 @@ def test_a_terminal_is_written_on_in_place(clock: Clock, monkeypatch: pytest.Mon
 
 
 def test_other_activities_are_printed_at_once(clock: Clock) -> None:
-    """And once, however quick it is; the lines with statistics come as they always do."""
+    """And once, however quick the run; the lines with statistics keep their intervals."""
     stream, doing = io.StringIO(), "compiling for states of 2 words"
     with Progress(stream, every=3.0) as progress:
         progress(STATISTICS._replace(doing=doing))
@@ -200,7 +200,7 @@ def test_other_activities_are_printed_at_once(clock: Clock) -> None:
 
 
 def test_before_the_first_state_no_figures_are_printed(clock: Clock) -> None:
-    """A line says what is done instead, once."""
+    """A line says what the engine does instead, once."""
     stream, nothing = io.StringIO(), Statistics(0, 0, 0, 0, 0.0, doing="compiling")
     with Progress(stream, every=3.0) as progress:
         progress(nothing)
@@ -211,7 +211,7 @@ def test_before_the_first_state_no_figures_are_printed(clock: Clock) -> None:
 
 
 def test_a_dumb_terminal_gets_plain_lines(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What cannot move the cursor gets what a file gets."""
+    """A terminal that cannot move its cursor receives the same as a file."""
     monkeypatch.setenv("TERM", "dumb")
     stream = Terminal()
     with Progress(stream, every=3.0) as progress:
@@ -221,7 +221,7 @@ def test_a_dumb_terminal_gets_plain_lines(clock: Clock, monkeypatch: pytest.Monk
 
 
 def test_a_long_evaluation_is_not_part_of_the_final_line(clock: Clock) -> None:
-    """It has a line of its own, and the last one has the statistics."""
+    """It has a line of its own, and the last line has the statistics."""
     stream = io.StringIO()
     with Progress(stream, every=3.0) as progress:
         progress(STATISTICS)

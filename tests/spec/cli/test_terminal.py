@@ -1,4 +1,4 @@
-"""A report fits its terminal, and is left as it is everywhere else."""
+"""A report is wrapped to its terminal, and is unchanged everywhere else."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PLAIN = "\n".join(map(str, REPORT))
 
 
 class Terminal(io.StringIO):
-    """A stream that is one."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -38,24 +38,24 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal of 48 columns, and nothing said of colours."""
+    """A terminal of 48 columns, without colour variables."""
     monkeypatch.setenv("COLUMNS", "48")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
 
 
 def test_off_a_terminal_text_is_unchanged() -> None:
-    """In a file or a pipe, whatever the width of the terminal that it was begun from."""
+    """In a file or a pipe, whatever the width of the terminal that started the command."""
     assert for_stream(REPORT, io.StringIO()) == PLAIN
 
 
-def test_what_stands_before_the_words_is_escaped() -> None:
-    """A name that a person gave has no colours of its own."""
+def test_the_prefix_of_a_line_is_escaped() -> None:
+    """A user's name cannot contain colour codes."""
     assert r"\x1b[31mred" in for_stream([Line("\x1b[31mred  ", "a constant")], Terminal(), "never")
 
 
 def test_on_a_terminal_it_is_wrapped_at_words() -> None:
-    """What goes on stands below the words it goes on with."""
+    """Continuation lines are aligned with the words of the first line."""
     shown = click.unstyle(for_stream(REPORT, Terminal())).splitlines()
     assert [*shown[1:3], *shown[6:14]] == [
         "  left out    lost replies, and disconnections",
@@ -72,7 +72,7 @@ def test_on_a_terminal_it_is_wrapped_at_words() -> None:
 
 
 def test_wrapping_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every word is there, and what fits is not touched; a word that does not fit stands alone."""
+    """Every word is kept, a line that fits is unchanged, and a word that does not fit stands alone."""
     monkeypatch.setenv("COLUMNS", "41")
     report = [*REPORT, Line("    ", f"{'x' * 50} end")]
     text = "\n".join(map(str, report))
@@ -84,26 +84,26 @@ def test_wrapping_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_wide_characters_count_double() -> None:
-    """Some take two columns."""
+    """Some characters take two columns."""
     shown = for_stream([Line("  ", "\N{CAT}" * 15 + " " + "\N{CAT}" * 15)], Terminal())
     assert shown.splitlines() == ["  " + "\N{CAT}" * 15] * 2
 
 
 def test_a_too_narrow_terminal_is_not_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has its own way to break lines."""
+    """The terminal breaks the lines itself."""
     monkeypatch.setenv("COLUMNS", "20")
     assert for_stream(REPORT, Terminal(), "never") == PLAIN
 
 
 def test_styles_follow_the_kind_of_line() -> None:
-    """Not as what its words happen to be like."""
+    """A line's text does not matter."""
     words = "12  never_two does not hold"
     (plain, shown) = (for_stream([Line("  ", words, kind)], Terminal()) for kind in ("plain", "step"))
     assert plain == f"  {words}" != shown
 
 
 def looks(report: str) -> dict[str, str]:
-    """How each line begins, by its first word."""
+    """Return the styles at the beginning of each line, by its first word."""
     found = {}
     for line in report.splitlines():
         if words := click.unstyle(line).split():
@@ -111,8 +111,8 @@ def looks(report: str) -> dict[str, str]:
     return found
 
 
-def test_colours_tell_lines_apart() -> None:
-    """What breaks, what views say, steps, and values; what holds and what does not."""
+def test_each_kind_of_line_has_its_colour() -> None:
+    """Violations, views, steps and values differ, and so do properties that hold and that break."""
     found = looks(for_stream(REPORT, Terminal()))
     assert found["system:"] == ""
     assert len({found[each] for each in ("!", "*", "12", "leader:", "holds", "violated")}) == 6
@@ -121,7 +121,7 @@ def test_colours_tell_lines_apart() -> None:
 
 
 def test_colours_change_no_text() -> None:
-    """Without them it is the same."""
+    """Without the codes, the text is the same."""
     assert click.unstyle(for_stream(REPORT, Terminal())) == for_stream(REPORT, Terminal(), "never")
 
 
@@ -141,7 +141,7 @@ def test_colours_change_no_text() -> None:
 def test_colours_need_a_capable_terminal(
     stream: io.StringIO, colours: str, environment: dict[str, str], coloured: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a terminal, if nobody has said otherwise."""
+    """On a terminal, unless the environment says otherwise."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert ("\x1b[" in for_stream(REPORT, stream, colours)) is coloured  # type: ignore[arg-type]

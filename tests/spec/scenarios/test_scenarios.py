@@ -1,4 +1,4 @@
-"""Stories that people tell of Kafka's controller and replication are what the specification does, word for word."""
+"""Scenarios of Kafka's controller and replication agree with the specification, line by line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRANSCRIPTS = sorted(HERE.glob("*.txt"))
 
 
 def test_there_are_transcripts() -> None:
-    """None has gone without anybody noticing."""
+    """A missing file is noticed."""
     assert [each.name for each in scenarios()] == [path.stem for path in TRANSCRIPTS]
     assert [path.stem for path in TRANSCRIPTS] == [
         "e1-election-and-failover",
@@ -55,19 +55,19 @@ def test_there_are_transcripts() -> None:
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_it_is_what_happens(path: Path) -> None:
-    """Each step can be done, each claim is true, and nothing breaks that is not named."""
+    """Each step is enabled, each claim is true, and only the named properties break."""
     run(path)
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_it_begins_with_its_title_and_sources(path: Path) -> None:
-    """A person sees what it is, and where it comes from."""
+    """A reader sees its subject and its origin."""
     title, blank, sources, *_ = path.read_text(encoding="utf-8").splitlines()
     assert (title == title.strip() != "", blank, re.match(r"Sources?: .", sources) is not None) == (True, "", True)
 
 
-def test_a_transcript_refers_to_those_that_there_are() -> None:
-    """By the names of their files."""
+def test_a_transcript_refers_to_existing_ones() -> None:
+    """By their file names."""
     told = {name for path in TRANSCRIPTS for name in re.findall(r"[\w-]+\.txt", path.read_text(encoding="utf-8"))}
     assert len(told) > 5
     assert told <= {path.name for path in TRANSCRIPTS}
@@ -92,8 +92,8 @@ SAME: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("story", "other", "last"), SAME, ids=[row[1] for row in SAME])
-def test_another_version_tells_the_same_events(story: str, other: str, last: str) -> None:
-    """Up to this step; by then the first has cut too much, or too little, or the other refuses what comes next."""
+def test_another_version_follows_the_same_events(story: str, other: str, last: str) -> None:
+    """Up to this step; there the first truncates too much or too little, or the other refuses the next step."""
     one, two = (list(map(str, run(HERE / f"{name}.txt").steps)) for name in (story, other))
     length = len(one) - one[::-1].index(last)
     assert one[:length] == two[:length]
@@ -113,7 +113,7 @@ FENCES: list[tuple[str, str, str]] = [
 
 @pytest.mark.parametrize(("story", "other", "fence"), FENCES, ids=[row[0] for row in FENCES])
 def test_one_fence_makes_the_difference(story: str, other: str, fence: str, tmp_path: Path) -> None:
-    """With it the story is not what happens, and without it the other one is not."""
+    """With the fence the story fails, and without it the other one does."""
     without, with_it = ((HERE / f"{name}.txt").read_text(encoding="utf-8") for name in (story, other))
     assert without.count(f" {fence} ") == with_it.count(" truncation=kip-320 ") == 1
     path = tmp_path / "changed.txt"
@@ -129,13 +129,13 @@ def test_one_fence_makes_the_difference(story: str, other: str, fence: str, tmp_
     [("fetch-under-an-old-epoch", "weak_isr", 13), ("join-under-an-old-epoch", "strong_isr", 15)],
 )
 def test_it_is_no_longer_than_the_shortest(story: str, broken: str, length: int) -> None:
-    """As long as what the checker finds, which takes it half a minute each."""
+    """The same length as the checker's counterexample, which takes half a minute each."""
     replay = run(HERE / f"{story}.txt")
     assert replay.broken[broken] == replay.number == length
 
 
 def test_the_end_of_the_divergence_needs_no_leader_epochs(tmp_path: Path) -> None:
-    """As that transcript says: the old rule cuts the same record."""
+    """The transcript says so: the old rule truncates the same record."""
     text = (HERE / "t2-uncommitted-under-kip-101.txt").read_text(encoding="utf-8")
     assert "truncation=kip-101" in text
     path = tmp_path / "t2-uncommitted.txt"
@@ -159,28 +159,28 @@ def test_a_counterexample_of_the_checker_can_be_replayed() -> None:
     assert (changes, replay.trace("weak_isr")) == ([each.changes for each in told.steps], told)
 
 
-# The reader: no line passes by accident.
+# The reader: every line counts.
 
 MISSAID = {
     "a misspelt action": (re.compile(r"^( +)(\w+\(.*)"), r"\1re\2"),
-    "a step that is said to be refused": (re.compile(r"^( +)(\w+\(.*?\)).*"), r"\1refused: \2"),
+    "a step claimed to be refused": (re.compile(r"^( +)(\w+\(.*?\)).*"), r"\1refused: \2"),
     "a refused step that is done": (re.compile(r"^( +)refused: "), r"\1"),
     "another value": (re.compile(r"^( +\w+(?:\[\d\])?: .*)(\d)"), r"\g<1>9"),
-    "a violation that is not named": (re.compile(r"^( +)breaks \w+(, )?(.*)"), r"\1holds type_ok"),
+    "a violation not named": (re.compile(r"^( +)breaks \w+(, )?(.*)"), r"\1holds type_ok"),
     "a violation that is none": (re.compile(r"^( +)holds "), r"\1breaks "),
     "a step at the left edge": (re.compile(r"^ +(\w+\(.*)"), r"\1"),
-    "a step that says something else": (re.compile(r"^( +\w+\(.*?\)).*"), r"\1   it does something else"),
+    "a step with other words": (re.compile(r"^( +\w+\(.*?\)).*"), r"\1   it does something else"),
 }
 
 
 CHANGED = ("t1-loss-by-truncation", "t1-under-kip-320", "t2-uncommitted-under-kip-101")
-"""Of all kinds of lines some; for each change of each line a transcript is run, so not all."""
+"""Changed lines of every kind; each change runs a transcript, so this is a sample."""
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("what", MISSAID)
 def test_every_line_counts(what: str, tmp_path: Path) -> None:
-    """Wherever a line is changed like this, the transcript fails, and names a line."""
+    """A transcript with such a change fails, and the error names a line."""
     pattern, replacement = MISSAID[what]
     outcomes = []
     for name in CHANGED:
@@ -195,13 +195,13 @@ def test_every_line_counts(what: str, tmp_path: Path) -> None:
 
 
 def run_own(path: Path) -> Replay:
-    """Do what a transcript says, whose system is trusted."""
+    """Replay a transcript with a trusted system."""
     named = re.search(r"^ +system (\S+)", path.read_text(), re.MULTILINE)
     return run(path, named[1] if named else None)
 
 
 def outcome(path: Path) -> str:
-    """What is wrong with a transcript."""
+    """Return the error of a transcript."""
     try:
         run_own(path)
     except TranscriptError as wrong:
@@ -237,7 +237,7 @@ REFUSED: list[tuple[str, str, str]] = [
         "empty_large, small_to_large, large_to_small",
     ),
     (
-        "an unknown action that is said to be refused",
+        "an unknown action claimed to be refused",
         JUGS + "    refused: empty_smal()\n",
         "t:2: step 2, empty_smal(): there is no action empty_smal; there are fill_small, fill_large, empty_small, "
         "empty_large, small_to_large, large_to_small",
@@ -285,12 +285,12 @@ REFUSED: list[tuple[str, str, str]] = [
         "t:7: this breaks what is not named below: not_four: There are never four litres in the large jug.",
     ),
     (
-        "a violation at the end that is not named",
+        "a violation at the end not named",
         JUGS + NEARLY + "    holds not_four\n    large_to_small()\n\nThat is all.\n",
         "t:8: this breaks what is not named below: not_four: There are never four litres in the large jug.",
     ),
     (
-        "a violation in the initial state that is not named",
+        "a violation in the initial state not named",
         COUNTERS + " at_most=-1\n\n    up(counter=0)\n    holds type_ok\n",
         "t:1: this breaks what is not named below: not_too_many: The sum is within its limit.",
     ),
@@ -301,7 +301,7 @@ REFUSED: list[tuple[str, str, str]] = [
         "t:10: not_four broke before, at step 7",
     ),
     (
-        "what broke is said to hold",
+        "a broken property claimed to hold",
         JUGS + NEARLY + "    large_to_small()\n    holds not_four\n",
         "t:8: not_four does not hold, step 7 broke it",
     ),
@@ -311,7 +311,7 @@ REFUSED: list[tuple[str, str, str]] = [
         "t:3: there is no property not_for; there are type_ok, not_four, deadlock",
     ),
     (
-        "what is said where nothing is",
+        "words at a silent step",
         JUGS + "    fill_small()   it is full\n",
         "t:2: the step says nothing, and not it is full",
     ),
@@ -319,8 +319,8 @@ REFUSED: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("text", "expected"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_the_reader_says_where_it_is_wrong(text: str, expected: str, tmp_path: Path) -> None:
-    """File, line, and why, in one line."""
+def test_the_reader_reports_the_place_of_an_error(text: str, expected: str, tmp_path: Path) -> None:
+    """File, line and reason, in one line."""
     path = tmp_path / "t"
     path.write_text(text)
     with pytest.raises(TranscriptError) as wrong:
@@ -328,8 +328,8 @@ def test_the_reader_says_where_it_is_wrong(text: str, expected: str, tmp_path: P
     assert str(wrong.value) == expected
 
 
-def test_a_transcript_by_somebody_else_runs_no_code(tmp_path: Path) -> None:
-    """The system that it names is not even imported; it is replayed on the one that the reader names."""
+def test_a_foreign_transcript_runs_no_code(tmp_path: Path) -> None:
+    """Its system is not even imported; the user names the system for the replay."""
     witness, module, path = tmp_path / "imported", tmp_path / "theirs.py", tmp_path / "theirs.txt"
     module.write_text(f"open({str(witness)!r}, 'w').close()\nfrom tests.spec.checking.toys import Jugs\n")
     path.write_text(f"    system {module}:Jugs\n    fill_small()\n    holds not_four\n")
@@ -341,8 +341,8 @@ def test_a_transcript_by_somebody_else_runs_no_code(tmp_path: Path) -> None:
     assert witness.exists()
 
 
-def test_a_transcript_of_something_else(tmp_path: Path) -> None:
-    """Any specification will do; texts stand without quotes, as traces print them."""
+def test_a_transcript_of_another_system(tmp_path: Path) -> None:
+    """Any specification works; strings have no quotes, as in printed traces."""
     path = tmp_path / "bank.txt"
     path.write_text(
         "A bank, after the bell\n\n"
@@ -374,8 +374,8 @@ def test_a_transcript_of_something_else(tmp_path: Path) -> None:
         ("    count[7]: 0\n", False),
     ],
 )
-def test_a_contradiction_is_no_mistake_in_writing(line: str, contradicted: bool, tmp_path: Path) -> None:
-    """What could be so and is not, is told from what means nothing: the exit codes differ."""
+def test_a_contradiction_is_no_syntax_error(line: str, contradicted: bool, tmp_path: Path) -> None:
+    """A false claim and a meaningless line have different exit codes."""
     path = tmp_path / "t"
     path.write_text(f"{COUNTERS}\n    up(counter=1)\n{line}    holds type_ok\n")
     with pytest.raises(TranscriptError) as wrong:
@@ -383,8 +383,8 @@ def test_a_contradiction_is_no_mistake_in_writing(line: str, contradicted: bool,
     assert isinstance(wrong.value, TranscriptContradicted) == contradicted
 
 
-def test_the_beginning_of_a_name_is_enough() -> None:
-    """If only one scenario begins so; otherwise all that do are named."""
+def test_a_unique_prefix_names_a_scenario() -> None:
+    """For an ambiguous prefix, the error lists all matches."""
     assert scenario_named("t1-loss").name == scenario_named("t1-loss-by-truncation").name == "t1-loss-by-truncation"
     with pytest.raises(UsageError, match=r"t1b-loss-without-restart, t1b-under-kip-101$"):
         scenario_named("t1b")
@@ -392,8 +392,8 @@ def test_the_beginning_of_a_name_is_enough() -> None:
         scenario_named("t9")
 
 
-def test_a_line_is_told_with_what_it_does() -> None:
-    """Prose and the first line stand as they are; a step has its number and its changes, a claim its mark."""
+def test_a_line_is_printed_with_its_effect() -> None:
+    """Prose and the first line are unchanged; a step gets its number and its changes, a claim its mark."""
     told = [str(line) for line in scenario_named("t1-loss").replay()]
     texts = scenario_named("t1-loss").text.splitlines()
     assert [each for each in told if not each.startswith("  ") or each.startswith("    system")] == [
