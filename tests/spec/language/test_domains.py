@@ -1,4 +1,4 @@
-"""Domains number their values: densely, in the documented order, and nothing but their values."""
+"""Domains number exactly their own values, densely and in the documented order."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ from spec.language.domains import PossiblyDomain, Subset, as_domain
 from tests.rows import rows
 from tests.spec.language.trees import Colour, Pair, Tree, Twin, disguises, exact, trees
 
-# Of all domains.
+# All domains.
 
 
 @given(trees())
 def test_a_domain_is_walked_in_its_documented_order(tree: Tree) -> None:
-    """Iteration gives each member once, in the order in which the documentation lists them."""
+    """Iteration gives each member once, in the documented order."""
     assert list(map(exact, tree.domain)) == list(map(exact, tree.members))
 
 
 @given(trees())
 def test_codes_are_dense(tree: Tree) -> None:
-    """The members are numbered 0 to size - 1 in their order, whatever equal form of them is asked."""
+    """The members are numbered 0 to size - 1 in their order; equal forms of a member have the same number."""
     expected = list(range(tree.domain.size))
     assert list(map(tree.domain.rank, tree.members)) == expected
     assert list(map(tree.domain.rank, tree.domain)) == expected
@@ -62,21 +62,21 @@ def test_codes_are_dense(tree: Tree) -> None:
 
 @given(trees())
 def test_a_value_comes_back_from_its_code(tree: Tree) -> None:
-    """`unrank` undoes `rank`, types of parts included."""
+    """`unrank` undoes `rank`, and restores the types of parts."""
     assert [exact(tree.domain.unrank(tree.domain.rank(each))) for each in tree.members] == list(
         map(exact, tree.members)
     )
 
 
 def with_cells() -> st.SearchStrategy[Tree]:
-    """Any domain, or the cell of a partial mapping that has it."""
+    """Any domain, or its cell in a partial mapping."""
     cells = trees(most=40).map(lambda tree: Tree(PossiblyDomain(tree.domain), [ABSENT, *tree.members]))
     return st.one_of(trees(), cells)
 
 
 @given(with_cells(), with_cells())
 def test_included_values_are_members(one: Tree, other: Tree) -> None:
-    """Value by value; and itself in any case."""
+    """Inclusion means inclusion of every value; a domain includes itself."""
     assert not one.domain.includes(other.domain) or all(value in one.domain for value in other.domain)
     assert one.domain.includes(one.domain)
 
@@ -98,7 +98,7 @@ def test_included_values_are_members(one: Tree, other: Tree) -> None:
     ids=str,
 )
 def test_a_narrower_domain_is_included(narrower: Domain[Any], wider: Domain[Any]) -> None:
-    """Part by part, however many values there are; the wider one in the narrower is not."""
+    """Inclusion is decided part by part, for any number of values; the wider domain is not included."""
     assert wider.includes(narrower)
     assert not narrower.includes(wider)
 
@@ -114,14 +114,14 @@ def test_a_narrower_domain_is_included(narrower: Domain[Any], wider: Domain[Any]
     ids=str,
 )
 def test_other_kinds_are_not_included(one: Domain[Any], other: Domain[Any]) -> None:
-    """However alike it looks."""
+    """Even if their values look alike."""
     assert not one.includes(other)
     assert not other.includes(one)
 
 
 @given(with_cells())
 def test_the_flattened_form_keeps_the_order(tree: Tree) -> None:
-    """Of members in their order, the tuples of codes rise; each code fits its slot, and there is none too many."""
+    """The code tuples of successive members increase; each code fits its slot, and no slot has a bit too many."""
     codes = [tree.domain.codes(member) for member in tree.members]
     assert all(one < other for one, other in pairwise(codes))
     slots = tree.domain.slots
@@ -132,7 +132,7 @@ def test_the_flattened_form_keeps_the_order(tree: Tree) -> None:
 
 @given(with_cells())
 def test_a_value_comes_back_from_its_flattened_form(tree: Tree) -> None:
-    """It is the canonical one, which `unrank` gives as well."""
+    """It is the canonical value, the same as from `unrank`."""
     back = [tree.domain.value(tree.domain.codes(member)) for member in tree.members]
     assert list(map(exact, back)) == list(map(exact, tree.members))
     assert list(map(repr, back)) == list(map(repr, tree.domain))
@@ -141,7 +141,7 @@ def test_a_value_comes_back_from_its_flattened_form(tree: Tree) -> None:
 
 @given(with_cells(), st.data())
 def test_foreign_values_are_refused_by_slots_and_by_number(tree: Tree, data: st.DataObject) -> None:
-    """In the same words."""
+    """With the same message."""
 
     def refusal(ask: Callable[[Any], object], value: Any) -> str | None:
         try:
@@ -156,13 +156,13 @@ def test_foreign_values_are_refused_by_slots_and_by_number(tree: Tree, data: st.
 
 @given(with_cells())
 def test_the_width_is_that_of_the_slots(tree: Tree) -> None:
-    """Each takes as many bits as its greatest code needs."""
+    """Each slot takes the bits of its greatest code."""
     assert tree.domain.width == sum(len(f"{slot.size - 1:b}") for slot in tree.domain.slots)
 
 
 @given(trees(most=40), st.data())
 def test_a_domain_holds_its_members_and_nothing_that_looks_like_them(tree: Tree, data: st.DataObject) -> None:
-    """True is not 1, a list is no tuple, a record of another class is none: a domain holds what it lists."""
+    """Membership is strict: True is not 1, a list is not a tuple, and records of different classes differ."""
     members = set(map(exact, tree.members))
     member = data.draw(st.sampled_from(tree.members))
     for value in disguises(member):
@@ -171,27 +171,27 @@ def test_a_domain_holds_its_members_and_nothing_that_looks_like_them(tree: Tree,
 
 @given(trees(), trees())
 def test_a_domain_refuses_the_members_of_another(one: Tree, other: Tree) -> None:
-    """Whatever is drawn from elsewhere is held only if it is listed."""
+    """A value of another domain is a member only if it is listed."""
     members = set(map(exact, one.members))
     assert [each in one.domain for each in other.members] == [exact(each) in members for each in other.members]
 
 
 @given(trees(), st.data())
 def test_a_strategy_draws_members(tree: Tree, data: st.DataObject) -> None:
-    """What Hypothesis draws from a domain is one of its members."""
+    """Hypothesis draws only members from a domain."""
     drawn = data.draw(tree.domain.strategy())
     assert exact(drawn) in set(map(exact, tree.members))
 
 
 @given(trees(), st.data())
 def test_members_survive_pickling(tree: Tree, data: st.DataObject) -> None:
-    """A value that comes from another process is the same value, walked in the same order."""
+    """A value from another process is the same value, with the same order of iteration."""
     value = data.draw(tree.domain.strategy())
     back = pickle.loads(pickle.dumps(value))
     assert (exact(back), repr(back)) == (exact(value), repr(value))
 
 
-# Of each kind.
+# Each kind of domain.
 
 LISTED: list[tuple[str, Domain[Any], list[Any]]] = [
     ("integers, the lowest first", integers(-1, 1), [-1, 0, 1]),
@@ -228,7 +228,7 @@ LISTED: list[tuple[str, Domain[Any], list[Any]]] = [
 
 @rows("domain, members", {name: row for name, *row in LISTED})
 def test_the_order_of_each_kind(domain: Domain[Any], members: list[Any]) -> None:
-    """Each word gives the values in the order that its docstring promises."""
+    """Each constructor gives the values in the order promised in its docstring."""
     assert list(map(exact, domain)) == list(map(exact, members))
 
 
@@ -281,12 +281,12 @@ FLATTENED: list[tuple[str, Domain[Any], list[tuple[str, int]]]] = [
 
 @rows("domain, slots", {name: row for name, *row in FLATTENED})
 def test_the_slots_of_each_kind(domain: Domain[Any], slots: list[tuple[str, int]]) -> None:
-    """Each part that leaves a choice has its slot, named as the part is written."""
+    """Each part with a choice has its slot, named like the part."""
     assert list(domain.slots) == slots
 
 
 def test_unused_slots_are_zero() -> None:
-    """The parts of None, of what is absent and of elements beyond the length, so that equal values look alike."""
+    """Parts of None, of absent values and beyond the length are zero, so that equal values have equal codes."""
     pairs = tuple_of(integers(4, 6), booleans())
     assert PossiblyDomain(optional(pairs)).codes(ABSENT) == (0, 0, 0, 0)
     assert PossiblyDomain(optional(pairs)).codes(None) == (1, 0, 0, 0)
@@ -295,7 +295,7 @@ def test_unused_slots_are_zero() -> None:
 
 
 class Even(Domain[int]):
-    """A kind of domain that is not of the language: even numbers, the greatest first."""
+    """A kind of domain defined outside the language: even numbers, the greatest first."""
 
     size = 5
 
@@ -312,7 +312,7 @@ class Even(Domain[int]):
 
 
 def test_a_domain_of_another_kind_is_one_slot() -> None:
-    """Its number is its code; alone, and as a part."""
+    """A value's code is its number, alone and as a part."""
     assert (Even().slots, Even().codes(6), Even().value((1,))) == ((("", 5),), (1,), 6)
     assert tuple_of(booleans(), Even()).codes((True, 0)) == (1, 4)
     with pytest.raises(OutOfDomain, match="3 is not an even digit"):
@@ -360,7 +360,7 @@ REFUSALS: list[tuple[str, Domain[Any], Any, str]] = [
 
 @rows("domain, value, message", {name: row for name, *row in REFUSALS})
 def test_foreign_values_are_refused_by_name(domain: Domain[Any], value: Any, message: str) -> None:
-    """The refusal says which value, and what is allowed."""
+    """The message has the value and the allowed ones."""
     for ask in (domain.rank, domain.codes):
         with pytest.raises(OutOfDomain) as refused:
             ask(value)
@@ -370,12 +370,12 @@ def test_foreign_values_are_refused_by_name(domain: Domain[Any], value: Any, mes
 
 @rows("domain, members", {name: row for name, *row in LISTED})
 def test_a_strategy_shrinks_to_the_first_value(domain: Domain[Any], members: list[Any]) -> None:
-    """The simplest value of a domain, to Hypothesis, is its first."""
+    """For Hypothesis, the first value of a domain is the simplest."""
     assert exact(find(domain.strategy(), lambda _: True)) == exact(members[0])
 
 
 class NotARecord:
-    """A class that is no NamedTuple."""
+    """A class that is not a NamedTuple."""
 
 
 BADLY_BUILT: list[tuple[str, Callable[[], Any], str]] = [
@@ -416,7 +416,7 @@ BADLY_BUILT: list[tuple[str, Callable[[], Any], str]] = [
     ("a key that changes", lambda: mapping(([],), booleans()), "its values must be immutable"),  # type: ignore[arg-type]
     ("a set of keys", lambda: mapping({1, 2}, booleans()), "a set has no order"),
     ("no keys at all", lambda: mapping(3, booleans()), "3 is not a domain"),  # type: ignore[arg-type]
-    # What has no end, or none that is near.
+    # Infinite, or too large.
     ("a counter", lambda: as_domain(count()), "count(0): more than 100,000 values"),
     ("a range with gaps", lambda: as_domain(range(0, 10**12, 2)), "more than 100,000 values"),
     ("a set of very many", lambda: subset_of(range(10**12)), "1,000,000,000,000 values, and at most 100,000"),
@@ -439,7 +439,7 @@ BADLY_BUILT: list[tuple[str, Callable[[], Any], str]] = [
 
 @rows("build, message", {name: row for name, *row in BADLY_BUILT})
 def test_a_badly_built_domain_is_refused(build: Callable[[], Any], message: str) -> None:
-    """What cannot be a domain is refused where it is written, in one line that says why."""
+    """An impossible domain is refused where it is written, in one line with the reason."""
     with pytest.raises(SpecificationError) as refused:
         build()
     assert message in str(refused.value)
@@ -448,7 +448,7 @@ def test_a_badly_built_domain_is_refused(build: Callable[[], Any], message: str)
 
 
 def test_an_iterator_that_ends_is_listed() -> None:
-    """Once, in its order; integers of other classes become plain ones."""
+    """It is read once, in its order; integers of other classes become plain ones."""
     assert list(as_domain(letter for letter in "ba")) == ["b", "a"]
     assert list(as_domain({"b": 1, "a": 2}.keys())) == ["b", "a"]
     assert list(map(exact, as_domain(np.arange(2)))) == list(map(exact, [0, 1]))
@@ -456,7 +456,7 @@ def test_an_iterator_that_ends_is_listed() -> None:
 
 
 def test_unlisted_domains_may_be_large() -> None:
-    """Numbers, sets and sequences are counted and flattened without going through their values."""
+    """Numbers, sets and sequences are counted and flattened without enumerating their values."""
     assert integers(0, 10**12).size == 10**12 + 1
     assert len(subset_of(range(1000)).slots) == 1000
     long = sequence_of(range(30), 30)
@@ -464,7 +464,7 @@ def test_unlisted_domains_may_be_large() -> None:
 
 
 def test_a_message_names_only_some_of_many_values() -> None:
-    """Those at the beginning, and how many there are."""
+    """The first ones, and the count of all."""
     assert (
         str(as_domain([*range(0, 2000, 2)])) == f"one of {', '.join(map(str, range(0, 40, 2)))}, ... (1,000 of them)"
     )
@@ -472,7 +472,7 @@ def test_a_message_names_only_some_of_many_values() -> None:
 
 
 def test_a_domain_is_a_domain_as_it_stands() -> None:
-    """What is a domain already is not wrapped."""
+    """A domain is not wrapped again."""
     domain = integers(0, 1)
     assert as_domain(domain) is domain
 
@@ -485,12 +485,12 @@ SOME = st.frozensets(st.sampled_from(ORDER))
 
 
 def canonical(elements: frozenset[str]) -> frozenset[str]:
-    """The form in which these stand in a state."""
+    """Return the canonical set of these elements, as a state holds it."""
     return FRUIT.unrank(FRUIT.rank(elements))
 
 
 def in_order(elements: frozenset[str] | set[str]) -> list[str]:
-    """As the domain orders them."""
+    """Return the elements in the order of the domain."""
     return [each for each in ORDER if each in elements]
 
 
@@ -500,7 +500,7 @@ OPERATORS: list[Callable[[Any, Any], Any]] = [operator.and_, operator.or_, opera
 @pytest.mark.parametrize("combine", OPERATORS)
 @given(one=SOME, other=SOME)
 def test_operators_keep_the_order(combine: Callable[[Any, Any], Any], one: Any, other: Any) -> None:
-    """What is made of a canonical set and any other frozenset is walked in domain order, on either side."""
+    """A canonical set combined with any frozenset, on either side, is walked in domain order."""
     expected = in_order(combine(one, other))
     assert list(combine(canonical(one), other)) == expected
     assert list(combine(canonical(one), set(other))) == expected
@@ -512,13 +512,13 @@ def test_operators_keep_the_order(combine: Callable[[Any, Any], Any], one: Any, 
 @pytest.mark.parametrize("name", ["union", "intersection", "difference", "symmetric_difference"])
 @given(one=SOME, other=SOME)
 def test_methods_keep_the_order(name: str, one: frozenset[str], other: frozenset[str]) -> None:
-    """The operators' names do as the operators, and take any iterable."""
+    """The named methods equal the operators, and take any iterable."""
     assert list(getattr(canonical(one), name)(sorted(other))) == in_order(getattr(one, name)(other))
 
 
 @given(SOME)
 def test_a_canonical_set_is_the_set(elements: frozenset[str]) -> None:
-    """It equals the plain frozenset, hashes alike, and shows its elements in order."""
+    """It equals the plain frozenset, has the same hash, and prints its elements in order."""
     made = canonical(elements)
     assert (made, hash(made), len(made)) == (elements, hash(elements), len(elements))
     assert repr(made) == "{" + ", ".join(map(repr, in_order(elements))) + "}"
@@ -531,13 +531,13 @@ def test_a_canonical_set_is_the_set(elements: frozenset[str]) -> None:
 
 
 def test_foreign_values_sort_after_members() -> None:
-    """A set with elements that the domain does not have is still walked in one order, whatever their hashes."""
+    """A set with elements outside its domain still has one order, whatever their hashes."""
     mixed = canonical(frozenset({"kiwi", "pear"})) | {"zucchini", "banana", "melon"}
     assert list(mixed) == ["pear", "kiwi", "banana", "melon", "zucchini"]
 
 
 def test_sets_combine_only_with_sets() -> None:
-    """A list is refused as Python refuses it for a frozenset."""
+    """A list raises the same error as with a frozenset."""
     for combine in OPERATORS:
         with pytest.raises(TypeError, match="unsupported operand"):
             combine(canonical(frozenset()), ["pear"])
@@ -574,12 +574,12 @@ def test_nothing_depends_on_how_strings_hash() -> None:
     assert told[0].splitlines()[2] == str(list("qwerty"))
 
 
-# What is left out, and what is absent.
+# LEFT_OUT and ABSENT.
 
 
 @pytest.mark.parametrize("single", [LEFT_OUT, ABSENT], ids=["left out", "absent"])
 def test_the_singletons_stay_single(single: Any) -> None:
-    """Pickling and copying give back the same object, alone or inside a value."""
+    """Pickling and copying return the same object, alone or inside a value."""
     copies = [pickle.loads(pickle.dumps(single, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
     copies += [copy.copy(single), copy.deepcopy(single), pickle.loads(pickle.dumps((1, single)))[1]]
     assert all(each is single for each in copies)
@@ -590,7 +590,7 @@ ABSORBED: list[Any] = [3, "text", (1,), frozenset({1}), canonical(frozenset({"fi
 
 @pytest.mark.parametrize("other", ABSORBED, ids=map(repr, ABSORBED))
 def test_left_out_values_absorb_operations(other: Any) -> None:
-    """Adding to it, taking from it and joining it with anything gives it back, on either side."""
+    """Addition, subtraction and union with any value, on either side, give LEFT_OUT."""
     for combine in (operator.add, operator.sub, operator.or_, operator.and_):
         assert combine(LEFT_OUT, other) is LEFT_OUT
         assert combine(other, LEFT_OUT) is LEFT_OUT
@@ -620,13 +620,13 @@ LOOKS: list[tuple[str, Callable[[Any], Any]]] = [
 
 @rows("look", dict(LOOKS))
 def test_left_out_values_cannot_be_read(look: Callable[[Any], Any]) -> None:
-    """Code that compares, measures or formats it is told that it is left out."""
+    """Comparing, measuring or formatting one raises an error that says it is left out."""
     with pytest.raises(SpecificationError, match=r"^a value that the specification leaves out was read$"):
         look(LEFT_OUT)
 
 
 def test_left_out_values_discard_writes() -> None:
-    """Its domain takes any value, and holds only the one that tells nothing."""
+    """Its domain accepts any value, and stores only LEFT_OUT."""
     domain = left_out()
     assert [domain.rank(value) for value in (0, "x", None, [1], LEFT_OUT)] == [0] * 5
     assert (domain.size, domain.width) == (1, 0)
@@ -637,14 +637,14 @@ def test_left_out_values_discard_writes() -> None:
 
 
 class Stamped(NamedTuple):
-    """A record with a field that is left out, before one that is not."""
+    """A record whose first field is left out."""
 
     at: Any
     value: Any
 
 
 def test_records_that_differ_in_what_is_left_out_are_one() -> None:
-    """A field that is left out takes no room, and no part in what a record is."""
+    """A field that is left out takes no bits, and does not count in comparison."""
     domain = record(Stamped, at=left_out(), value=range(3))
     assert domain.size == 3
     assert domain.rank(Stamped(17, 2)) == domain.rank(Stamped(LEFT_OUT, 2)) == 2
@@ -654,7 +654,7 @@ def test_records_that_differ_in_what_is_left_out_are_one() -> None:
 
 
 def test_the_keys_of_a_mapping_are_laid_out_in_their_order() -> None:
-    """A function gives each key its own domain; of a partial mapping each cell can be absent as well."""
+    """A function gives each key its own domain; in a partial mapping each cell may also be absent."""
     total = mapping(("b", "a"), lambda key: range(3) if key == "a" else booleans())
     partial = partial_mapping(("b", "a"), range(2))
     assert [(key, list(cell)) for key, cell in total.cells.items()] == [("b", [False, True]), ("a", [0, 1, 2])]
@@ -664,7 +664,7 @@ def test_the_keys_of_a_mapping_are_laid_out_in_their_order() -> None:
 
 
 def test_every_subset_is_held_once() -> None:
-    """The powerset of five has 32 members, each with a number of its own."""
+    """The powerset of five has 32 members, each with its own number."""
     domain = subset_of(range(5))
     members = {frozenset(each) for each in chain.from_iterable(combinations(range(5), n) for n in range(6))}
     assert {domain.rank(each) for each in members} == set(range(32))

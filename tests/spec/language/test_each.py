@@ -1,4 +1,4 @@
-"""One rule may be several actions, for each value of a parameter one: a table says which."""
+"""One rule may define several actions, one for each value of a parameter, as a table lists them."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def down(dial: int) -> int:
 
 
 class Dial(State):
-    """How far it is turned."""
+    """The position of the dial."""
 
     turned: int = variable("How far.")
 
 
 class Dials(Specification[Dial]):
-    """It is turned by a table."""
+    """A table lists its turns."""
 
-    ways: int = constant(2, "how many of the ways there are", at_least=0, at_most=2)
+    ways: int = constant(2, "number of ways to turn it", at_least=0, at_most=2)
 
     def sizes(self) -> Mapping[Any, Size]:
         """A few."""
@@ -56,7 +56,7 @@ class Dials(Specification[Dial]):
 
 
 def test_a_rule_may_be_several_actions() -> None:
-    """Each named, and described, as what it is like; the parameter is none of theirs."""
+    """Each has its own name and description, and lacks the parameter."""
     up_, down_ = Dials().actions
     assert (up_.name, down_.name) == ("up", "down")
     assert (up_.doc, down_.doc) == ("Once more. It has an end.", "Once less.")
@@ -65,7 +65,7 @@ def test_a_rule_may_be_several_actions() -> None:
 
 
 def test_each_action_is_taken_by_itself() -> None:
-    """Each step names its own."""
+    """Each step names its action."""
     result = check(Dials(), engine="reference", keep_going=True)
     assert {one.name: one.taken for one in result.actions} == {"up": 5, "down": 5}
     assert result.distinct_states == 4

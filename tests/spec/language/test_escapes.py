@@ -1,4 +1,4 @@
-"""What hides or reorders text is seen as its escape, and nothing else is touched."""
+"""Characters that hide or reorder text are escaped, and all others are unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALL = st.text(st.characters(exclude_categories=()))
 
 
 class Named:
-    """What represents itself as it likes."""
+    """An object with an arbitrary `repr`."""
 
     def __init__(self, name: str) -> None:
         self.name = name

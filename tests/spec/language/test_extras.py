@@ -1,4 +1,4 @@
-"""A library that is not installed is one line, which says what brings it."""
+"""A missing library is reported in one line, which names the extra that installs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A property may be about some states only, by `where=` or `where(...)`, or about some actions only, by `of=`."""
+"""`where=` or `where(...)` limits a property to some states, and `of=` to some actions."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ class Slide(Specification[Place]):
 
 
 def verdicts(cls: type[Slide], engine: str, **constants: Any) -> dict[str, str]:
-    """What an engine says of each property."""
+    """Return an engine's verdict on each property."""
     result = check(cls(**constants), engine=engine, keep_going=True)
     return {each.name: each.verdict for each in result.properties}
 
 
 class Judged(Slide):
-    """Properties of each kind, some of which do not hold."""
+    """Properties of each kind; some do not hold."""
 
     @invariant(where=Slide.held)
     def held_at_the_end(self, s: Place) -> bool:
@@ -132,7 +132,7 @@ class Judged(Slide):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_property_skips_states_outside_its_condition(engine: str) -> None:
-    """An invariant holds there, a witness is not seen there."""
+    """In other states an invariant holds and a witness is not seen."""
     found = verdicts(Judged, engine)
     assert [name for name, verdict in found.items() if verdict == "violated"] == ["not_there", "by_one_only"]
     unseen = [name for name, verdict in found.items() if verdict == "unwitnessed"]
@@ -140,13 +140,13 @@ def test_a_property_skips_states_outside_its_condition(engine: str) -> None:
 
 
 def test_a_property_of_impossible_parameters_is_absent() -> None:
-    """Without a lock there is no witness of locking; one of several actions is enough."""
+    """Without a lock there is no witness of locking; for a property of several actions, one of them is enough."""
     with_a_lock, without = (set(verdicts(Judged, "reference", locks=locks)) for locks in (True, False))
     assert with_a_lock - without == {"is_locked"}
 
 
 def test_a_variant_has_a_condition_of_its_own() -> None:
-    """The condition is that of the class that is checked."""
+    """The condition is that of the checked class."""
 
     class Otherwise(Judged):
         def held(self, s: Place) -> bool:
@@ -165,7 +165,7 @@ class Two(State):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_property_is_of_steps_of_a_part(engine: str) -> None:
-    """A part's own are told from the other's; the whole names them with the part."""
+    """Its own steps are distinct from another part's; the whole names them with the part."""
 
     class Slides(Part[Place]):
         sizes = Slide.sizes
@@ -237,7 +237,7 @@ def test_an_invalid_condition_is_refused(write: Callable[[], Any], message: str)
 
 
 def test_an_unknown_action_is_refused() -> None:
-    """One that is not there under these constants is not."""
+    """But an action that is absent only under these constants is accepted."""
 
     class Misspelt(Slide):
         @sometimes(of="lok")
@@ -289,7 +289,7 @@ def test_a_parameter_of_the_step_has_no_range() -> None:
 
 
 def test_actions_and_views_have_parameters_of_these_names() -> None:
-    """The words are taken for properties alone."""
+    """`of` and `where` are special only for properties."""
 
     class Marked(Slide):
         @action(of=(1, 2), where=(0,))
@@ -306,11 +306,11 @@ def test_actions_and_views_have_parameters_of_these_names() -> None:
     assert len(Marked().views[0].instances) == 2
 
 
-# Said inside a property, `where` may ask for parameters and steps.
+# Inside a property, `where` may depend on parameters and steps.
 
 
 class Spoken(Slide):
-    """The properties of `Judged`, as far as they can be said so, and more."""
+    """The properties of `Judged` that can be written this way, and more."""
 
     @invariant
     def held_at_the_end(self, s: Place) -> bool:
@@ -320,7 +320,7 @@ class Spoken(Slide):
 
     @invariant(other=range(3))
     def not_there(self, s: Place, other: int) -> bool:
-        """Broken for one value, at 2; of the other values it says nothing."""
+        """Broken for one value, at 2; other values are outside its condition."""
         where(s.at > other > 0)
         return s.at + other != 3
 
@@ -363,7 +363,7 @@ class Spoken(Slide):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_is_said_inside_is_the_same(engine: str) -> None:
-    """Of what the condition does not hold of, an invariant holds, and a witness is not seen."""
+    """Outside the condition, an invariant holds and a witness is not seen."""
     found = verdicts(Spoken, engine)
     assert [name for name, verdict in found.items() if verdict == "violated"] == ["not_there", "never_by_two"]
     unseen = [name for name, verdict in found.items() if verdict == "unwitnessed"]
@@ -371,7 +371,7 @@ def test_what_is_said_inside_is_the_same(engine: str) -> None:
 
 
 def test_a_trace_names_the_value_of_which_it_is_broken() -> None:
-    """It is not one of which the property says nothing; and a view is heard where it has something to say."""
+    """A value outside the condition is not named, and a view prints only where its condition holds."""
     trace = check(Spoken(), properties=["not_there"]).counterexample
     assert trace is not None
     assert trace.failing == "other = 1"
@@ -380,7 +380,7 @@ def test_a_trace_names_the_value_of_which_it_is_broken() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_where_in_an_action_is_refused(engine: str) -> None:
-    """An action has guards."""
+    """An action uses guards instead."""
 
     class Guarded(Slide):
         @action

@@ -1,4 +1,4 @@
-"""A system holds parts by name, two of one class if it likes, and a part sees what it was given and no more."""
+"""A system holds named parts, possibly two of one class; a part sees only its own variables and arguments."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ Litres = Annotated[int, "litres"]
 class Tank(State):
     """A tank and its tap."""
 
-    level: Litres = variable("What is in it.")
-    is_open: bool = variable("Whether its tap is.")
+    level: Litres = variable("Its litres.")
+    is_open: bool = variable("Whether its tap is open.")
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Tanks(Part[Tank]):
     starts: tuple[int, ...] = (0,)
 
     def sizes(self) -> Mapping[Any, Size]:
-        """As much as it holds."""
+        """It can hold so much."""
         return {Litres: range(self.holds + 1)}
 
     @initial
@@ -60,7 +60,7 @@ class Tanks(Part[Tank]):
         s.level = level
 
     def pour(self, s: Tank, litres: Litres) -> None:
-        """So much more is in it."""
+        """It receives so much more."""
         require(s.level + litres <= self.holds)
         s.level += litres
 
@@ -77,12 +77,12 @@ class Tanks(Part[Tank]):
 
     @invariant
     def never_over(self, s: Tank) -> bool:
-        """It holds no more than it can."""
+        """It holds no more than its capacity."""
         return s.level <= self.holds
 
     @transition_invariant
     def only_drops(self, before: Tank, step: Step, after: Tank) -> bool:
-        """What it does itself lowers it by a litre at most."""
+        """Its own steps lower it by a litre at most."""
         return step.action == "" or before.level - after.level in (0, 1)
 
     @sometimes
@@ -92,12 +92,12 @@ class Tanks(Part[Tank]):
 
     @view
     def says(self, s: Tank) -> str:
-        """How full it is."""
+        """Its level."""
         return f"{s.level} of {self.holds}"
 
 
 class Yard(State):
-    """Two tanks, and who pours."""
+    """Two tanks, and the number of pours."""
 
     left: Tank
     poured: int = variable("How often somebody poured.")
@@ -110,12 +110,12 @@ class Yards(Specification[Yard]):
     most: int = constant(2, "How much the left one holds.")
 
     def sizes(self) -> Mapping[Any, Size]:
-        """Of what is not of the tanks."""
+        """Of the variables outside the tanks."""
         return {int: range(4)}
 
     @part
     def left(self) -> Tanks:
-        """The small one, which is full at first, or not."""
+        """The small one, initially full or empty."""
         return Tanks(self.most, starts=(self.most, 0))
 
     @part
@@ -125,7 +125,7 @@ class Yards(Specification[Yard]):
 
     @action
     def pour(self, s: Yard) -> None:
-        """All that is in the left one."""
+        """All litres of the left one."""
         require(s.left.level)
         require(s.poured < 3)
         self.right.pour(s.right, s.left.level)
@@ -134,7 +134,7 @@ class Yards(Specification[Yard]):
 
 
 def test_members_of_a_part_carry_its_name() -> None:
-    """Variables where the class of states names the part, actions and properties behind those of the whole."""
+    """A part's variables stand where the class of states names it; its actions and properties follow the whole's."""
     yards = Yards()
     assert [*yards.variables] == ["left.level", "left.is_open", "poured", "right.level", "right.is_open"]
     assert [each.name for each in yards.actions] == ["pour", "left.turn", "left.drip", "right.turn", "right.drip"]
@@ -144,13 +144,13 @@ def test_members_of_a_part_carry_its_name() -> None:
 
 
 def test_each_part_has_its_own_sizes() -> None:
-    """Though they have one class, and name one type."""
+    """Although they share a class and its types."""
     cells = {cell.name: cell.domain.size for cell in Model(Yards()).layout.cells}
     assert (cells["left.level"], cells["right.level"], cells["poured"]) == (3, 4, 4)
 
 
 def test_every_part_is_initialized() -> None:
-    """In each of its ways, and then the whole."""
+    """In each of its initial states; then the whole."""
     ways = Yards().initials
     assert len(ways) == 3 * 4
     assert ways[0].parameters == {"left.level": 0, "right.level": 0}
@@ -160,7 +160,7 @@ def test_every_part_is_initialized() -> None:
     "engine", ["reference", "local", SparkEngine(driver_level=10**6)], ids=["reference", "local", "spark"]
 )
 def test_every_engine_explores_parts(engine: Any) -> None:
-    """With one answer: 2, 1 or 0 litres are on the left or, poured, on the right; and each tap is open or not."""
+    """With one result: 2, 1 or 0 litres are on the left or, poured, on the right; and each tap is open or not."""
     result = check(Yards(), engine=engine, keep_going=True)
     told = {each.name: each.verdict for each in result.properties}
     assert result.distinct_states == 6 * 2 * 2
@@ -186,7 +186,7 @@ class Leaks(Yards):
 
 
 def test_a_part_sees_only_its_own_steps() -> None:
-    """What it says of steps is of its own, unless it says otherwise."""
+    """A part's step properties apply to its own steps, unless it says otherwise."""
     assert check(Leaks(), properties=["left.only_drops"]).verdict == "holds"
 
 
@@ -207,13 +207,13 @@ def test_a_trace_names_the_part() -> None:
 
 
 def test_parts_are_simulated() -> None:
-    """By the machines that Hypothesis drives; a rule has no dot in its name."""
+    """Hypothesis drives its machines; a rule's name has no dot."""
     machine = as_state_machine(Yards())
     assert {"pour", "left_turn", "right_drip"} <= {each.__name__ for each in machine.actions}
 
 
 def test_parts_can_be_pickled() -> None:
-    """And made anew there."""
+    """The copy makes its parts again."""
     assert [*pickle.loads(pickle.dumps(Yards(most=1))).variables] == [*Yards().variables]
 
 
@@ -221,7 +221,7 @@ def test_parts_can_be_pickled() -> None:
 
 
 class Nobody(Specification[Yard]):
-    """It makes one of two."""
+    """It makes only one of two parts."""
 
     def sizes(self) -> Mapping[Any, Size]:
         return {int: range(4)}
@@ -291,7 +291,7 @@ def test_a_part_is_not_assigned() -> None:
 
 
 def test_a_part_keeps_nothing_between_steps() -> None:
-    """What it remembered would be no part of the state, and every engine would find something else."""
+    """An attribute would not belong to the state, so engines would disagree."""
 
     class Remembers(Part[Tank]):
         @action

@@ -1,4 +1,4 @@
-"""A parameter may range over what there is in the state just now: a set, the keys of a mapping; or what they make."""
+"""A parameter may range over values of the current state: a set, the keys of a mapping, or an expression of them."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ Place = Annotated[int, "a place"]
 
 
 class Letter(NamedTuple):
-    """From where to where."""
+    """A letter from one place to another."""
 
     sender: Place
     receiver: Place
 
 
 class Post(State):
-    """Letters on their way, and how many have come."""
+    """Letters on their way, and the arrived ones in each box."""
 
-    letters: frozenset[Letter] = variable("What is on its way.")
-    boxes: Partial[Place, int] = variable("Who has a box, and how many are in it.", of=lambda self, at: range(3))
+    letters: frozenset[Letter] = variable("The letters on their way.")
+    boxes: Partial[Place, int] = variable("Letters in each existing box.", of=lambda self, at: range(3))
 
 
 class ByDomain(Specification[Post]):
-    """Every letter that may be, and a guard."""
+    """Parameters range over every possible letter, with a guard."""
 
     def sizes(self) -> Mapping[Any, Size]:
         return {Place: range(3)}
@@ -96,14 +96,14 @@ class ByState(ByDomain):
 
 
 def figures(result: Result) -> tuple[Any, ...]:
-    """What is found, and how often each action was taken."""
+    """Return the figures, and how often each action was taken."""
     taken = [(each.name, each.taken, each.enabled) for each in result.actions]
     return result.verdict, result.distinct_states, result.generated_states, result.depth, taken
 
 
 @pytest.mark.parametrize("engine", ["reference", "local"])
 def test_actions_range_over_present_values(engine: str) -> None:
-    """As if the guard said so, on every engine."""
+    """The result equals that of a guard, on every engine."""
     asked: dict[str, Any] = {"engine": engine, "max_depth": 8}
     assert figures(check(ByState(), **asked)) == figures(check(ByDomain(), **asked))
     assert check(ByState(), **asked).distinct_states > 1000
@@ -112,11 +112,11 @@ def test_actions_range_over_present_values(engine: str) -> None:
 class UntypedState(State):
     """Of `Untyped`."""
 
-    letters: frozenset[str] = variable("What is on its way.", of=lambda self: subset_of(("a", "b")))
+    letters: frozenset[str] = variable("The letters on their way.", of=lambda self: subset_of(("a", "b")))
 
 
 class Untyped(Specification[UntypedState]):
-    """Two letters, of no type."""
+    """Two letters without a type."""
 
     @action
     def send(self, s: UntypedState) -> None:
@@ -130,7 +130,7 @@ class Untyped(Specification[UntypedState]):
 
     @invariant(letter=lambda self, s: s.letters)
     def only_the_first(self, s: UntypedState, letter: str) -> bool:
-        """Of what is there."""
+        """One of the present letters."""
         return letter == "a"
 
     @sometimes(letter=lambda self, s: s.letters)
@@ -145,14 +145,14 @@ class Untyped(Specification[UntypedState]):
 
 
 def test_the_domain_is_that_of_the_set() -> None:
-    """Where the range is a set of the state, or a mapping, nothing else need be said."""
+    """If the range is a set or a mapping of the state, the parameter needs no type."""
     result = check(Untyped())
     assert (result.verdict, result.distinct_states) == ("holds", 2)
     assert [len(each.instances) for each in Untyped().actions] == [1, 2]
 
 
 def test_properties_and_views_range_over_present_values() -> None:
-    """Of what is not there an invariant says nothing, a witness is none, and a view is silent."""
+    """For an absent value an invariant holds, a witness is not seen, and a view prints nothing."""
 
     class Second(Untyped):
         @action
@@ -168,7 +168,7 @@ def test_properties_and_views_range_over_present_values() -> None:
 
 
 def test_a_range_made_of_the_state_needs_a_type() -> None:
-    """Which values there may ever be cannot be seen."""
+    """The possible values cannot be derived from an expression."""
 
     class Computed(Untyped):
         @action(letter=lambda self, s: [each for each in s.letters if each != "b"])
@@ -180,7 +180,7 @@ def test_a_range_made_of_the_state_needs_a_type() -> None:
 
 
 class Astray(Untyped):
-    """Parameters range over what is computed."""
+    """Parameters range over a computed set."""
 
     @action(letter=lambda self, s: ["a", "z"] if s.letters else [])
     def receive(self, s: UntypedState, letter: Annotated[str, "a letter"]) -> None:
@@ -192,7 +192,7 @@ class Astray(Untyped):
 
 
 class AstrayProperty(Astray):
-    """The same of a property."""
+    """A property with such a range."""
 
     @action
     def receive(self, s: UntypedState, letter: Annotated[str, "a letter"]) -> None:
@@ -200,7 +200,7 @@ class AstrayProperty(Astray):
 
     @invariant(letter=lambda self, s: {"a", "z"} if s.letters else set())
     def only_the_first(self, s: UntypedState, letter: Annotated[str, "a letter"]) -> bool:
-        """Of what is there."""
+        """One of the present letters."""
         return True
 
 
@@ -212,7 +212,7 @@ class Boxes(State):
 
 
 class OneOrOther(Specification[Boxes]):
-    """A parameter ranges over one of two sets, which the state decides."""
+    """A parameter ranges over one of two sets, and the state decides which."""
 
     def sizes(self) -> dict[Any, Size]:
         """One is larger."""
@@ -220,18 +220,18 @@ class OneOrOther(Specification[Boxes]):
 
     @initial
     def begin(self, s: Boxes) -> None:
-        """Only one holds something, which the other never can."""
+        """Only one set is filled, with elements that the other cannot have."""
         s.many = frozenset({3})
 
     @action(box=lambda self, s: s.few or s.many)
     def take(self, s: Boxes, box: Annotated[int, "many"]) -> None:
-        """It is empty then."""
+        """Its set is empty."""
         s.many -= {box}
 
 
 @pytest.mark.parametrize("engine", ["reference", "local"])
 def test_a_parameter_ranges_over_either(engine: str) -> None:
-    """Not only over what the one can hold that the code happens to hand on where nothing is known of the state."""
+    """It may take the values of both, not only of the one returned when the state is unknown."""
     result = check(OneOrOther(), engine=engine)
     assert (result.verdict, result.distinct_states) == ("holds", 2)
 
@@ -239,7 +239,7 @@ def test_a_parameter_ranges_over_either(engine: str) -> None:
 @pytest.mark.parametrize("engine", ["reference", "local"])
 @pytest.mark.parametrize("astray", [Astray, AstrayProperty])
 def test_an_impossible_parameter_value_is_reported(astray: type[Astray], engine: str) -> None:
-    """It was passed over, and the action seemed never to happen."""
+    """A silent skip would look like an action that is never taken."""
     outside = "parameter letter ranges over what it cannot be here: 'z' is not one of a, b"
     with pytest.raises(EvaluationFailed, match=outside) as failed:
         check(astray(), engine=engine)
@@ -248,7 +248,7 @@ def test_an_impossible_parameter_value_is_reported(astray: type[Astray], engine:
 
 
 def test_a_step_has_two_states() -> None:
-    """So what it is about ranges over a domain."""
+    """So a parameter of a step property ranges over a domain."""
     with pytest.raises(SpecificationError, match="letter ranges over a state, and there is not one state"):
 
         class OfSteps(Untyped):
@@ -259,7 +259,7 @@ def test_a_step_has_two_states() -> None:
 
 
 def test_no_name_stands_for_two_things_in_one_class() -> None:
-    """The second would be all that there is."""
+    """The second definition would replace the first."""
     with pytest.raises(SpecificationError, match=r"^action x: an invariant has that name$"):
 
         class Twice(Untyped):

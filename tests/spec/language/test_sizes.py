@@ -1,4 +1,4 @@
-"""A type has a size, and whatever is made of sized types has its domain by that."""
+"""A type has a size, which determines the domain of every type made of it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Bed(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Which beds have nothing between them."""
+    """The beds with nothing between them."""
 
     between: tuple[Number, Number]
     why: Literal["dry", "cold"]
@@ -93,7 +93,7 @@ def test_a_tuple_is_as_long_as_its_size_says() -> None:
 
 
 def test_a_record_is_sized_field_by_field() -> None:
-    """By the types of its fields, or where one is narrower, by that: everywhere, or here."""
+    """By the types of its fields, or by a narrower size, everywhere or in one place."""
     everywhere = Sizes({**GARDEN, Bed.water: [1], Bed.plant: [None, Plant.PEAR]})
     assert Sizes(GARDEN).domain(Bed).size == 3 * 4 * 2
     assert everywhere.domain(Bed).size == 2 * 1 * 2
@@ -102,13 +102,13 @@ def test_a_record_is_sized_field_by_field() -> None:
 
 
 def test_unread_fields_are_left_out() -> None:
-    """A type, or one place of it."""
+    """Everywhere, or in one place."""
     assert list(Sizes({Litres: left_out()}).domain(Bed, plant=[None], watched=[True])) == [(None, LEFT_OUT, True)]
     assert Sizes({**GARDEN, Bed.water: left_out()}).domain(Bed).size == 3 * 1 * 2
 
 
 def test_a_type_is_made_once() -> None:
-    """However many variables are of it: who permutes or learns compares domains."""
+    """For any number of variables, because permutations and learning compare domains."""
     sizes = Sizes(GARDEN)
     assert sizes.domain(Bed) is sizes.domain(Bed)
 
@@ -167,10 +167,8 @@ class Plots(State):
     """A garden."""
 
     beds: Total[Number, Bed] = variable("What grows where.")
-    cans: Partial[Number, Litres] = variable(
-        "Who has a can, and what is in it.", of=lambda self, plot: range(plot + 1)
-    )
-    best: Number | None = variable("Which won the prize.")
+    cans: Partial[Number, Litres] = variable("Litres in each existing can.", of=lambda self, plot: range(plot + 1))
+    best: Number | None = variable("The winner of the prize.")
     rain: bool = variable("Whether it rains.", when=lambda self: self.wet)
     paths: Any = variable("Between beds.", of=lambda self: mapping("ab", self.domain_of(bool)))
 
@@ -183,7 +181,7 @@ P = TypeVar("P", bound=Plots)
 
 
 class Rules(Specification[P]):
-    """What all gardens have in common."""
+    """Common rules of all gardens."""
 
     wet = False
 
@@ -228,7 +226,7 @@ class Sheds(Plots):
 
 
 class WithSheds(Rules[Sheds]):
-    """A variant with more variables, and a rule that is not marked again."""
+    """A variant with more variables, and an override without a mark."""
 
     wet = True
 
@@ -238,22 +236,22 @@ class WithSheds(Rules[Sheds]):
 
 
 def cells(specification: Specification) -> list[str]:
-    """Where its values lie."""
+    """Return the positions of its values."""
     return [cell.name for cell in Model(specification).layout.cells]
 
 
 def test_variables_are_lines_in_a_class_of_states() -> None:
-    """In their order, with those of a variant behind; each with its sentence, its domain and its condition."""
+    """In their order, with a variant's own at the end; each with its sentence, domain and condition."""
     common = ["beds[0]", "beds[1]", "cans[0]", "cans[1]", "best"]
     assert cells(Garden()) == [*common, "paths[a]", "paths[b]"]
     assert cells(WithSheds()) == [*common, "rain", "paths[a]", "paths[b]", "keys"]
-    assert Garden().variables["best"][0] == "Which won the prize."
+    assert Garden().variables["best"][0] == "The winner of the prize."
     sizes = {cell.name: cell.domain.size for cell in Model(Garden()).layout.cells}
     assert (sizes["cans[0]"], sizes["cans[1]"], sizes["best"]) == (2, 3, 3)
 
 
 def test_parameters_range_over_their_types() -> None:
-    """Those that have no range of their own, in the order in which they stand."""
+    """Parameters without a range of their own do, in their order."""
     pour, path = Garden().actions
     assert [dict(each.parameters) for each in pour.instances[:5]] == [
         {"number": number, "litres": litres} for number, litres in ((0, 0), (0, 1), (0, 2), (0, 3), (1, 0))
@@ -264,21 +262,21 @@ def test_parameters_range_over_their_types() -> None:
 
 
 def test_a_method_that_overrides_needs_no_mark_and_no_types() -> None:
-    """Its parameters range over what they did."""
+    """Its parameters keep their ranges."""
     pour = WithSheds().actions[0]
     assert [*pour.domains] == ["number", "litres"]
     assert len(pour.instances) == 2 * 4
 
 
 def test_states_may_have_methods() -> None:
-    """And every engine has it."""
+    """On every engine."""
     local = check(Garden(), engine="local")
     assert local.verdict == "holds"
     assert local.distinct_states == check(Garden(), engine="reference").distinct_states == 2 * 4 * 4 * 4
 
 
 def test_absent_variables_cannot_be_read() -> None:
-    """As if it were not declared."""
+    """The error is that of an undeclared variable."""
 
     class Reads(Garden):
         @action
@@ -327,7 +325,7 @@ def test_sizes_is_a_method() -> None:
 
 
 class Unsized(Specification[Plots]):
-    """It says nothing of sizes."""
+    """It gives no sizes."""
 
     wet = False
 

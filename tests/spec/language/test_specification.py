@@ -42,7 +42,7 @@ from tests.rows import rows
 
 
 class Weather(Enum):
-    """What falls from the sky."""
+    """Sun or rain."""
 
     SUN = 1
     RAIN = 2
@@ -76,7 +76,7 @@ class Garden(Specification[GardenState]):
 
     @assumption(when=lambda self: self.season == "wet")
     def wet_gardens_are_bobs(self) -> bool:
-        """Only Bob has a wet one."""
+        """Only Bob has a wet garden."""
         return self.owner == "Bob"
 
     @initial(first=lambda self: range(self.plants), amount=(1, 2))
@@ -118,7 +118,7 @@ class Garden(Specification[GardenState]):
 
     @transition_invariant
     def only_grows(self, before: GardenState, step: Step, after: GardenState) -> bool:
-        """Water does not go."""
+        """Water never disappears."""
         return all(after.water[plant] >= before.water[plant] for plant in before.water)
 
     @sometimes
@@ -136,14 +136,14 @@ class Garden(Specification[GardenState]):
 
 
 def test_constants_have_their_defaults() -> None:
-    """Nobody says otherwise: each constant has the value that it is declared with, in order of declaration."""
+    """Without other values, each constant has its declared default, in order of declaration."""
     expected = {"plants": 2, "owner": "Ann", "hose": True, "season": "dry"}
     assert list(Garden().valuation.items()) == list(expected.items())
     assert Garden().plants == 2
 
 
 def test_constants_are_set_by_name() -> None:
-    """What is given takes the place of the default, and reads as an attribute."""
+    """A given value replaces the default, and reads as an attribute."""
     garden = Garden(plants=3, hose=False)
     assert (garden.plants, garden.owner, garden.hose) == (3, "Ann", False)
     assert repr(garden) == "Garden(plants=3, owner='Ann', hose=False, season='dry')"
@@ -168,7 +168,7 @@ WRONG_CONSTANTS: list[tuple[str, dict[str, Any], type[Exception], str]] = [
         "against an assumption of some constants",
         {"season": "wet"},
         AssumptionViolated,
-        "wet_gardens_are_bobs: Only Bob has a wet one.",
+        "wet_gardens_are_bobs: Only Bob has a wet garden.",
     ),
 ]
 
@@ -180,14 +180,14 @@ WRONG_CONSTANTS: list[tuple[str, dict[str, Any], type[Exception], str]] = [
 def test_a_wrong_constant_is_refused(
     make: Callable[..., Any], constants: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    """A usage error for what is not well-typed, a violated assumption for what the specification does not admit."""
+    """Ill-typed values are usage errors; values that the specification excludes violate an assumption."""
     with pytest.raises(error) as refused:
         make(**constants)
     assert str(refused.value) == message
 
 
 def test_an_assumption_holds_only_of_what_it_is_about() -> None:
-    """An assumption that other constants make void is not asked; one that holds admits them."""
+    """An assumption whose condition excludes these constants is not evaluated; one that holds admits them."""
     assert Garden(season="wet", owner="Bob").season == "wet"
     assert Garden(plants=1, hose=False).plants == 1
 
@@ -211,14 +211,14 @@ BAD_CONSTANTS: list[tuple[str, Callable[[], Any], str]] = [
 
 @rows("declare, message", {name: row for name, *row in BAD_CONSTANTS})
 def test_a_badly_declared_constant_is_refused(declare: Callable[[], Any], message: str) -> None:
-    """It is refused where it is declared."""
+    """The error comes at the declaration."""
     with pytest.raises(SpecificationError) as refused:
         declare()
     assert message in str(refused.value)
 
 
 def test_constants_may_be_any_immutable_value() -> None:
-    """A tuple or a frozenset is a constant as an integer is, and takes values of its type."""
+    """A tuple or a frozenset may be a constant, and takes values of its type."""
 
     class Cluster(Specification):
         brokers: frozenset[int] = constant(frozenset({101, 205}), "Their ids.")
@@ -230,7 +230,7 @@ def test_constants_may_be_any_immutable_value() -> None:
 
 
 def test_what_counts_as_an_integer_is_one() -> None:
-    """As a constant, within one, as a default, and among what a switch may be; numpy's are."""
+    """As a constant, inside one, as a default, and in a switch's choices; numpy's integers count."""
 
     class Cluster(Specification):
         brokers: int = constant(np.int64(3), "How many.")
@@ -243,11 +243,11 @@ def test_what_counts_as_an_integer_is_one() -> None:
     assert {type(value) for value in values} == {int, tuple}
 
 
-# What a specification says.
+# Members of a specification.
 
 
 def test_variables_are_declared_in_order() -> None:
-    """Each with its docstring and domain, under these constants."""
+    """Each has its docstring and its domain, under these constants."""
     variables = Garden(plants=3).variables
     assert [(name, doc) for name, (doc, _) in variables.items()] == [
         ("water", "How much each has."),
@@ -278,7 +278,7 @@ def test_without_an_initial_there_is_one_that_assigns_nothing() -> None:
 
 
 def test_actions_stand_in_order_with_all_their_instances() -> None:
-    """Parameters range over a domain, what can be made one, an Enum class or a function of the specification."""
+    """Parameters range over a domain or its equivalent, an Enum class, or a function of the specification."""
     actions = Garden().actions
     assert [(each.name, each.doc) for each in actions] == [
         ("pour", "A plant is watered from the can."),
@@ -294,15 +294,15 @@ def test_actions_stand_in_order_with_all_their_instances() -> None:
     ]
 
 
-def test_what_other_constants_make_void_is_absent() -> None:
-    """`when=` says whether an action or witness exists under these constants at all."""
+def test_actions_and_witnesses_may_depend_on_constants() -> None:
+    """`when=` decides whether an action or witness exists under these constants."""
     assert [each.name for each in Garden(hose=False).actions] == ["pour", "fill", "change"]
     assert [each.name for each in Garden(plants=4).properties][-1] == "a_step_of_two"
     assert [each.name for each in Garden().properties] == ["not_drowned", "only_grows", "all_full"]
 
 
 def test_properties_stand_in_order_with_their_kinds() -> None:
-    """Whether a property is over states or steps shows in what it is given."""
+    """A property's parameters show whether it is about states or steps."""
     assert [(each.name, each.kind, each.over_steps, len(each.instances)) for each in Garden(plants=4).properties] == [
         ("not_drowned", "invariant", False, 4),
         ("only_grows", "transition_invariant", True, 1),
@@ -312,7 +312,7 @@ def test_properties_stand_in_order_with_their_kinds() -> None:
 
 
 class Shown(Garden):
-    """A garden that is described."""
+    """A garden with views."""
 
     @view(plant=lambda self: range(self.plants))
     def thirst(self, s: GardenState, plant: int) -> str:
@@ -324,15 +324,15 @@ class Shown(Garden):
 
     @view(when=lambda self: self.hose)
     def can(self, s: GardenState) -> str:
-        """What is in the can."""
+        """Whether the can is full."""
         return "the can is full" if s.full else "the can is empty"
 
 
 class ShownWithoutAHose(Shown, hose=False):
-    """Its plants are described otherwise."""
+    """Its plants have another view."""
 
     def thirst(self, s: GardenState, plant: int) -> str:
-        """Which plants are to be watered by hand."""
+        """The plants to water by hand."""
         return f"plant {plant}"
 
     @view
@@ -342,20 +342,20 @@ class ShownWithoutAHose(Shown, hose=False):
 
 
 class NotShown(Shown):
-    """Nobody asks whether plants are dry."""
+    """It drops the view of dry plants."""
 
     thirst = None  # type: ignore[assignment]
 
 
 def test_views_stand_in_order_with_all_their_instances() -> None:
-    """They range as actions and properties do, exist under the same terms, and are varied alike; and are neither."""
+    """Views have parameters, conditions and overrides like actions and properties, and are listed separately."""
     assert [(each.name, each.doc, len(each.instances)) for each in Shown(plants=3).views] == [
         ("thirst", "Which plants are dry.", 3),
-        ("can", "What is in the can.", 1),
+        ("can", "Whether the can is full.", 1),
     ]
     assert [each.name for each in Shown(hose=False).views] == ["thirst"]
     assert [(each.name, each.doc, len(each.instances)) for each in ShownWithoutAHose().views] == [
-        ("thirst", "Which plants are to be watered by hand.", 2),
+        ("thirst", "The plants to water by hand.", 2),
         ("hands", "Who waters them.", 1),
     ]
     assert [each.name for each in NotShown().views] == ["can"]
@@ -364,7 +364,7 @@ def test_views_stand_in_order_with_all_their_instances() -> None:
 
 
 def test_a_parameter_called_step_does_not_make_a_property_one_of_steps() -> None:
-    """An invariant is over states whatever its parameters are called."""
+    """An invariant is over states, whatever the names of its parameters."""
 
     class Stairs(Specification):
         @invariant(step=range(2))
@@ -379,7 +379,7 @@ def test_a_parameter_called_step_does_not_make_a_property_one_of_steps() -> None
 
 
 def test_a_system_is_called_as_its_class_unless_it_says_otherwise() -> None:
-    """Words of the class name are joined by hyphens; a name of its own stands."""
+    """Hyphens join the words of the class name; an explicit name takes precedence."""
 
     class TwoPhaseCommit(Specification):
         pass
@@ -395,7 +395,7 @@ def test_a_system_is_called_as_its_class_unless_it_says_otherwise() -> None:
 
 
 def test_a_variant_is_called_as_what_it_varies() -> None:
-    """It is that system, under certain constants; unless it says otherwise, or varies nothing that has a name."""
+    """It is that system under certain constants, unless it has its own name, or its base has none."""
 
     class First(Specification, form="a"):
         form: str = switch("a", "Its form.", among=["a", "b", "c"])
@@ -433,15 +433,15 @@ class NoHoseInTheWet(NoHose, season="wet", owner="Bob"):
 
     @action(plant=range(1))
     def pour(self, s: GardenState, plant: int) -> None:  # type: ignore[override]
-        """Marked a second time, with other parameters."""
+        """An override with a new mark and other parameters."""
 
 
 class Mutant(NoHose):
-    """Fixes nothing in its head, so nobody is given it unasked."""
+    """It fixes no constant in its head, so it is used only on request."""
 
 
 def test_a_variant_changes_only_what_it_says() -> None:
-    """What it overrides keeps its place, marked again or not; what is None is gone; new things follow."""
+    """Overrides keep their places, marked again or not; None removes a member; new members follow."""
     assert [(each.name, each.doc, len(each.instances)) for each in NoHose().actions] == [
         ("pour", "A plant is watered from the can.", 4),
         ("fill", "The can is filled at the well.", 1),
@@ -457,8 +457,8 @@ def test_a_variant_changes_only_what_it_says() -> None:
     assert [each.name for each in NoHose().properties] == [each.name for each in Garden().properties]
 
 
-def test_a_variant_has_what_it_fixes() -> None:
-    """It is the default of the variant, and nothing else may be asked of it."""
+def test_a_variant_fixes_its_constants() -> None:
+    """The fixed value is the variant's default and its only allowed value."""
     assert (NoHose().hose, NoHoseInTheWet().valuation) == (
         False,
         {"plants": 2, "owner": "Bob", "hose": False, "season": "wet"},
@@ -488,14 +488,14 @@ FOUND: list[tuple[type[Garden], dict[str, Any], type[Garden]]] = [
 def test_the_most_particular_variant_is_found(
     system: type[Garden], constants: dict[str, Any], variant: type[Garden]
 ) -> None:
-    """Constants ask for the variant that fixes most of them, and for no other; a mutant is nobody's variant."""
+    """Constants select the variant that fixes most of them; a mutant is never selected."""
     found = system.of(**constants)
     assert type(found) is variant
     assert {name: found.valuation[name] for name in constants} == constants
 
 
 def test_two_variants_at_once_are_not_guessed() -> None:
-    """Where neither varies the other, one that varies both must be written; then that is found."""
+    """If neither varies the other, only a written variant of both is found."""
 
     class Door(Specification):
         bolt: bool = switch(True, "It has a bolt.")
@@ -523,7 +523,7 @@ def test_two_variants_at_once_are_not_guessed() -> None:
 
 
 def test_a_variant_of_a_variant_may_fix_another_value() -> None:
-    """The last word counts, as with anything that is inherited."""
+    """The last value counts, as with any inheritance."""
 
     class Vote(Specification):
         rule: str = switch("all", "Who must agree.", among=["all", "most", "one"])
@@ -552,31 +552,31 @@ class ByMotor(ByHand, mower="motor"):
 
 
 class Blunt(ByMotor, sharp=False):
-    """It varies in what only another variant has."""
+    """It fixes a constant that only another variant has."""
 
 
 class Rusty(ByMotor):
-    """Nobody's variant, since it fixes nothing else."""
+    """Never selected, since it fixes nothing more."""
 
     sharp: bool = switch(False, "It never was.")
     rust: bool = switch(True, "It has rust.")
 
 
 class RustyToo(ByHand, mower="hand"):
-    """Nor is this one."""
+    """Never selected either."""
 
     rust: bool = switch(True, "It has rust.")
 
 
 def test_a_variant_may_have_constants_of_its_own() -> None:
-    """They may be asked for together with what picks the variant; a variant of it has them too."""
+    """They may be set together with the constants that select it; its own variants have them too."""
     assert Lawn.of(mower="hand", sharp=False).valuation == {"mower": "hand", "sharp": False}
     assert Lawn.of(mower="motor").valuation == {"mower": "motor", "sharp": True, "fuel": 3}
     assert Lawn.of().valuation == {"mower": "none"}
 
 
-def test_a_variant_may_be_found_by_what_only_a_variant_has() -> None:
-    """What nobody speaks of is as it is declared; a subclass that fixes nothing else is never found."""
+def test_a_variants_own_constants_may_select_its_variant() -> None:
+    """Unmentioned constants keep their defaults; a subclass that fixes nothing more is never selected."""
     chosen = {
         "Lawn": Lawn.of(),
         "ByHand": Lawn.of(mower="hand", sharp=False),
@@ -587,8 +587,8 @@ def test_a_variant_may_be_found_by_what_only_a_variant_has() -> None:
     assert [each.__name__ for each in Lawn.variants()] == list(chosen)
 
 
-def test_a_variant_may_fix_what_is_usual_with_another() -> None:
-    """Constants that ask for that other one, and for nothing else, ask for it."""
+def test_a_variant_may_fix_the_default_of_another() -> None:
+    """Constants that mention only that other variant select it."""
 
     class Lamp(Specification):
         lit: bool = switch(False, "It burns.")
@@ -607,7 +607,7 @@ def test_a_variant_may_fix_what_is_usual_with_another() -> None:
 
 
 def test_a_release_gives_constants() -> None:
-    """What is asked for besides overrides it; what it says of a constant that another variant has is passed over."""
+    """Explicit constants override it; its values for constants of other variants are ignored."""
 
     class Meadow(Lawn):
         releases = {"1.0": {"mower": "none"}, "2.0": {"mower": "motor", "fuel": 5}}
@@ -640,23 +640,23 @@ def test_a_release_gives_constants() -> None:
     ],
 )
 def test_a_constant_of_another_variant_is_refused(constants: dict[str, Any], message: str) -> None:
-    """The message says which variant it is that does not have it, and what that has."""
+    """The message names the selected variant and its constants."""
     with pytest.raises(UsageError) as refused:
         Lawn.of(**constants)
     assert str(refused.value) == message
 
 
 def test_the_class_is_found_without_making_it() -> None:
-    """Whether a value is allowed, or a name known, is not asked yet."""
+    """Values and names are not validated yet."""
     assert Lawn.variant_for(mower="hand", fuel=0, nonsense=1) is Lawn.variants()[1]
     assert Lawn.variant_for(mower="nail scissors") is Lawn
 
 
-# What keeps a specification from being more than its constants.
+# A specification has no state of its own.
 
 
 def test_a_specification_comes_back_from_pickling() -> None:
-    """With its class and constants, variants included."""
+    """With its class and constants; variants too."""
     for garden in (Garden(plants=3, hose=False), NoHoseInTheWet(plants=4)):
         back = pickle.loads(pickle.dumps(garden))
         assert (type(back), back.valuation) == (type(garden), garden.valuation)
@@ -664,7 +664,7 @@ def test_a_specification_comes_back_from_pickling() -> None:
 
 
 def test_a_specification_is_not_assigned_to() -> None:
-    """It keeps nothing between steps, constants and anything new alike."""
+    """It keeps nothing between steps, neither in constants nor in new attributes."""
     garden = Garden()
     for name in ("plants", "new"):
         with pytest.raises(SpecificationError) as refused:
@@ -677,7 +677,7 @@ def test_a_specification_is_not_assigned_to() -> None:
 
 @pytest.mark.parametrize("value", [[], {}, set()], ids=["list", "dict", "set"])
 def test_a_mutable_class_attribute_is_refused(value: object) -> None:
-    """What could be changed in place between steps is refused by its name."""
+    """A value that could be changed in place between steps is refused, with its name."""
     with pytest.raises(SpecificationError) as refused:
         type("Forgetful", (Specification,), {"seen": value})
     assert str(refused.value) == (
@@ -686,7 +686,7 @@ def test_a_mutable_class_attribute_is_refused(value: object) -> None:
 
 
 def test_releases_and_helpers_are_allowed() -> None:
-    """The table of releases, tuples and plain methods are no state."""
+    """The table of releases, tuples and plain methods carry no state."""
 
     class Helped(Specification):
         releases = {"1.0": {}}
@@ -716,7 +716,7 @@ def _named(name: str, parameters: str) -> Any:
     "name", ["actions", "variables", "deadlock", "name", "of", "type_ok", "constants", "releases", "views"]
 )
 def test_taken_names_are_refused(word: str, name: str) -> None:
-    """A method called as something of the language, or as a property that every system has, is refused."""
+    """A method may not have a name of the language or of a property that every system has."""
     with pytest.raises(SpecificationError) as refused:
         type("Greedy", (Specification,), {name: WORDS[word](name)})
     assert str(refused.value) == f"{word} Greedy.{name}: the name is taken by the language"
@@ -724,14 +724,14 @@ def test_taken_names_are_refused(word: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["actions", "variables", "valuation", "initials"])
 def test_taken_names_are_no_constants(name: str) -> None:
-    """Nor may a constant be called so."""
+    """A constant may not have such a name either."""
     with pytest.raises(SpecificationError) as refused:
         type("Greedy", (Specification,), {name: constant(3, "...")})
     assert str(refused.value) == f"constant Greedy.{name}: the name is taken by the language"
 
 
 def test_taken_names_are_no_helpers() -> None:
-    """A plain method that would hide something of the language is refused as well."""
+    """A plain method that would hide a name of the language is refused too."""
     with pytest.raises(SpecificationError) as refused:
         type("Greedy", (Specification,), {"properties": lambda self: ()})
     assert str(refused.value) == "Greedy.properties: the name is taken by the language"
@@ -739,7 +739,7 @@ def test_taken_names_are_no_helpers() -> None:
 
 @pytest.mark.parametrize("name", ["_row", "_layout"])
 def test_a_variable_is_not_called_as_the_insides_of_the_state(name: str) -> None:
-    """It would take their place."""
+    """It would replace an attribute of the state."""
     with pytest.raises(SpecificationError, match=f"variable Greedy.{name}: the name is taken by the language"):
         type("Greedy", (State,), {name: variable("..."), "__annotations__": {name: int}})
 
@@ -753,7 +753,7 @@ BADLY_FIXED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("fixed", "message"), BADLY_FIXED)
 def test_a_variant_fixes_constants_to_what_they_may_be(fixed: dict[str, Any], message: str) -> None:
-    """An unknown constant or a value of the wrong type in the head of a class is refused there."""
+    """An unknown constant or a value of the wrong type in a class's head is refused there."""
     with pytest.raises(SpecificationError) as refused:
         types.new_class("Bad", (Garden,), fixed)
     assert str(refused.value) == message
@@ -763,7 +763,7 @@ def test_a_variant_fixes_constants_to_what_they_may_be(fixed: dict[str, Any], me
 
 
 def _specified(word: Any, source: str, **ranges: Any) -> type[Specification]:
-    """A class with one method `it` behind a word."""
+    """Define a class with one method `it` with this decorator."""
     function = _named("it", source)
     return type("Odd", (Specification,), {"it": word(**ranges)(function) if ranges else word(function)})
 
@@ -816,14 +816,14 @@ SIGNATURES: list[tuple[str, Any, str, dict[str, Any], str]] = [
 def test_a_method_takes_what_its_word_gives_and_what_has_a_range(
     word: Any, parameters: str, ranges: dict[str, Any], message: str
 ) -> None:
-    """Anything else is refused where the class is written, by class, method and parameter."""
+    """Anything else is refused at the class definition, with class, method and parameter."""
     with pytest.raises(SpecificationError) as refused:
         _specified(word, parameters, **ranges)
     assert str(refused.value) == message
 
 
 def test_an_override_takes_the_parameters_that_have_ranges() -> None:
-    """Without a second mark the ranges are those of the base, and so must the parameters be."""
+    """Without a second mark the base's ranges apply, so the parameters must be the same."""
     with pytest.raises(SpecificationError, match=r"action Changed.pour: it does not take amount, which has a domain"):
         type("Changed", (Garden,), {"pour": _named("pour", "self, s, plant")})
 
@@ -842,7 +842,7 @@ RANGES: list[tuple[str, Any, list[Any]]] = [
 
 @rows("given, values", {name: row for name, *row in RANGES})
 def test_a_parameter_ranges_over(given: Any, values: list[Any]) -> None:
-    """The instances of an action follow the order of what its parameter ranges over."""
+    """The instances of an action follow the order of its parameter's range."""
 
     class Ranging(Specification):
         most: int = constant(3, "...")
@@ -856,7 +856,7 @@ def test_a_parameter_ranges_over(given: Any, values: list[Any]) -> None:
 
 
 def test_a_parameter_that_ranges_over_nothing_known_is_refused_by_name() -> None:
-    """A set has no order, so it is no range; the action and the parameter are named."""
+    """A set has no order, so it is no range; the message names the action and the parameter."""
 
     class Unordered(Specification):
         @action(it=lambda self: {1, 2})
@@ -873,8 +873,8 @@ def test_a_parameter_that_ranges_over_nothing_known_is_refused_by_name() -> None
         _ = Unordered().views
 
 
-def test_an_iterator_of_a_parameter_is_gone_through_once() -> None:
-    """It is asked for by each instance of the specification."""
+def test_an_iterator_of_a_parameter_is_read_once() -> None:
+    """Although each instance of the specification uses it."""
 
     class Once(Specification):
         @action(it=iter("ab"))
@@ -908,7 +908,7 @@ ENDLESS: list[tuple[str, Callable[..., Any], dict[str, Any], str]] = [
 def test_what_cannot_be_listed_is_refused_by_name(
     word: Callable[..., Any], ranges: dict[str, Any], message: str
 ) -> None:
-    """Before it is listed; the word, the method and the parameters are named."""
+    """Before anything is listed; the message names the word, the method and the parameters."""
 
     def listing() -> None:
         act = word(**ranges)(_named("act", ", ".join(["self", "s", *ranges])))
@@ -921,13 +921,13 @@ def test_what_cannot_be_listed_is_refused_by_name(
 
 
 def test_a_word_stands_before_a_method() -> None:
-    """Values without names are no ranges."""
+    """Positional values are no ranges."""
     with pytest.raises(SpecificationError, match=r"^@action: it stands before a method, not \(1, 2\)$"):
         action((1, 2))  # type: ignore[call-overload]
 
 
 def test_a_variable_without_end_is_refused_by_name() -> None:
-    """Wherever in its domain it is."""
+    """At any depth of its domain."""
 
     class EndlessState(State):
         x: frozenset[int] = variable("The x.", of=lambda self: subset_of(range(10**12)))
@@ -940,7 +940,7 @@ def test_a_variable_without_end_is_refused_by_name() -> None:
 
 
 def test_a_variable_that_is_no_domain_is_refused_by_name() -> None:
-    """The variable is named."""
+    """The message has its name."""
 
     class ShapelessState(State):
         x: int = variable("The x.", of=lambda self: 7)
@@ -953,7 +953,7 @@ def test_a_variable_that_is_no_domain_is_refused_by_name() -> None:
 
 
 def test_the_documentation_of_the_language_can_be_run() -> None:
-    """The example in the package's docstring is a specification, and says what it seems to say."""
+    """The example in the package's docstring is a working specification."""
     import spec.language
 
     source = inspect.cleandoc((spec.language.__doc__ or "").split("\n\n", 1)[1].rsplit("\n\n", 1)[0])

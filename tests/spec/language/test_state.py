@@ -1,4 +1,4 @@
-"""The state as actions see it, and the window through which an engine moves it."""
+"""The state that actions see, and the window through which an engine moves it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from tests.spec.language.trees import Pair, Tree, exact, trees
 
 
 def layout(**variables: Domain[Any] | MappingDomain) -> Layout:
-    """Variables without a word about them."""
+    """Variables without documentation."""
     return Layout({name: ("", domain) for name, domain in variables.items()})
 
 
 def opened(laid_out: Layout) -> tuple[Window, Any]:
-    """A window on the first state, which may be written to."""
+    """A writable window on the first state."""
     window = Window(laid_out)
     state = window.load(laid_out.first())
     window.writable("a test")
@@ -44,7 +44,7 @@ def opened(laid_out: Layout) -> tuple[Window, Any]:
 
 
 def shop() -> Layout:
-    """A plain variable, a mapping whose keys are always there, and one whose keys come and go."""
+    """A plain variable, a total mapping, and a partial one."""
     return layout(
         till=integers(0, 9),
         price=mapping(("pear", "fig", "apple"), integers(0, 4)),
@@ -56,13 +56,13 @@ def shop() -> Layout:
 
 
 def test_the_first_state_holds_the_first_values() -> None:
-    """Nothing assigned: every variable holds the first value of its domain, and a partial mapping no key."""
+    """Without assignments, every variable holds the first value of its domain, and a partial mapping no key."""
     _, s = opened(shop())
     assert (s.till, dict(s.price), dict(s.stock)) == (0, {"pear": 0, "fig": 0, "apple": 0}, {})
 
 
 def test_assigned_values_are_read_back() -> None:
-    """Plain variables and keys hold what was last assigned to them, within the same action."""
+    """Plain variables and keys hold their last assigned values, within the same action."""
     _, s = opened(shop())
     s.till = 3
     s.till += 2
@@ -73,7 +73,7 @@ def test_assigned_values_are_read_back() -> None:
 
 
 def test_mappings_are_walked_in_the_order_of_their_keys() -> None:
-    """Keys, values and items come as the variable declares the keys, in whatever order they were assigned."""
+    """Keys, values and items follow the variable's declaration, in whatever order they were assigned."""
     _, s = opened(shop())
     s.stock["apple"] = 1
     s.stock["pear"] = 2
@@ -87,7 +87,7 @@ def test_mappings_are_walked_in_the_order_of_their_keys() -> None:
 
 
 def test_emptying_a_partial_mapping_looks_at_nothing() -> None:
-    """What was there is not asked; and whether anything is there is known by the first that is."""
+    """Clearing reads no presence; truth reads keys only up to the first present one."""
     window, s = opened(shop())
     s.stock = {"fig": 2, "apple": None}
     looked_at = window.watch()
@@ -101,7 +101,7 @@ def test_emptying_a_partial_mapping_looks_at_nothing() -> None:
 
 
 def test_a_partial_mapping_is_a_dict_of_what_is_there() -> None:
-    """It has length, membership, `get`, `pop` and equality as a dict has them."""
+    """Length, membership, `get`, `pop` and equality are those of a dict."""
     _, s = opened(shop())
     s.stock["fig"] = None
     assert (len(s.stock), "fig" in s.stock, "pear" in s.stock, "plum" in s.stock) == (1, True, False, False)
@@ -114,7 +114,7 @@ def test_a_partial_mapping_is_a_dict_of_what_is_there() -> None:
 
 @pytest.mark.parametrize("key", ["pear", "plum", 3])
 def test_an_absent_key_is_a_key_error(key: object) -> None:
-    """Reading or deleting a key that is not there is the KeyError that a dict raises."""
+    """Reading or deleting an absent key raises KeyError, as a dict does."""
     _, s = opened(shop())
     with pytest.raises(KeyError, match=repr(key)):
         s.stock[key]
@@ -132,7 +132,7 @@ def test_keys_may_be_deleted_while_they_are_walked() -> None:
 
 
 def test_a_mapping_is_assigned_as_a_whole() -> None:
-    """It becomes the mapping given: keys that are not in it go, from wherever it comes."""
+    """It equals the given mapping afterwards: other keys are removed, whatever the type of the source."""
     _, s = opened(shop())
     s.stock = {"fig": 1, "pear": 2}
     s.stock = {"apple": 3, "fig": 4}
@@ -146,7 +146,7 @@ def test_a_mapping_is_assigned_as_a_whole() -> None:
 
 
 def test_a_mapping_shows_what_is_in_it() -> None:
-    """In a debugger it reads as a dict."""
+    """Its `repr` is that of a dict."""
     _, s = opened(shop())
     s.stock["fig"] = 1
     assert repr(s.stock) == "{'fig': 1}"
@@ -173,7 +173,7 @@ def _operations(draw: st.DrawFn) -> tuple[str, Any]:
 
 @given(st.lists(_operations(), max_size=30))
 def test_state_mappings_behave_like_dicts(operations: list[tuple[str, Any]]) -> None:
-    """Whatever is assigned, undone and taken over, the variables hold what an int and two dicts would hold."""
+    """After any assignments, undos and steps, the variables equal an int and two dicts."""
     window, s = opened(shop())
     committed: dict[str, Any] = {"till": 0, "price": dict.fromkeys(("pear", "fig", "apple"), 0), "stock": {}}
     now: dict[str, Any] = {"till": 0, "price": dict(committed["price"]), "stock": {}}
@@ -207,7 +207,7 @@ def test_state_mappings_behave_like_dicts(operations: list[tuple[str, Any]]) -> 
         assert list(s.stock) == [key for key in ("pear", "fig", "apple") if key in now["stock"]]
 
 
-# What is refused.
+# Refusals.
 
 MISTAKES: list[tuple[str, Callable[[Any], Any], str]] = [
     ("reading an unknown variable", lambda s: s.tyll, "there is no variable tyll; there are till, price, stock"),
@@ -239,7 +239,7 @@ MISTAKES: list[tuple[str, Callable[[Any], Any], str]] = [
 
 @rows("mistake, message", {name: row for name, *row in MISTAKES})
 def test_a_misuse_is_a_one_line_error(mistake: Callable[[Any], Any], message: str) -> None:
-    """The error names the variable, and what there is or what to do instead."""
+    """The error names the variable, and the alternatives."""
     _, s = opened(shop())
     with pytest.raises(SpecificationError) as refused:
         mistake(s)
@@ -259,7 +259,7 @@ UNKNOWN_KEYS: list[tuple[str, Callable[[Any], Any], str]] = [
     ("mistake", "message"), [row[1:] for row in UNKNOWN_KEYS], ids=[row[0] for row in UNKNOWN_KEYS]
 )
 def test_an_unknown_key_is_out_of_the_domain(mistake: Callable[[Any], Any], message: str) -> None:
-    """A key that the variable does not declare is a value out of place, and is named with its variable."""
+    """A key that the variable does not declare is an error of the domain, with the variable's name."""
     _, s = opened(shop())
     with pytest.raises(OutOfCell) as refused:
         mistake(s)
@@ -279,7 +279,7 @@ WRITES: list[tuple[str, Callable[[Any], Any], str]] = [
 
 @rows("write, name", {name: row for name, *row in WRITES})
 def test_writes_outside_an_action_are_refused(write: Callable[[Any], Any], name: str) -> None:
-    """Where nothing may be assigned, as in a property, each way to assign is refused, and nothing changes."""
+    """In a property, for example, each form of assignment is refused, and nothing changes."""
     window, s = opened(shop())
     s.stock["fig"] = 1
     before = window.load(window.changed()) and window.changed()
@@ -316,7 +316,7 @@ MISPLACED: list[tuple[str, Callable[[Any], Any], str, object, str]] = [
 def test_a_value_outside_its_domain_is_named_with_its_cell(
     write: Callable[[Any], Any], cell: str, value: object, message: str
 ) -> None:
-    """Taking the successor tells which cell was given which value, and what is allowed there."""
+    """The error of the step names the cell, its value and the allowed ones."""
     window, s = opened(
         layout(
             count=integers(0, 2),
@@ -337,7 +337,7 @@ MUTABLE: list[Any] = [[1], {"a": 1}, {1}, ([1],), Pair(0, [1])]
 
 @pytest.mark.parametrize("value", MUTABLE, ids=map(repr, MUTABLE))
 def test_mutable_values_are_refused(value: object) -> None:
-    """A list, however deep inside a value, is refused by the name of the cell, whatever its domain."""
+    """A list at any depth of a value is refused with the name of the cell, whatever its domain."""
     for domain in (integers(0, 1), left_out(), sequence_of(range(2), 2)):
         window, s = opened(layout(count=domain))
         s.count = value
@@ -357,7 +357,7 @@ def test_a_mapping_of_the_state_is_no_value_of_it() -> None:
 
 
 def test_a_variable_needs_a_value() -> None:
-    """A domain that holds nothing is refused with the name of its variable, before anything runs."""
+    """An empty domain is refused with the name of its variable, before anything runs."""
     assert len(layout(x=subset_of(())).cells) == 1
     with pytest.raises(SpecificationError, match=r"^variable x: its domain holds nothing$"):
         layout(x=record(Pair, left=(), right=(1,)))
@@ -369,7 +369,7 @@ def test_a_variable_needs_a_value() -> None:
 
 
 def test_the_window_goes_from_state_to_state() -> None:
-    """Loading forgets what was assigned; resetting goes back to what was loaded; taking gives the successor."""
+    """Loading drops the assignments, resetting returns to the loaded state, and taking gives the successor."""
     window, s = opened(layout(x=integers(0, 5), y=integers(0, 5)))
     s.x = 1
     same: Any = window.load((2, 3))
@@ -386,7 +386,7 @@ def test_the_window_goes_from_state_to_state() -> None:
 
 
 def test_without_assignment_the_successor_is_the_state() -> None:
-    """A successor without assignments is the very tuple that was loaded, and assignments do not touch that."""
+    """Without assignments the successor is the loaded tuple itself; assignments never change that tuple."""
     window, s = opened(layout(x=integers(0, 5)))
     loaded = (3,)
     window.load(loaded)
@@ -396,7 +396,7 @@ def test_without_assignment_the_successor_is_the_state() -> None:
 
 
 def test_successors_hold_canonical_values() -> None:
-    """Equal values are one object in every state, and sets are walked in domain order once they are taken."""
+    """Equal values are one object in every state, and sets are in domain order once the step is taken."""
     window, s = opened(layout(some=subset_of(["z", "y", "x", "w"]), forgotten=left_out(), pair=sequence_of((7,), 2)))
     s.some, s.forgotten, s.pair = frozenset("wxz"), 12345, (7, 7)
     first = window.changed()
@@ -409,14 +409,14 @@ def test_successors_hold_canonical_values() -> None:
 
 
 def test_the_window_reports_assignments() -> None:
-    """Each cell that was assigned, with its value before and now, in the order of the cells; ABSENT where none is."""
+    """Each assigned cell with its old and new value, in the order of the cells, or ABSENT for a missing key."""
     window, s = opened(shop())
     s.stock["fig"], s.till = 3, 99
     assert list(window.assigned().items()) == [("till", (0, 99)), ("stock[fig]", (ABSENT, 3))]
 
 
 def test_the_window_records_reads() -> None:
-    """Once it watches, each cell that is read is gathered, presence of a key included, and no other."""
+    """While it watches, it records exactly the cells that are read, including tests of presence."""
     window, s = opened(shop())
     s.stock["fig"] = 1
     window.load(window.changed())
@@ -439,18 +439,18 @@ def spread(drawn: Iterable[Tree]) -> Layout:
 
 
 def states(laid_out: Layout) -> st.SearchStrategy[tuple[int, ...]]:
-    """Any state, as the codes of its cells."""
+    """Any state, given by the codes of its cells."""
     return st.tuples(*(st.integers(0, cell.domain.size - 1) for cell in laid_out.cells))
 
 
 def of_codes(laid_out: Layout, codes: Iterable[int]) -> Values:
-    """The state whose cells have these codes."""
+    """Return the state whose cells have these codes."""
     return tuple(cell.domain.unrank(code) for cell, code in zip(laid_out.cells, codes, strict=True))
 
 
 @given(st.lists(trees(most=40), min_size=1, max_size=12), st.data())
 def test_packing_keeps_states_apart_and_in_order(drawn: list[Tree], data: st.DataObject) -> None:
-    """A state comes back from its packed integer, which is ordered as the tuple of codes and fits its words."""
+    """A state is restored from its packed integer, which has the order of the code tuples and fits its words."""
     laid_out = spread(drawn)
     one, other = data.draw(states(laid_out)), data.draw(states(laid_out))
     packed = [laid_out.pack(of_codes(laid_out, codes)) for codes in (one, other)]
@@ -462,7 +462,7 @@ def test_packing_keeps_states_apart_and_in_order(drawn: list[Tree], data: st.Dat
 
 @given(st.lists(trees(most=40), min_size=1, max_size=12), st.data())
 def test_a_slot_is_read_from_its_word(drawn: list[Tree], data: st.DataObject) -> None:
-    """Where the layout says, there lies the code that the cell's domain gives its value, and nothing elsewhere."""
+    """The layout's position holds the code of the cell's value, and nothing more."""
     laid_out = spread(drawn)
     values = of_codes(laid_out, data.draw(states(laid_out)))
     packed = laid_out.pack(values).to_bytes(8 * laid_out.words, "big")
@@ -483,7 +483,7 @@ def test_a_slot_is_read_from_its_word(drawn: list[Tree], data: st.DataObject) ->
 
 @given(st.lists(trees(most=40), min_size=1, max_size=12))
 def test_slots_are_placed_one_after_the_other(drawn: list[Tree]) -> None:
-    """From the top of the first word; one begins a word only where it does not fit into the one before."""
+    """From the top of the first word; a slot begins a new word only if it does not fit into the last one."""
     laid_out = spread(drawn)
     word, free = 0, WORD
     for place in laid_out.slots:
@@ -498,7 +498,7 @@ def test_slots_are_placed_one_after_the_other(drawn: list[Tree]) -> None:
 
 
 def test_a_packed_state_is_as_wide_as_its_slots_together() -> None:
-    """Three bits for a plain variable of six, two keys of one bit each, and none where there is no choice."""
+    """Three bits for a plain variable of six, one bit for each of two keys, and none without a choice."""
     laid_out = layout(x=integers(0, 5), m=mapping("ab", booleans()), nothing=left_out(), single=integers(4, 4))
     assert (laid_out.width, laid_out.words) == (5, 1)
     assert laid_out.pack((5, True, False, LEFT_OUT, 4)) == 0b101_1_0 << 59
@@ -506,7 +506,7 @@ def test_a_packed_state_is_as_wide_as_its_slots_together() -> None:
 
 
 def test_a_state_without_choice_is_one_word_of_zeros() -> None:
-    """So that every state is something that can be written down."""
+    """So every state has at least one word to store."""
     laid_out = layout(nothing=left_out(), single=integers(4, 4))
     assert (laid_out.slots, laid_out.width, laid_out.words) == ((), 0, 1)
     assert laid_out.pack((LEFT_OUT, 4)) == 0
@@ -514,7 +514,7 @@ def test_a_state_without_choice_is_one_word_of_zeros() -> None:
 
 
 def test_a_slot_never_lies_across_a_border() -> None:
-    """The widest fills a word of its own, whatever is left free before it; one that is wider still is refused."""
+    """The widest slot fills a word of its own, whatever is free before it; a wider one is refused."""
     widest = integers(0, 2**64 - 1)
     laid_out = layout(x=booleans(), wide=widest, pair=record(Pair, left=integers(0, 2**63 - 1), right=range(4)))
     assert [(place.name, place.word, place.shift, place.width) for place in laid_out.slots] == [
@@ -532,7 +532,7 @@ def test_a_slot_never_lies_across_a_border() -> None:
 
 
 def test_equal_values_are_unpacked_to_one_object() -> None:
-    """The canonical one, whichever came first, the value or its bits."""
+    """The canonical one, whether the value or its bits came first."""
     laid_out = layout(some=subset_of(("a", "b", "c")), pair=sequence_of((7, 8), 2))
     packed = laid_out.pack((frozenset("ca"), (7, 7)))
     unpacked = laid_out.unpack(packed)
@@ -542,7 +542,7 @@ def test_equal_values_are_unpacked_to_one_object() -> None:
 
 
 def test_cells_are_named_as_they_are_written() -> None:
-    """A plain variable by its name, a key in brackets behind it, in the order of declaration."""
+    """A plain variable by its name, a key in brackets after it, in the order of declaration."""
     assert [cell.name for cell in shop().cells] == [
         "till",
         *(f"price[{key}]" for key in ("pear", "fig", "apple")),
@@ -554,7 +554,7 @@ def test_cells_are_named_as_they_are_written() -> None:
 
 
 def test_values_that_are_equal_but_of_other_types_are_told_apart() -> None:
-    """True after 1 is still refused, although a dictionary takes one for the other."""
+    """True is refused even after 1, although a dictionary treats them as equal."""
     window, s = opened(layout(x=integers(0, 1)))
     for value, fits in ((1, True), (True, False), (1.0, False), (0, True), (False, False)):
         window.load((0,))

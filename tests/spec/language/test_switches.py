@@ -1,4 +1,4 @@
-"""The fields of a record are switches: its sentences, its releases, its values under the constants."""
+"""The fields of a record declare switches, with their sentences, releases and values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from spec.language import (
 
 
 class Lock(Enum):
-    """How it is locked."""
+    """The kind of lock."""
 
     bolt = "since 2.0"
     chain = "before"
@@ -59,7 +59,7 @@ class Door(Specification[Hinge]):
 
 
 def test_a_documented_field_is_a_switch() -> None:
-    """With its sentence; one that is no yes or no, and no member of an enumeration, is none."""
+    """With its sentence; a field that is neither bool nor an enumeration is no switch."""
     constants = Door.constants()
     assert [*constants] == ["lock", "greased"]
     assert {each.switch for each in constants.values()} == {True}
@@ -68,14 +68,14 @@ def test_a_documented_field_is_a_switch() -> None:
 
 
 def test_switches_default_to_the_newest_release() -> None:
-    """And each release is a row of them."""
+    """Each release has one row of them."""
     assert Door().valuation == {"lock": "bolt", "greased": True} == Door.releases["2.0"]
     assert Door.releases["1.1"] == {"lock": "chain", "greased": True}
     assert [*Door.releases] == [*ROWS]
 
 
 def test_the_record_is_that_of_the_constants() -> None:
-    """Members of enumerations are given by their names; other fields have their defaults."""
+    """Members of enumerations are given by their names; other fields keep their defaults."""
     assert Door().design == ROWS["2.0"]
     assert Door(lock="chain", greased=False).design == Design()
     assert Door.of_release("1.1").design == ROWS["1.1"]
@@ -103,7 +103,7 @@ def test_a_field_that_is_no_switch_is_refused(name: str) -> None:
 
 
 def test_fields_of_a_subclass_are_switches() -> None:
-    """The rows are those of the last that has any."""
+    """The rows are those of the nearest class that has any."""
 
     class Wide(Door):
         """A wider one."""

@@ -1,4 +1,4 @@
-"""Interchangeable values: where permutations take values, and that codes go where their values go."""
+"""Interchangeable values: how permutations move values, and that codes move with their values."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ SWAP: Permutation = {"broker": {0: 1, 1: 0, 2: 2}}
 
 
 class Session(NamedTuple):
-    """Whose it is, and which."""
+    """A session's owner and number."""
 
     broker: int
     number: int
 
 
 def path(broker: int) -> str:
-    """Where a broker has its node."""
+    """The owner of a broker's node."""
     return f"/ids/{broker}"
 
 
@@ -56,19 +56,19 @@ SESSIONS = every_combination(Session, broker=BROKERS, number=range(2))
 PATHS = either(["/", "/ids"], every_combination(path, broker=BROKERS))
 
 
-# The words.
+# Declarations.
 
 
-def test_interchangeable_values_are_those_that_they_were() -> None:
-    """In their order, with their codes; the sort is known."""
+def test_interchangeable_values_keep_order_and_codes() -> None:
+    """Only the sort is added."""
     assert list(BROKERS) == [0, 1, 2]
     assert list(interchangeable("dish", ("soup", "stew"))) == ["soup", "stew"]
     assert str(BROKERS) == str(integers(0, 2))
     assert BROKERS.sorts == {"broker": (0, 1, 2)}
 
 
-def test_a_plain_domain_is_not_made_interchangeable_by_the_word() -> None:
-    """The word makes a domain of its own."""
+def test_interchangeable_leaves_a_given_domain_plain() -> None:
+    """It makes a new domain."""
     plain = integers(0, 2)
     interchangeable("broker", plain)
     assert (plain.moving, plain.sorts, plain.moved(0, TURN)) == (None, {}, 0)
@@ -86,14 +86,14 @@ def test_in_a_union_only_interchangeable_values_move() -> None:
     assert [PATHS.moved(each, TURN) for each in PATHS] == ["/", "/ids", "/ids/1", "/ids/2", "/ids/0"]
 
 
-def test_a_part_moves_as_the_whole() -> None:
-    """And so it may move out of the part."""
+def test_a_part_moves_with_the_whole() -> None:
+    """So a permutation may take a value out of the part."""
     part = part_of(SESSIONS, Session(0, 0), Session(0, 1))
     assert part.moved(Session(0, 1), TURN) == Session(1, 1)
 
 
-def test_a_part_is_of_the_whole() -> None:
-    """Or the whole says what it holds."""
+def test_a_part_lies_in_the_whole() -> None:
+    """Otherwise the error lists the whole's values."""
     with pytest.raises(OutOfDomain):
         part_of(SESSIONS, Session(3, 0))
 
@@ -105,8 +105,8 @@ def test_a_sort_has_the_same_values_everywhere() -> None:
 
 
 @pytest.mark.parametrize("word", [mapping, partial_mapping])
-def test_a_mapping_knows_what_its_keys_are(word: Any) -> None:
-    """Keys from a domain move as in it; others stay."""
+def test_a_mapping_knows_the_sort_of_its_keys(word: Any) -> None:
+    """Keys from an interchangeable domain move as in it; other keys stay."""
     assert word(SESSIONS, integers(0, 1)).keys.moved(Session(0, 0), TURN) == Session(1, 0)
     assert word(range(3), integers(0, 1)).keys.moved(0, TURN) == 0
 
@@ -140,14 +140,14 @@ def _nested(children: st.SearchStrategy[Domain[Any]]) -> st.SearchStrategy[Domai
 
 
 def _possibly(domain: Domain[Any]) -> Domain[Any]:
-    """Optional where None is free, and as in a partial mapping where it is not."""
+    """A domain, optional if it has no None, and one in a partial mapping if it has."""
     if None not in domain:
         return optional(domain)
     return domain if ABSENT in domain else PossiblyDomain(domain)
 
 
 def domains() -> st.SearchStrategy[Domain[Any]]:
-    """Of every kind, around brokers and around others."""
+    """Domains of every kind, around brokers and around other values."""
     return st.recursive(_leaves(), _nested, max_leaves=4).filter(lambda domain: domain.size < 10**9)
 
 
@@ -164,7 +164,7 @@ def permuted() -> st.SearchStrategy[Permutation]:
 
 
 def through(taken: list[Route], codes: tuple[int, ...]) -> tuple[int, ...]:
-    """Codes on their routes."""
+    """Return the codes, moved by their routes."""
     found = {}
     for route, code in zip(taken, codes, strict=True):
         in_use = route.guard is None or codes[route.guard] > route.above
@@ -174,7 +174,7 @@ def through(taken: list[Route], codes: tuple[int, ...]) -> tuple[int, ...]:
 
 @given(domains(), permuted(), st.data())
 def test_codes_go_where_their_values_go(domain: Domain[Any], permutation: Permutation, data: st.DataObject) -> None:
-    """The codes of a value, each on its route, are the codes of the value moved; those of no use stay 0."""
+    """Moving a value's codes gives the codes of the moved value; unused codes stay 0."""
     value = domain.unrank(data.draw(st.integers(0, domain.size - 1)))
     taken = domain.routes(domain, permutation)
     assert through(taken, domain.codes(value)) == domain.codes(domain.moved(value, permutation))
@@ -182,7 +182,7 @@ def test_codes_go_where_their_values_go(domain: Domain[Any], permutation: Permut
 
 @given(domains(), permuted())
 def test_routes_are_one_to_one(domain: Domain[Any], permutation: Permutation) -> None:
-    """Each slot is reached once, and each code of it."""
+    """Each slot has one source, and each code in it too."""
     taken = domain.routes(domain, permutation)
     assert sorted(route.slot for route in taken) == list(range(len(domain.slots)))
     assert all(sorted(route.codes) == list(range(len(route.codes))) for route in taken)
@@ -192,7 +192,7 @@ def test_routes_are_one_to_one(domain: Domain[Any], permutation: Permutation) ->
 def test_one_permutation_after_the_other_is_a_permutation(
     domain: Domain[Any], first: Permutation, second: Permutation, data: st.DataObject
 ) -> None:
-    """Permutations act on values as a group does."""
+    """Permutations act on values as a group."""
     value = domain.unrank(data.draw(st.integers(0, domain.size - 1)))
     both = {sort: {key: second[sort][image] for key, image in first[sort].items()} for sort in first}
     one_by_one = domain.moved(domain.moved(value, first), second)
@@ -200,7 +200,7 @@ def test_one_permutation_after_the_other_is_a_permutation(
 
 
 def test_a_domain_of_one_broker_goes_to_that_of_another() -> None:
-    """Codes are those in the other domain."""
+    """The codes are those of the target domain."""
     mine = optional(part_of(SESSIONS, Session(0, 0), Session(0, 1)))
     its = optional(part_of(SESSIONS, Session(1, 1), Session(1, 0)))
     assert mine.routes(its, SWAP) == [Route(0, (0, 2, 1))]
@@ -217,13 +217,13 @@ def test_a_domain_of_one_broker_goes_to_that_of_another() -> None:
     ],
 )
 def test_a_domain_that_is_not_symmetric_is_refused(domain: Domain[Any], other: Domain[Any]) -> None:
-    """A value would go to one that is not there."""
+    """A permutation would take a value outside the domain."""
     with pytest.raises(OutOfDomain):
         domain.routes(other, TURN)
 
 
 def test_absent_values_stay_absent() -> None:
-    """None and absent are nobody."""
+    """None and absent belong to no sort."""
     assert optional(BROKERS).moved(None, TURN) is None
     assert PossiblyDomain(BROKERS).moved(ABSENT, TURN) is ABSENT
 
@@ -232,7 +232,7 @@ def test_absent_values_stay_absent() -> None:
 
 
 def test_anonymous_values_compare_for_equality_only() -> None:
-    """And that is what sets and mappings need; nobody is None, or a string."""
+    """Equality suffices for sets and mappings; no anonymous value equals None or a string."""
     (one, other), (same, _) = anonymous(), anonymous()
     assert (one == same, one != other, one == None, one == "0", one == 7) == (True, True, False, False, False)  # noqa: E711
     assert hash(one) == hash(other)
@@ -264,28 +264,28 @@ def anonymous() -> tuple[Any, Any]:
     ],
 )
 def test_distinguishing_anonymous_values_is_refused(does: Any, why: str) -> None:
-    """In the words of what was tried."""
+    """The message names the attempted operation."""
     with pytest.raises(ValuesDistinguished) as told:
         does(*anonymous())
     assert str(told.value) == why
 
 
 def test_conversions_are_free() -> None:
-    """Real code writes an id into a path and reads it with `int`; what it reads is still that broker."""
+    """Kafka's code writes an id into a path and reads it with `int`; the result is still that broker."""
     one, other = anonymous()
     assert (path(one), f"{one!r}") == ("/ids/0", "0")
     assert (int(one) == one, int(one) == other, one == int(one), int(one) == int(other)) == (True, False, True, False)
 
 
 def test_anonymity_ends() -> None:
-    """Behind it, brokers have their faces again, whatever happened."""
+    """After the block, brokers are plain values again, whatever happened."""
     with pytest.raises(ZeroDivisionError), anonymity(), anonymity():
         raise ZeroDivisionError
     assert list(interchangeable("broker", range(2))) == [0, 1]
 
 
 def test_permutations_of_two_sorts_are_independent() -> None:
-    """Who is named in none stays."""
+    """A value of neither sort stays."""
     pair = tuple_of(BROKERS, interchangeable("dish", ("soup", "stew")))
     images = {
         pair.moved((0, "soup"), {"broker": dict(enumerate(brokers)), "dish": {"soup": dish}})

@@ -1,4 +1,4 @@
-"""What is said inside an action: guards, bounds, and words for whoever reads a trace."""
+"""Words inside an action: guards, bounds, and comments for readers of a trace."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tests.rows import rows
 
 @pytest.mark.parametrize("condition", [True, 1, "text", (0,)])
 def test_a_true_guard_enables(condition: object) -> None:
-    """Guards and bounds take any value for its truth."""
+    """Guards and bounds accept any value, by its truth."""
     require(condition)
     bound(condition)
 
 
 @rows("condition", [False, 0, "", None, ()])
 def test_a_false_guard_disables(condition: object) -> None:
-    """A guard disables the action; a bound disables it as well, and can be told from a guard."""
+    """A bound also disables the action, but is distinguishable from a guard."""
     with pytest.raises(Disabled) as disabled:
         require(condition)
     with pytest.raises(Bounded) as bounded:
@@ -28,12 +28,12 @@ def test_a_false_guard_disables(condition: object) -> None:
 
 
 def test_a_guard_is_no_exception() -> None:
-    """`except Exception` in a specification lets it pass."""
+    """`except Exception` in a specification does not catch it."""
     assert not issubclass(Disabled, Exception)
 
 
 def test_bounds_can_be_put_aside() -> None:
-    """A replay runs without them, guards stay; they are back when it is over, even if it fails."""
+    """In a replay without bounds, guards still hold; the bounds return afterwards, even after an error."""
     with without_bounds(), without_bounds():
         bound(False)
         assert not bounds_are_on()
@@ -45,7 +45,7 @@ def test_bounds_can_be_put_aside() -> None:
 
 
 def test_sentences_go_to_the_innermost_listener() -> None:
-    """Nobody listens: nothing happens. Listening ends with its block."""
+    """Without a listener nothing happens. Listening ends with its block."""
     outer: list[str] = []
     inner: list[str] = []
     say("to nobody")
@@ -59,11 +59,11 @@ def test_sentences_go_to_the_innermost_listener() -> None:
 
 
 def test_a_step_reads_as_a_call() -> None:
-    """The action and its parameters, as a person would write them."""
+    """It prints action and parameters in Python's notation."""
     assert str(Step("elect", {"broker": 1, "why": "dead"})) == "elect(broker=1, why='dead')"
     assert str(Step("expire", {})) == "expire()"
 
 
 def test_a_word_prints_as_itself() -> None:
-    """In messages it is what stands in the source."""
+    """Messages show it as in the source."""
     assert repr(action) == "action"

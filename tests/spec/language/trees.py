@@ -1,4 +1,4 @@
-"""Domains of every kind, drawn at random, each beside a slow and obvious list of what it holds."""
+"""Domains of every kind, drawn at random, each with a slow and obvious list of its members."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Pair(NamedTuple):
 
 
 class Twin(NamedTuple):
-    """Another one, equal to a Pair of the same parts."""
+    """Another record, equal to a Pair of the same parts."""
 
     left: Any
     right: Any
@@ -47,14 +47,14 @@ class Colour(Enum):
 
 
 class Tree(NamedTuple):
-    """A domain, and its members in the order that is documented."""
+    """A domain, and its members in the documented order."""
 
     domain: Domain[Any]
     members: list[Any]
 
 
 def subsets(elements: list[Any]) -> list[frozenset[Any]]:
-    """Those without the last element, in their order, then the same with it."""
+    """The subsets without the last element, in their order, then the same with it."""
     if not elements:
         return [frozenset()]
     without = subsets(elements[:-1])
@@ -106,14 +106,14 @@ def _nested(draw: st.DrawFn, children: st.SearchStrategy[Tree], most: int) -> Tr
 
 
 def trees(most: int = 80) -> st.SearchStrategy[Tree]:
-    """Domains that hold no more than so many values."""
+    """Domains with at most so many values."""
     return st.recursive(_leaves(), lambda children: _nested(children, most), max_leaves=4).filter(
         lambda tree: len(tree.members) <= most
     )
 
 
 def exact(value: Any) -> Any:
-    """A value with the types of all its parts, so that True is not 1, and a Pair is neither a tuple nor a Twin."""
+    """Return a value with the types of all its parts, so that 1 and True differ, and a Pair, a tuple and a Twin."""
     if isinstance(value, frozenset):
         return "frozenset", frozenset(map(exact, value))
     if isinstance(value, tuple):
@@ -122,7 +122,7 @@ def exact(value: Any) -> Any:
 
 
 def disguises(value: Any) -> Iterator[Any]:
-    """What looks like a value and is another: of an equal or a similar type, too long, with a part in disguise."""
+    """Return values that look like this one: of an equal or similar type, too long, with a part replaced."""
     yield from (None, ABSENT, -100, 100, "stranger", (), frozenset(), [value], (value,), frozenset({value}))
     if isinstance(value, bool | int):
         yield from (bool(value), int(value), float(value), str(value), value + 1)
