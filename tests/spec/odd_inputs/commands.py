@@ -1,8 +1,8 @@
-"""Odd command lines: what somebody may type, and the exit code that it must have.
+"""Odd command lines that a user may type, and the exit code that each must have.
 
-A row is the exit code, the command line behind `kafkaspec`, and a word that the answer must have where it matters. It
-is read as a shell reads it. `GOOD` stands for a specification with a constant of each kind that holds; it is explored
-by the reference engine, so that a row costs milliseconds.
+A row is the exit code, the arguments of `kafkaspec`, and for some rows a word that the output must contain. Arguments
+are split as by a shell. `GOOD` stands for a specification that holds and has a constant of each kind; the reference
+engine explores it, so that a row costs milliseconds.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ GOOD = "good.py:Lease"
 CHECK = f"check {GOOD} --engine reference"
 LONG = "x" * 5000
 
-# What is no positive whole number. Python's own `int` takes digits of all scripts, spaces around and _ between; those
-# are numbers here too.
+# Values that are no positive whole numbers. Python's own `int` accepts digits of all scripts, with spaces around and
+# underscores between them; those count as numbers here too.
 NO_COUNT = [
     *(
         "",
@@ -75,7 +75,7 @@ NO_SIZE = [
 
 
 def counted() -> Iterator[Line]:
-    """What is no number where one is to be given."""
+    """Yield options with a value that is no number."""
     for command, options in COUNTED.items():
         for option in options:
             for value in NO_COUNT:
@@ -85,13 +85,13 @@ def counted() -> Iterator[Line]:
 
 
 def refused(command: str, values: Iterable[str], says: str = "") -> Iterator[Line]:
-    """One value after the other at the end of a command, each of which is a mistake."""
+    """Yield a command with one wrong value after the other at its end."""
     for value in values:
         yield Line(2, f"{command} {shlex.quote(value)}", says)
 
 
 LINES: list[Line] = [
-    # No command, or none that there is.
+    # No command, or an unknown one.
     Line(0, "--help"),
     Line(0, "-h"),
     Line(0, "--version"),
@@ -122,7 +122,7 @@ LINES: list[Line] = [
     Line(0, "replay"),
     Line(0, "list --help"),
     Line(0, "check --help"),
-    # Which system is meant.
+    # The system.
     Line(2, "check", "SYSTEM"),
     Line(2, "simulate", "SYSTEM"),
     *(

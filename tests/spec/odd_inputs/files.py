@@ -1,4 +1,4 @@
-"""Odd files: what somebody may name as a specification, and the exit code that it must have."""
+"""Odd files that a user may name as a specification, and the exit code that each must have."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Lease(Specification[Leases]):
 
 
 class File(NamedTuple):
-    """A file, `odd.py`, that is named as `odd.py:Lease`."""
+    """A file `odd.py`, given as `odd.py:Lease`."""
 
     what: str
     exit: int
@@ -71,7 +71,7 @@ FILES: list[File] = [
     File("too many brackets", 2, "odd.py", b"x = " + b"(" * 5000),
     File("an expression too deep", 2, "odd.py", b"x = " + b"-" * 100_000 + b"1\n"),
     File("a very long line", 2, "it has none", b"x = '" + b"y" * 10**6 + b"'\n"),
-    File("bytes of no text", 2, "odd.py", bytes(range(128, 256)) * 10),
+    File("bytes that are not text", 2, "odd.py", bytes(range(128, 256)) * 10),
     File("null bytes", 2, "odd.py", b"x = 1\0\n"),
     File("an executable", 2, "odd.py", b"\x7fELF" + bytes(1000)),
     File("Latin-1 without a word", 2, "odd.py", "x = 'grün'\n".encode("latin-1")),
@@ -91,24 +91,24 @@ FILES: list[File] = [
     File("a number", 2, "no specification Lease", b"Lease = 3\n"),
     File("the base itself", 2, "no specification Lease", b"from spec.language import Specification as Lease\n"),
     File("another class", 2, "it has Other", LEASE.replace("class Lease(", "class Other(").encode()),
-    File("an import in a circle", 2, "", b"from odd import Lease\n"),
+    File("a circular import", 2, "", b"from odd import Lease\n"),
     File("a relative import", 2, "ImportError", b"from . import lease\n"),
-    File("a star import of nothing", 2, "ModuleNotFoundError", b"from nosuchmodule import *\n"),
+    File("a star import of an unknown module", 2, "ModuleNotFoundError", b"from nosuchmodule import *\n"),
     File("it exits", 2, "SystemExit", b"raise SystemExit(0)\n"),
-    File("it exits in words", 2, "SystemExit", b"raise SystemExit('bye')\n"),
-    File("it reads what has ended", 2, "EOFError", b"raise EOFError\n"),
+    File("it exits with a message", 2, "SystemExit", b"raise SystemExit('bye')\n"),
+    File("it raises EOFError", 2, "EOFError", b"raise EOFError\n"),
     File("it is interrupted", 130, "interrupted", b"raise KeyboardInterrupt\n"),
     File("it prints", 0, "", b"print('hello')\n" + LEASE.encode()),
     File(
-        "it prints what cannot be read",
+        "it prints undecodable bytes",
         0,
         "",
         b"import sys\nsys.stdout.buffer.write(bytes(range(256)))\n" + LEASE.encode(),
     ),
     File("it prints on stderr", 0, "", b"import sys\nprint('hello', file=sys.stderr)\n" + LEASE.encode()),
     File("it warns", 0, "", b"import warnings\nwarnings.warn('odd')\n" + LEASE.encode()),
-    File("an escape that there is not", 0, "", b"x = '\\d'\n" + LEASE.encode()),
-    File("it is changed by others", 0, "", LEASE.encode() + b"\nLease.__doc__ = None\n"),
+    File("an invalid escape", 0, "", b"x = '\\d'\n" + LEASE.encode()),
+    File("it changes its class afterwards", 0, "", LEASE.encode() + b"\nLease.__doc__ = None\n"),
     File("it prints in an action", 0, "", LEASE.replace("s.owner += 1", "s.owner += 1; print('taken')").encode()),
     File("it exits in an action", 2, "sys.exit", LEASE.replace("s.owner += 1", "raise SystemExit(0)").encode()),
     File(
@@ -119,7 +119,7 @@ FILES: list[File] = [
     ),
     File("it closes stdout", 0, "", b"import sys\nsys.stdout = None\n" + LEASE.encode()),
 ]
-"""Those that reach into the streams are told on `it ...` lines; `test_streams` has the streams themselves."""
+"""Rows named `it ...` write to the streams or exit; `test_streams` tests the streams themselves."""
 
 ODDLY_NAMED: list[tuple[int, str, str]] = [
     (0, "with space.py", "Lease"),
@@ -157,4 +157,4 @@ ODDLY_NAMED: list[tuple[int, str, str]] = [
     (2, "lease.py", "self"),
     (2, "lease.py", "x" * 5000),
 ]
-"""The exit code, how a good file is called, and the name that is asked for in it."""
+"""The exit code, the file name of a good specification, and the requested class name."""

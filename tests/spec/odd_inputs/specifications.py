@@ -1,8 +1,8 @@
-"""Odd specifications: mistakes that an author may make, and the exit code that each must have.
+"""Odd specifications: mistakes of authors, and the exit code that each must have.
 
-A row is what is odd, the exit code, a word that the answer must have, and the body of a class `Odd`, whose states are
-`Things`, with a variable `x`; what stands before the class may be given too. `ACTION` and `BROKEN` stand for an
-action and an invariant that are well made.
+A row is a description, the exit code, a word that the output must contain, and the body of a class `Odd`. Its states
+are `Things`, with a variable `x`; the code before the class may also be given. `ACTION` and `BROKEN` stand for a
+correct action and a correct invariant that does not hold.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Odd(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The file that the author wrote."""
+        """Return the author's file."""
         body = textwrap.dedent(self.body).replace("ACTION", ACTION).replace("BROKEN", BROKEN)
         head = "class Odd(Specification[Things]):\n"
         return f"{BEFORE}\n{textwrap.dedent(self.before)}\n{head}{textwrap.indent(body or 'pass', '    ')}\n"
@@ -63,12 +63,12 @@ def ok(self, s):
 
 
 def _things(written: str) -> str:
-    """States with a variable of this domain."""
+    """Return a class of states with a variable of this domain."""
     return f"class Things(State):\n    x: Any = variable('What there is.', of=lambda self: {written})\n"
 
 
 def domain(what: str, written: str, says: str = "variable x", exit: int = 2, before: str = "") -> Odd:
-    """An odd domain of a variable."""
+    """Return a row with an odd domain of a variable."""
     return Odd(
         f"domain: {what}",
         exit,
@@ -79,7 +79,7 @@ def domain(what: str, written: str, says: str = "variable x", exit: int = 2, bef
 
 
 def parameter(what: str, written: str, says: str = "tick", exit: int = 2, before: str = "") -> Odd:
-    """An odd range of a parameter."""
+    """Return a row with an odd range of a parameter."""
     return Odd(
         f"parameter: {what}",
         exit,
@@ -90,7 +90,7 @@ def parameter(what: str, written: str, says: str = "tick", exit: int = 2, before
 
 
 def effect(what: str, exit: int, says: str, *lines: str, variable: str = "integers(0, 3)") -> Odd:
-    """An odd body of an action."""
+    """Return a row with an odd body of an action."""
     body = textwrap.indent("\n".join(lines), "    ")
     return Odd(
         f"action: {what}",
@@ -108,12 +108,12 @@ def judged(what: str, exit: int, says: str, *lines: str, word: str = "invariant"
 
 
 def constants(what: str, written: str, says: str = "", exit: int = 2) -> Odd:
-    """An odd declaration of a constant."""
+    """Return a row with an odd declaration of a constant."""
     return Odd(f"constant: {what}", exit, says, f"c = {written}\nACTION")
 
 
 def stated(what: str, exit: int, says: str, *lines: str, sizes: str = "{Id: range(3)}") -> Odd:
-    """Odd lines in a class of states, or odd sizes of types."""
+    """Return a row with odd lines in a class of states, or odd sizes of types."""
     body = "\n".join(["x: Id = variable('It.')", *lines])
     return Odd(
         f"states: {what}",
@@ -125,7 +125,7 @@ def stated(what: str, exit: int, says: str, *lines: str, sizes: str = "{Id: rang
 
 
 def ranging(what: str, exit: int, says: str, over: str, given: str = "m") -> Odd:
-    """An action whose parameter ranges over something in the state."""
+    """Return a row with an action whose parameter ranges over values of the state."""
     return Odd(
         f"it ranges over {what}",
         exit,
@@ -143,7 +143,7 @@ MAKES = "@part\ndef left(self):\n    return Lines()\n"
 
 
 def parted(what: str, exit: int, says: str, body: str, states: str = "left: Line") -> Odd:
-    """A system that makes an odd part."""
+    """Return a row with a system that makes an odd part."""
     return Odd(
         f"part: {what}",
         exit,
@@ -197,7 +197,7 @@ DOMAINS = [
     domain("integers the wrong way round", "integers(3, 0)", "holds nothing"),
     domain("integers of one end", "integers(3)", "integers()"),
     domain("integers wider than a word", "integers(0, 2**70)", "64 bits"),
-    domain("integers that cannot be written", "integers(0, 10**5000)", "64 bits"),
+    domain("integers too long to print", "integers(0, 10**5000)", "64 bits"),
     domain("a range that is empty", "range(0)", "holds nothing"),
     domain("an empty list", "[]", "holds nothing"),
     domain("an empty enumeration", "one_of()", "holds nothing"),
@@ -227,7 +227,7 @@ DOMAINS = [
     domain("it raises", "1 // 0", "ZeroDivisionError"),
     domain("an unknown name", "integer(0, 3)", "NameError"),
     domain("an unknown constant", "integers(0, self.top)", "AttributeError"),
-    domain("optional of nothing", "optional(None)", "None is not a domain"),
+    domain("optional of None", "optional(None)", "None is not a domain"),
     domain("optional twice", "optional(optional(range(3)))", "None already"),
     domain("optional of a mapping", "optional(mapping((1, 2), range(3)))", "a mapping is a variable by itself"),
     domain("a set of a mapping", "subset_of(mapping((1, 2), range(3)))", "a mapping is a variable by itself"),
@@ -238,7 +238,7 @@ DOMAINS = [
     domain("a sequence of negative length", "sequence_of(range(3), -1)", "holds nothing"),
     domain("a sequence of very many", "sequence_of(range(3), 10**9)", "bits"),
     domain("a sequence of a string's length", "sequence_of(range(3), '3')", "the length is"),
-    domain("a record of no record", "record(dict, a=range(3))", "NamedTuple"),
+    domain("a record of a class that is none", "record(dict, a=range(3))", "NamedTuple"),
     domain(
         "a record of a dataclass",
         "record(D, a=range(3))",
@@ -250,20 +250,20 @@ DOMAINS = [
     domain(
         "a record with one field too many", "record(Pair, left=range(2), right=range(2), top=range(2))", "left, right"
     ),
-    domain("a record with a field that is none", "record(Pair, left=range(2), right=None)", "None is not a domain"),
+    domain("a record with a wrong field", "record(Pair, left=range(2), right=None)", "None is not a domain"),
     domain("a mapping without values", "mapping((1, 2))", "domain"),
     domain("a mapping of a number", "mapping(3, range(2))", "3 is not a domain"),
     domain("a mapping with a set of keys", "mapping({1, 2}, range(2))", "no order"),
     domain("a mapping with a key twice", "mapping((1, 1), range(2))", "twice"),
-    domain("a mapping with a key that changes", "mapping(([],), range(2))", "immutable"),
-    domain("a mapping with keys without end", "mapping(itertools.count(), range(2))", "more than 100,000"),
+    domain("a mapping with a mutable key", "mapping(([],), range(2))", "immutable"),
+    domain("a mapping with endless keys", "mapping(itertools.count(), range(2))", "more than 100,000"),
     domain("a mapping with very many keys", "mapping(range(10**9), range(2))", "more than 100,000"),
     domain(
         "a mapping of a mapping", "mapping((1, 2), mapping((1, 2), range(2)))", "a mapping is a variable by itself"
     ),
-    domain("a mapping with a function of nothing", "mapping((1, 2), lambda: range(2))", "TypeError"),
+    domain("a mapping with a function without parameters", "mapping((1, 2), lambda: range(2))", "TypeError"),
     domain(
-        "a mapping with a function that gives nothing", "mapping((1, 2), lambda key: None)", "None is not a domain"
+        "a mapping with a function that returns None", "mapping((1, 2), lambda key: None)", "None is not a domain"
     ),
     domain("a mapping with values of a set", "mapping((1, 2), {1})", "no order"),
     domain("too many parts", "mapping(range(1000), subset_of(range(1000)))", "100,000"),
@@ -273,10 +273,10 @@ DOMAINS = [
     domain("interchangeable without values", "interchangeable('broker')", "values"),
     domain("interchangeable of very many", "interchangeable('broker', itertools.count())", "more than 100,000"),
     domain("each of very many", "every_combination(Pair, left=range(1000), right=range(1000))", "1,000,000 choices"),
-    domain("each of no field", "every_combination(Pair, middle=range(3))", "TypeError"),
+    domain("each of an unknown field", "every_combination(Pair, middle=range(3))", "TypeError"),
     domain("either of the same", "either(range(2), range(2))", "twice"),
     domain("a part of something else", "part_of(integers(0, 3), 7)", "7 is not an integer"),
-    domain("what is left out, twice", "[LEFT_OUT, LEFT_OUT]", ""),
+    domain("LEFT_OUT, twice", "[LEFT_OUT, LEFT_OUT]", ""),
     domain("a generator that ends", "(n for n in range(3))", "", exit=0),
     domain("an Enum class", "Colour", "", exit=0),
     domain("floats", "[0.5, 1.5]", "", exit=0),
@@ -307,7 +307,7 @@ PARAMETERS = [
     parameter("a function of nothing", "lambda: range(3)", "", exit=0),
     parameter("a function of the state", "lambda self, s: range(3)", "annotate it with its type"),
     parameter("a function of three", "lambda self, s, n: range(3)", "lambda self, s: ..."),
-    parameter("a function that gives nothing", "lambda self: None", "None is not a domain"),
+    parameter("a function that returns None", "lambda self: None", "None is not a domain"),
     parameter("a function that raises", "lambda self: 1 // 0", "ZeroDivisionError"),
     parameter("a function of an unknown constant", "lambda self: range(self.top)", "AttributeError"),
     parameter("a list of lists", "[[1]]", "immutable"),
@@ -322,19 +322,19 @@ PARAMETERS = [
         "@action(a=range(100), b=range(100), c=range(100))\ndef tick(self, s, a, b, c):\n    pass",
     ),
     Odd(
-        "parameter: of an initial state without end",
+        "parameter: of an endless initial state",
         2,
         "initial start",
         "ACTION\n@initial(n=range(10**9))\ndef start(self, s, n):\n    pass",
     ),
     Odd(
-        "parameter: of an invariant without end",
+        "parameter: of an endless invariant",
         2,
         "invariant ok",
         "ACTION\n@invariant(n=range(10**9))\ndef ok(self, s, n):\n    return True",
     ),
     Odd(
-        "parameter: of a view without end",
+        "parameter: of an endless view",
         2,
         "view look",
         "ACTION\n@view(n=range(10**9))\ndef look(self, s, n):\n    return ''",
@@ -347,7 +347,7 @@ PARAMETERS = [
         "@action\ndef tick(self, s, n=1):\n    pass",
     ),
     Odd(
-        "parameter: a domain without one",
+        "parameter: a domain without a parameter",
         2,
         "does not take",
         "@action(n=range(3))\ndef tick(self, s):\n    pass",
@@ -363,12 +363,12 @@ EFFECTS = [
     effect("is a generator", 75, "generator", "yield 1"),
     effect("returns very much", 75, "returns", "return 'x' * 10**6"),
     effect("raises", 75, "ZeroDivisionError", "s.x = 1 // 0"),
-    effect("reads what has ended", 75, "EOFError", "raise EOFError"),
+    effect("raises EOFError", 75, "EOFError", "raise EOFError"),
     effect("raises in silence", 75, "AssertionError", "assert False"),
     effect("raises at length", 75, "ValueError", "raise ValueError('x' * 10**6)"),
-    effect("raises in lines", 75, "ValueError", "raise ValueError('one\\ntwo\\nthree\\nfour\\nfive\\nsix')"),
+    effect("raises several lines", 75, "ValueError", "raise ValueError('one\\ntwo\\nthree\\nfour\\nfive\\nsix')"),
     effect(
-        "raises what cannot be told",
+        "raises an exception that cannot be printed",
         75,
         "Mute",
         "class Mute(Exception):",
@@ -397,7 +397,7 @@ EFFECTS = [
     effect("assigns a function", 12, "type_ok", "s.x = print"),
     effect("assigns the state", 12, "type_ok", "s.x = s"),
     effect(
-        "assigns what has no repr",
+        "assigns a value without repr",
         12,
         "type_ok",
         "class Odd:",
@@ -406,7 +406,7 @@ EFFECTS = [
         "s.x = Odd()",
     ),
     effect(
-        "assigns what has no hash",
+        "assigns a value without hash",
         75,
         "",
         "class Odd:",
@@ -423,8 +423,8 @@ EFFECTS = [
         "s.x = len(calls) % 4",
         variable="globals().setdefault('calls', []) or integers(0, 3)",
     ),
-    effect("draws by lot", 2, "action tick of Odd calls random.random", "s.x = int(random.random())"),
-    effect("looks at a clock where x is 2", 2, "time.time", "require(s.x == 2 and time.time() > 0)"),
+    effect("draws a random number", 2, "action tick of Odd calls random.random", "s.x = int(random.random())"),
+    effect("reads a clock where x is 2", 2, "time.time", "require(s.x == 2 and time.time() > 0)"),
     effect(
         "recurses too deep",
         75,
@@ -453,11 +453,11 @@ EFFECTS = [
         "s.x = (1, 1)",
         variable="record(Pair, left=range(3), right=range(3))",
     ),
-    effect("assigns a set that changes", 75, "changed in place", "s.x = {1}", variable="subset_of(range(3))"),
+    effect("assigns a mutable set", 75, "changed in place", "s.x = {1}", variable="subset_of(range(3))"),
     effect("assigns too long a sequence", 12, "type_ok", "s.x = (1, 1, 1)", variable="sequence_of(range(3), 2)"),
     effect("reads an unknown key", 12, "type_ok", "s.x[3] = 1 + s.x[7]", variable="mapping((1, 2), range(3))"),
     effect("assigns an unknown key", 12, "type_ok", "s.x[3] = 1", variable="mapping((1, 2), range(3))"),
-    effect("assigns a key that changes", 12, "type_ok", "s.x[[]] = 1", variable="mapping((1, 2), range(3))"),
+    effect("assigns a mutable key", 12, "type_ok", "s.x[[]] = 1", variable="mapping((1, 2), range(3))"),
     effect("deletes a key", 75, "always there", "del s.x[1]", variable="mapping((1, 2), range(3))"),
     effect(
         "assigns a number to a mapping", 75, "is assigned a mapping", "s.x = 3", variable="mapping((1, 2), range(3))"
@@ -468,20 +468,18 @@ EFFECTS = [
     ),
     effect("pops from a mapping", 75, "", "s.x.pop(1)", variable="mapping((1, 2), range(3))"),
     effect("clears a mapping", 75, "", "s.x.clear()", variable="mapping((1, 2), range(3))"),
-    effect("reads a key that is absent", 75, "KeyError", "s.x[1]", variable="partial_mapping((1, 2), range(3))"),
-    effect(
-        "deletes a key that is absent", 75, "KeyError", "del s.x[1]", variable="partial_mapping((1, 2), range(3))"
-    ),
-    effect("reads what is left out", 75, "leaves out", "require(s.x == 1)", variable="left_out()"),
-    effect("asks for more of the state", 75, "no variable", "s._layout_of"),
-    effect("prints what is left out", 75, "leaves out", "require(f'{s.x}')", variable="left_out()"),
+    effect("reads an absent key", 75, "KeyError", "s.x[1]", variable="partial_mapping((1, 2), range(3))"),
+    effect("deletes an absent key", 75, "KeyError", "del s.x[1]", variable="partial_mapping((1, 2), range(3))"),
+    effect("reads a left out value", 75, "leaves out", "require(s.x == 1)", variable="left_out()"),
+    effect("reads an internal attribute of the state", 75, "no variable", "s._layout_of"),
+    effect("prints a left out value", 75, "leaves out", "require(f'{s.x}')", variable="left_out()"),
 ]
 
 JUDGED = [
     judged("gives nothing", 75, "None", "pass"),
-    judged("gives a number", 75, "1, not True or False", "return 1"),
-    judged("gives a string", 75, "not True or False", "return 'yes'"),
-    judged("gives very much", 75, "not True or False", "return 'x' * 10**6"),
+    judged("returns a number", 75, "1, not True or False", "return 1"),
+    judged("returns a string", 75, "not True or False", "return 'yes'"),
+    judged("returns a very long string", 75, "not True or False", "return 'x' * 10**6"),
     judged("gives a generator", 75, "generator", "yield True"),
     judged("raises", 75, "ZeroDivisionError", "return 1 // 0"),
     judged("assigns", 75, "only actions", "s.x = 1", "return True"),
@@ -491,10 +489,10 @@ JUDGED = [
     judged("says something", 0, "", "say('hello')", "return True"),
     judged("takes nothing", 2, "must begin", "return True", given=""),
     judged("takes no state", 2, "must begin", "return True", given="self"),
-    judged("calls the state otherwise", 2, "must begin", "return True", given="self, state"),
+    judged("renames the state", 2, "must begin", "return True", given="self, state"),
     judged("takes steps", 2, "must begin", "return True", given="self, before, step, after"),
     judged("takes a parameter", 2, "no domain", "return True", given="self, s, n"),
-    judged("gives nothing", 75, "None", "pass", word="transition_invariant", given="self, before, step, after"),
+    judged("returns None", 75, "None", "pass", word="transition_invariant", given="self, before, step, after"),
     judged("takes a state", 2, "must begin", "return True", word="transition_invariant"),
     judged(
         "raises",
@@ -522,7 +520,7 @@ JUDGED = [
         given="self, before, step, after",
     ),
     judged("never happens", 21, "never witnessed", "return s.x > 3", word="sometimes"),
-    judged("asks for an unknown name", 75, "NameError", "return nope(s)", word="sometimes"),
+    judged("reads an unknown name", 75, "NameError", "return nope(s)", word="sometimes"),
     judged("gives nothing", 75, "None", "pass", word="sometimes"),
     judged("takes half a step", 2, "must begin", "return True", word="sometimes", given="self, before, after"),
     judged("takes a state", 2, "no domain", "return True", word="assumption", given="self, s"),
@@ -534,12 +532,12 @@ JUDGED = [
 
 STATES = [
     stated("a variable without a type", 2, "Things.y: its type does not stand", "y = variable('Y.')"),
-    stated("a variable without a word", 2, "y: Type = variable('What it means.')", "y: Colour"),
+    stated("a variable without `variable`", 2, "y: Type = variable('What it means.')", "y: Colour"),
     stated("a variable with a value", 2, "y: Type = variable('What it means.')", "y: Colour = Colour.RED"),
-    stated("a variable with brackets only", 2, "doc", "y: Colour = variable()"),
-    stated("a domain for what it means", 2, "given by of=", "pc: str = variable(one_of('a', 'b'))"),
+    stated("a variable without arguments", 2, "doc", "y: Colour = variable()"),
+    stated("a domain for the docstring", 2, "given by of=", "pc: str = variable(one_of('a', 'b'))"),
     stated("a domain without a type", 2, "given by of=", "pc = variable(one_of('a', 'b'))"),
-    stated("a domain without a word", 2, "pc: Type = variable('What it means.')", "pc = one_of('a', 'b')"),
+    stated("a domain without `variable`", 2, "pc: Type = variable('What it means.')", "pc = one_of('a', 'b')"),
     stated("a domain for a type", 2, "it is a domain, no type", "pc: one_of('a', 'b') = variable('Where.')"),
     stated("a literal type", 0, "", "pc: Literal['a', 'b'] = variable('Where.')"),
     stated(
@@ -548,8 +546,8 @@ STATES = [
     stated(
         "a method with the name of a variable", 2, "y: a variable has", "y: bool = variable('Y.')\ndef y(self): ..."
     ),
-    stated("something of the class", 0, "", "MOST: ClassVar[int] = 3"),
-    stated("a type that is not known", 2, "'Nope' is not defined", "y: 'Nope' = variable('Y.')"),
+    stated("a class variable", 0, "", "MOST: ClassVar[int] = 3"),
+    stated("an unknown type", 2, "'Nope' is not defined", "y: 'Nope' = variable('Y.')"),
     stated("a type without a size", 2, "variable y: a count: int has no size", "y: Count = variable('Y.')"),
     stated(
         "a dataclass", 2, "class Kept(NamedTuple)", "y: dataclasses.make_dataclass('Kept', ['id']) = variable('Y.')"
@@ -563,29 +561,29 @@ STATES = [
     stated("a mapping of pairs", 0, "", "y: Total[tuple[Id, Id], bool] = variable('Y.')"),
     stated("a mapping to an Enum class", 0, "", "y: Total[Id, Colour] = variable('Y.')"),
     stated("a domain of an Enum class", 0, "", "y: Total[Id, Any] = variable('Y.', of=lambda self, key: Colour)"),
-    stated("of= of nothing", 0, "", "y: Id = variable('Y.', of=lambda: range(2))"),
-    stated("of= that is none", 2, "of= is a function", "y: Id = variable('Y.', of=range(2))"),
-    stated("of= of three", 2, "of= is a function", "y: Id = variable('Y.', of=lambda a, b, c: range(2))"),
-    stated("of= of a key, where there is none", 2, "of= asks for", "y: Id = variable('Y.', of=lambda self, k: [1])"),
+    stated("of= without parameters", 0, "", "y: Id = variable('Y.', of=lambda: range(2))"),
+    stated("of= that is no function", 2, "of= is a function", "y: Id = variable('Y.', of=range(2))"),
+    stated("of= of three parameters", 2, "of= is a function", "y: Id = variable('Y.', of=lambda a, b, c: range(2))"),
+    stated("of= of a key, without keys", 2, "of= asks for", "y: Id = variable('Y.', of=lambda self, k: [1])"),
     stated("of= that raises", 2, "AttributeError", "y: Id = variable('Y.', of=lambda self: range(self.top))"),
     stated(
         "wider than its type", 2, "3 is not an integer of 0..2", "y: Id = variable('Y.', of=lambda self: range(9))"
     ),
     stated("wider for a key", 2, "3 is not", "y: Total[bool, Id] = variable('Y.', of=lambda self, key: range(9))"),
-    stated("sizes of nothing", 2, "sizes(): None is no mapping", sizes="None"),
+    stated("sizes that are None", 2, "sizes(): None is no mapping", sizes="None"),
     stated("sizes in a list", 2, "sizes(): [3] is no mapping", sizes="[3]"),
-    stated("a size of a name", 2, "'Id' is no type, but the name", sizes="{'Id': range(3)}"),
+    stated("a size of a string", 2, "'Id' is no type, but the name", sizes="{'Id': range(3)}"),
     stated("a size of a variable", 2, "the variable 'It.' is no type", sizes="{Things.x: range(3)}"),
     stated("a size that is a number", 2, "the size of int, an id: 3 is not a domain", sizes="{Id: 3}"),
     stated(
         "a size that is a function", 2, "<function Odd.sizes.<locals>.<lambda>> is not", sizes="{Id: lambda: [1]}"
     ),
-    stated("a length of no tuple", 2, "at_most(3) is the size of a tuple", sizes="{Id: at_most(3)}"),
-    stated("a size of nothing", 2, "variable x: its domain holds nothing", sizes="{Id: range(0)}"),
+    stated("a length of an integer", 2, "at_most(3) is the size of a tuple", sizes="{Id: at_most(3)}"),
+    stated("an empty size", 2, "variable x: its domain holds nothing", sizes="{Id: range(0)}"),
     stated("a size that raises", 2, "ZeroDivisionError", sizes="{Id: range(1 // 0)}"),
-    Odd("sizes that are none", 2, "Odd.sizes: a method", "sizes = {Id: range(3)}\nACTION"),
-    Odd("sizes of something", 2, "Odd.sizes: a method", "def sizes(self, type): ...\nACTION"),
-    Odd("states of a number", 2, "it is no class of states", "ACTION", "class Base(Specification[int]): ..."),
+    Odd("sizes that are no method", 2, "Odd.sizes: a method", "sizes = {Id: range(3)}\nACTION"),
+    Odd("sizes with a parameter", 2, "Odd.sizes: a method", "def sizes(self, type): ...\nACTION"),
+    Odd("an integer as states", 2, "it is no class of states", "ACTION", "class Base(Specification[int]): ..."),
     Odd("states in quotes", 2, "it is no class of states", "ACTION", "class Base(Specification['Things']): ..."),
     Odd(
         "states of nobody",
@@ -605,21 +603,21 @@ OF_STATES = [
     ranging("a set in a mapping", 0, "", "lambda self, s: s.seen[0]"),
     ranging("some of a set", 2, "annotate it with its type", "lambda self, s: [m for m in s.ids if m]"),
     ranging("some of a set, with a type", 0, "", "lambda self, s: [m for m in s.ids if m]", "m: Id"),
-    ranging("a variable that there is not", 2, "no variable isd; there are x, ids", "lambda self, s: s.isd"),
+    ranging("an unknown variable", 2, "no variable isd; there are x, ids", "lambda self, s: s.isd"),
     ranging("a number", 2, "annotate it with its type", "lambda self, s: s.x"),
     ranging("a number, with a type", 75, "m= gives 0, in which nothing can be", "lambda self, s: s.x", "m: Id"),
     ranging("a state alone", 2, "lambda self, s: ...", "lambda s: s.ids"),
 ]
 
 PARTS = [
-    parted("nothing makes it", 2, "part Things.left: nothing makes it, @part def left(self) in Odd", ""),
+    parted("never made", 2, "part Things.left: nothing makes it, @part def left(self) in Odd", ""),
     parted("a plain method makes it", 2, "nothing makes it", "def left(self): return Lines()"),
     parted("made twice", 2, "part left: a part has that name", "@part\ndef left(self): ...\n" * 2),
     parted("an action of its name", 2, "action left: a part has", f"{MAKES}@action\ndef left(self, s): ..."),
     parted(
         "one that the states do not name", 2, "Odd.right: Things names none so", f"{MAKES}@part\ndef right(self): ..."
     ),
-    parted("a method that asks for more", 2, "@part: it stands before", "@part\ndef left(self, n): ..."),
+    parted("a method with a parameter", 2, "@part: it stands before", "@part\ndef left(self, n): ..."),
     parted("what is no method", 2, "@part: it stands before", "left = part(Lines)"),
     parted("None", 2, "Odd.left: it gives None; Things has left: Line", "@part\ndef left(self): ..."),
     parted("a class", 2, "it gives <class 'odd.Lines'>", "@part\ndef left(self): return Lines"),
@@ -704,8 +702,8 @@ CONSTANTS = [
     constants("infinity", "constant(math.inf, 'c')", "", exit=0),
     constants("an Enum member", "constant(Colour.RED, 'c')", "", exit=0),
     constants("a very long string", "constant('x' * 10**5, 'c')", "", exit=0),
-    constants("no constant at all", "[1, 2]", "changed in place"),
-    constants("a dictionary of one's own", "{}", "changed in place"),
+    constants("a list", "[1, 2]", "changed in place"),
+    constants("a dictionary", "{}", "changed in place"),
 ]
 
 MADE = [
@@ -713,7 +711,7 @@ MADE = [
     Odd("no variable", 0, "", "@action\ndef tick(self, s):\n    pass", "class Things(State):\n    pass"),
     Odd("no action", 2, "no action", "pass"),
     Odd("only a property", 2, "no action", "@invariant\ndef ok(self, s):\n    return True"),
-    Odd("an action without a word", 2, "no action", "def tick(self, s):\n    s.x = 1"),
+    Odd("an action without a decorator", 2, "no action", "def tick(self, s):\n    s.x = 1"),
     Odd(
         "a word with a value",
         2,
@@ -721,37 +719,37 @@ MADE = [
         "@action(range(3))\ndef tick(self, s, n):\n    pass",
     ),
     Odd(
-        "a word with empty brackets",
+        "a decorator with empty brackets",
         0,
         "",
         "@action()\ndef tick(self, s):\n    require(s.x < 3)\n    s.x += 1",
     ),
     Odd(
-        "a word with a condition that is none",
+        "a decorator with an invalid condition",
         2,
         "when=",
         "@action(when=True)\ndef tick(self, s):\n    pass",
     ),
     Odd(
-        "a word with a condition of nothing",
+        "a decorator with a condition without parameters",
         2,
         "when=",
         "@action(when=lambda: True)\ndef tick(self, s):\n    pass",
     ),
     Odd(
-        "a word with a condition that raises",
+        "a decorator with a condition that raises",
         2,
         "ZeroDivisionError",
         "@action(when=lambda self: 1 // 0)\ndef tick(self, s):\n    pass",
     ),
-    Odd("a word that there is not", 2, "NameError", "@actoin\ndef tick(self, s):\n    pass"),
+    Odd("an unknown decorator", 2, "NameError", "@actoin\ndef tick(self, s):\n    pass"),
     Odd("a word on a constant", 2, "", "c = action(3)\nACTION"),
-    Odd("a word on a class", 2, "", "ACTION\n@invariant\nclass Ok:\n    pass"),
-    Odd("a word on a static method", 2, "must begin", "@action\n@staticmethod\ndef tick(s):\n    pass"),
-    Odd("a word on a class method", 2, "", "@action\n@classmethod\ndef tick(cls, s):\n    pass"),
-    Odd("a word on a property", 2, "", "@action\n@property\ndef tick(self):\n    pass"),
+    Odd("a decorator on a class", 2, "", "ACTION\n@invariant\nclass Ok:\n    pass"),
+    Odd("a decorator on a static method", 2, "must begin", "@action\n@staticmethod\ndef tick(s):\n    pass"),
+    Odd("a decorator on a class method", 2, "", "@action\n@classmethod\ndef tick(cls, s):\n    pass"),
+    Odd("a decorator on a property", 2, "", "@action\n@property\ndef tick(self):\n    pass"),
     Odd("an action of self alone", 2, "must begin", "@action\ndef tick(self):\n    pass"),
-    Odd("an action of nothing", 2, "must begin", "@action\ndef tick():\n    pass"),
+    Odd("an action without parameters", 2, "must begin", "@action\ndef tick():\n    pass"),
     Odd("an action of the state alone", 2, "must begin", "@action\ndef tick(s):\n    pass"),
     Odd("an action in a coroutine", 75, "coroutine", "@action\nasync def tick(self, s):\n    s.x = 1"),
     Odd(
@@ -795,7 +793,7 @@ MADE = [
         "class Things(State):\n    self: bool = variable('What there is.')",
     ),
     Odd(
-        "a variable in other letters",
+        "a variable in non-ASCII letters",
         0,
         "",
         "@action\ndef wächst(self, s):\n    s.größe = True",
@@ -832,15 +830,15 @@ MADE = [
         "ACTION\n@initial\ndef start(self, s):\n    s.x = 1 // 0",
     ),
     Odd(
-        "an initial state of an unknown variable",
+        "an initial state with an unknown variable",
         75,
         "no variable",
         "ACTION\n@initial\ndef start(self, s):\n    s.y = 1",
     ),
-    Odd("an initial state of nothing", 2, "must begin", "ACTION\n@initial\ndef start(self):\n    pass"),
-    Odd("an attribute that can be changed", 2, "changed in place", "seen = []\nACTION"),
+    Odd("an initial state without s", 2, "must begin", "ACTION\n@initial\ndef start(self):\n    pass"),
+    Odd("a mutable attribute", 2, "changed in place", "seen = []\nACTION"),
     Odd("an unknown base", 2, "NameError", "ACTION", "class Base(Nope):\n    pass"),
-    Odd("releases of no constant", 2, "nope", "releases = {'1.0': {'nope': 3}}\nACTION"),
+    Odd("releases with an unknown constant", 2, "nope", "releases = {'1.0': {'nope': 3}}\nACTION"),
     Odd("releases of a wrong type", 2, "", "releases = 3\nACTION"),
     Odd("releases of a list", 2, "", "releases = ['1.0']\nACTION"),
     Odd("a name of a wrong type", 0, "", "name = 'ä name'\nACTION"),
@@ -860,7 +858,7 @@ MADE = [
         "ACTION\nBROKEN\n@view\ndef look(self, s):\n    return 1 // 0",
     ),
     Odd(
-        "a view that gives nothing",
+        "a view that returns None",
         12,
         "ok",
         "ACTION\nBROKEN\n@view\ndef look(self, s):\n    pass",
@@ -888,14 +886,14 @@ FIXED = [
         "pass",
         "class A(Specification):\n    c = switch(True, 'c')\nclass B(A, c=3):\n    pass",
     ),
-    Odd("what exits when it is imported", 2, "SystemExit", "pass", "sys.exit(3)"),
-    Odd("what raises when it is imported", 2, "ZeroDivisionError", "pass", "1 // 0"),
-    Odd("what imports what is not there", 2, "nosuchmodule", "pass", "import nosuchmodule"),
+    Odd("a file that exits when imported", 2, "SystemExit", "pass", "sys.exit(3)"),
+    Odd("a file that raises when imported", 2, "ZeroDivisionError", "pass", "1 // 0"),
+    Odd("a file that imports an unknown module", 2, "nosuchmodule", "pass", "import nosuchmodule"),
     Odd("a base that is a module", 2, "TypeError", "pass", "import json as Specification"),
-    Odd("what raises at length", 2, "ValueError", "pass", "raise ValueError('x' * 10**6)"),
-    Odd("what raises in lines", 2, "ValueError", "pass", "raise ValueError('a\\nb\\nc\\nd\\ne\\nf\\ng')"),
-    Odd("what recurses when it is imported", 2, "RecursionError", "pass", "def f(): f()\nf()"),
-    Odd("what raises no exception", 2, "TypeError", "pass", "raise 3"),
+    Odd("a file that raises a very long message", 2, "ValueError", "pass", "raise ValueError('x' * 10**6)"),
+    Odd("a file that raises several lines", 2, "ValueError", "pass", "raise ValueError('a\\nb\\nc\\nd\\ne\\nf\\ng')"),
+    Odd("a file that recurses when imported", 2, "RecursionError", "pass", "def f(): f()\nf()"),
+    Odd("a file that raises an integer", 2, "TypeError", "pass", "raise 3"),
 ]
 
 SPECIFICATIONS: list[Odd] = [

@@ -1,7 +1,7 @@
-"""Whatever is typed, and whatever is written in a specification: a line says what is wrong, with its exit code.
+"""Odd input of any kind gives one line that says what is wrong, and the right exit code.
 
-The command is run in this process, a row in some milliseconds, on rows of three tables: `commands`, `specifications`
-and `files`, and leaves the process as it was. Each row that can be asked for JSON is run a second time with `--json`.
+The command runs in this process, in milliseconds a row, on the rows of three tables, `commands`, `specifications` and
+`files`, and leaves the process unchanged. Each row whose command has JSON output runs a second time with `--json`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from tests.spec.odd_inputs.files import FILES, LEASE, ODDLY_NAMED, File
 from tests.spec.odd_inputs.specifications import SPECIFICATIONS, Odd
 
 FEW = 3
-"""Lines on stderr, for a mistake."""
+"""At most so many lines on stderr for a mistake."""
 LONGEST = 2000
-"""Characters that say what is wrong, beside what was typed."""
+"""At most so many characters of message, besides the typed text."""
 HAVE_JSON = ("check", "simulate", "anomalies", "elect")
 
 
 class Answer(NamedTuple):
-    """What the command said."""
+    """The command's output and exit code."""
 
     exit: int
     out: str
@@ -44,7 +44,7 @@ class Answer(NamedTuple):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory in which all commands are run, with a good specification and what else rows name."""
+    """The working directory of all commands, with a good specification and other files that rows name."""
     made = tmp_path_factory.mktemp("odd")
     (made / "good.py").write_text(LEASE, encoding="utf-8")
     for name in ("directory.py", "empty", "full", "broken"):
@@ -56,14 +56,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _there(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each command is run there, and what is compiled of a row's file would be taken for that of the next row."""
+    """Run each command there, without bytecode: Python could take it for that of the next row's file."""
     monkeypatch.chdir(place)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
 
 @contextmanager
 def nothing_left() -> Iterator[None]:
-    """Leave this process as it was, as the next command must find it."""
+    """Restore this process for the next command."""
     _forget_modules()
     path, handler = [*sys.path], signal.getsignal(signal.SIGTERM)
     try:
@@ -78,7 +78,7 @@ KNOWN = set(sys.modules)
 
 
 def _forget_modules() -> None:
-    """Let no specification be known from a command before."""
+    """Forget specifications that earlier commands loaded."""
     here = str(Path.cwd())
     for name in [name for name in sys.modules if name not in KNOWN]:
         if str(getattr(sys.modules[name], "__file__", "")).startswith(here):
@@ -89,7 +89,7 @@ def _forget_modules() -> None:
 
 
 def answer_to(*words: str) -> Answer:
-    """What the command says to these words, in this process."""
+    """Run the command with these arguments in this process."""
     written = [io.BytesIO(), io.BytesIO()]
     streams = [io.TextIOWrapper(raw, "utf-8", "backslashreplace") for raw in written]
     with nothing_left(), pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
@@ -111,7 +111,7 @@ def _code(ended: SystemExit) -> int:
 
 
 def must_answer(exit: int, says: str, *words: str) -> None:
-    """The command ends as it must, and says it in few words."""
+    """The command has the right exit code, and a short message."""
     answer = answer_to(*words)
     told = f"{words}\n{answer.err[:3000]}\n{answer.out[-1000:]}"
     assert answer.exit == exit, told
@@ -119,14 +119,14 @@ def must_answer(exit: int, says: str, *words: str) -> None:
     assert says.lower() in (answer.out + answer.err).lower(), told
     if exit == 2 and words:
         assert answer.err.startswith("Error: "), told
-        assert len(answer.err.split("\n\n")[0].splitlines()) <= FEW, told  # the way there may follow
+        assert len(answer.err.split("\n\n")[0].splitlines()) <= FEW, told  # the path there may follow
         assert len(answer.err) <= LONGEST + 2 * sum(map(len, words)), told
     if words and words[0] in HAVE_JSON and not {"--json", "-h", "--help"} & set(words):
         must_answer_in_json(exit, *words)
 
 
 def must_answer_in_json(exit: int, *words: str) -> None:
-    """The same, and stdout is one object."""
+    """The exit code is the same, and stdout is one object."""
     answer = answer_to(*words[:1], "--json", *words[1:])
     told = f"{words} --json\n{answer.err[:3000]}\n{answer.out[-1000:]}"
     assert answer.exit == exit, told
@@ -139,35 +139,35 @@ def must_answer_in_json(exit: int, *words: str) -> None:
 
 @rows("line", {line.command: line for line in LINES})
 def test_an_odd_command_line(line: Line) -> None:
-    """It is refused, or means something."""
+    """It is refused, or has a meaning."""
     must_answer(line.exit, line.says, *shlex.split(line.command))
 
 
 @rows("odd", {odd.what: odd for odd in SPECIFICATIONS})
 def test_an_odd_specification(odd: Odd, place: Path) -> None:
-    """Its author is told what is wrong, and where."""
+    """The message says what is wrong, and where."""
     (place / "odd.py").write_text(odd.source, encoding="utf-8")
     must_answer(odd.exit, odd.says, "check", "odd.py:Odd", "--engine", "reference")
 
 
 @rows("file", {file.what: file for file in FILES})
 def test_an_odd_file(file: File, place: Path) -> None:
-    """What is no specification is refused by name."""
+    """A file without a valid specification is refused, with its name."""
     (place / "odd.py").write_bytes(file.content)
     must_answer(file.exit, file.says, "check", "odd.py:Lease", "--engine", "reference")
 
 
 @rows("exit, file, name", ODDLY_NAMED)
 def test_an_odd_name(exit: int, file: str, name: str, place: Path) -> None:
-    """A file may be called as it likes, as long as it ends in .py."""
+    """A file may have any name that ends in .py."""
     (place / file).parent.mkdir(parents=True, exist_ok=True)
     (place / file).write_text(LEASE, encoding="utf-8")
     must_answer(exit, "", "check", f"{file}:{name}", "--engine", "reference")
 
 
 @pytest.mark.parametrize("what", [SPECIFICATIONS[0].what, "action: raises", "action: leaves the domain"])
-def test_a_process_of_its_own_says_the_same(what: str, place: Path) -> None:
-    """In this process nothing is better than it is for a person."""
+def test_a_process_of_its_own_gives_the_same(what: str, place: Path) -> None:
+    """Users see the same output as these tests do."""
     odd = next(odd for odd in SPECIFICATIONS if odd.what == what)
     (place / "odd.py").write_text(odd.source, encoding="utf-8")
     words = ["check", "odd.py:Odd", "--engine", "reference"]

@@ -1,4 +1,4 @@
-"""A broker's requests as actions: which lane of a sequence diagram makes each."""
+"""A broker's requests as actions: the lane of each in a sequence diagram."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PROCESS, CONTROLLER, THREAD = "broker", "controller of broker {broker}", "ZkEven
 
 @pytest.mark.parametrize(("release", "registers"), [("0.10.2", PROCESS), ("1.0", THREAD), ("3.9", PROCESS)])
 def test_a_broker_registers_itself_and_its_controller_does_the_rest(release: str, registers: str) -> None:
-    """In 0.11 and 1.0 ZkEventThread does it, beside the controller's thread."""
+    """In 0.11 and 1.0, ZkEventThread continues in parallel with the controller's thread."""
     lanes = {each.name: each.actor for each in ControllerLife.of(**ControllerLife.releases[release]).actions}
     assert (
         lanes[METHODS[ControllerStep.RegisterBroker]] == lanes[METHODS[ControllerStep.CheckRegistration]] == registers

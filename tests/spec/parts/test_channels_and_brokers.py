@@ -1,4 +1,4 @@
-"""A channel and a broker over the state of a specification: the same code as over dicts, and every order of steps."""
+"""A channel and a broker over a specification's state: the same code as over dicts, in every order of steps."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from statemachines.zookeeper.tree import ZkVersion
 
 T0 = TopicPartition("t", 0)
 BROKER, LEADERS = 1, (2, 1, 1)
-Sent = Annotated[int, "how many requests have been put into the queue"]
+Sent = Annotated[int, "number of requests put into the queue"]
 
 
 def told(epoch: int) -> LeaderAndIsrRequest:
-    """Who leads in this leader epoch."""
+    """Return the leader in this leader epoch."""
     state = LeaderAndIsrPartitionState("t", 0, 1, LEADERS[epoch], epoch, (1, 2), epoch, (1, 2))
     return LeaderAndIsrRequest(9, 1, UNKNOWN_BROKER_EPOCH, (state,), (1, 2))
 
@@ -54,23 +54,23 @@ REQUESTS = [told(epoch) for epoch in range(len(LEADERS))]
 
 
 class Delivery(State):
-    """A channel to broker 1, and what that broker knows."""
+    """A channel to broker 1, and that broker's knowledge."""
 
     message_queues: Partial[BrokerId, tuple[ControlRequest, ...]] = variable("What waits.")
-    request_send_threads: Partial[BrokerId, RequestSendThread] = variable("What is being sent.")
-    sent: Sent = variable("How many requests the controller has put into the queue.")
+    request_send_threads: Partial[BrokerId, RequestSendThread] = variable("The requests being sent.")
+    sent: Sent = variable("Number of requests that the controller has put into the queue.")
     controller_epoch: ControllerEpoch = variable("The newest that the broker has seen.")
     logs: frozenset[TopicPartition] = variable("The logs on the broker.")
-    has_offline_log_dir: bool = variable("Whether a log directory of it has failed.")
-    all_partitions: Partial[TopicPartition, HostedPartition] = variable("What it knows of its partition.")
-    fetchers: Partial[TopicPartition, Fetching] = variable("From whom it fetches.")
+    has_offline_log_dir: bool = variable("Whether one of its log directories has failed.")
+    all_partitions: Partial[TopicPartition, HostedPartition] = variable("Its knowledge of the partition.")
+    fetchers: Partial[TopicPartition, Fetching] = variable("The leader that it fetches from.")
 
 
 class Delivering(Specification[Delivery]):
-    """A controller tells a broker who leads, epoch after epoch; replies are lost, and the channel may end."""
+    """A controller sends a broker the leader, epoch after epoch; replies are lost, and the channel may end."""
 
     def sizes(self) -> Mapping[Any, Size]:
-        """Three requests, of a leader epoch each."""
+        """Three requests, one for each leader epoch."""
         return {
             BrokerId: (BROKER, 2),
             ControlRequest: REQUESTS,
@@ -97,7 +97,7 @@ class Delivering(Specification[Delivery]):
 
     @initial
     def start(self, s: Delivery) -> None:
-        """There is a channel, and nothing is known."""
+        """There is a channel, and the broker knows nothing."""
         s.sent = s.controller_epoch = 0
         s.logs, s.has_offline_log_dir = frozenset(), False
         self.channels(s).startup([BROKER])
@@ -111,7 +111,7 @@ class Delivering(Specification[Delivery]):
 
     @action
     def exchange(self, s: Delivery, lost: bool) -> None:
-        """A request is sent and handled, and its reply arrives, or is lost."""
+        """A request is sent and handled, and its reply arrives or is lost."""
         require(BROKER in s.message_queues)
         thread = s.request_send_threads[BROKER]
         require(thread.request is not None or s.message_queues[BROKER])
@@ -123,14 +123,14 @@ class Delivering(Specification[Delivery]):
 
     @action
     def bounce(self, s: Delivery) -> None:
-        """The channel ends, and another begins: what waited is gone."""
+        """The channel ends, and another begins: waiting requests are lost."""
         require(BROKER in s.message_queues)
         self.channels(s).remove_broker(BROKER)
         self.channels(s).add_broker(BROKER)
 
     @transition_invariant
     def forwards(self, before: Delivery, step: Step, after: Delivery) -> bool:
-        """The broker's leader epoch rises, or nothing about its partition changes."""
+        """The broker's leader epoch rises, or its partition is unchanged."""
         if T0 not in before.all_partitions:
             return True
         old, new = before.all_partitions[T0], after.all_partitions[T0]
@@ -138,7 +138,7 @@ class Delivering(Specification[Delivery]):
 
     @transition_invariant
     def one_role(self, before: Delivery, step: Step, after: Delivery) -> bool:
-        """The broker fetches if it follows, and only then."""
+        """The broker fetches if and only if it follows."""
         if T0 not in after.all_partitions:
             return True
         return (T0 in after.fetchers) == (after.all_partitions[T0].leader == 2)
@@ -151,7 +151,7 @@ class Delivering(Specification[Delivery]):
 
 @pytest.mark.parametrize("engine", ["reference", "local"])
 def test_channels_and_brokers_run_over_a_specifications_state(engine: str) -> None:
-    """Step by step, as they do over dicts."""
+    """They behave step by step as over dicts."""
     result = check(Delivering(), engine=engine)
     assert result.verdict == "holds"
     assert {each.name: each.verdict for each in result.properties}["last_epoch"] == "witnessed"

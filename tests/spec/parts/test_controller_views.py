@@ -1,4 +1,4 @@
-"""What a reader of a trace is told of brokers that compete, and what is drawn of them."""
+"""Views and pictures of competing brokers in a trace."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from tests.statemachines.controllers import at
         ({"active": True, "epoch": 2}, None, "still takes itself for controller, under epoch 2"),
     ],
 )
-def test_what_a_broker_takes_itself_for_is_set_against_what_is(known: dict[str, Any], named: int, said: str) -> None:
-    """By the epoch in ZooKeeper, which is 2, and by what /controller names."""
+def test_a_brokers_belief_is_compared_with_zookeeper(known: dict[str, Any], named: int, said: str) -> None:
+    """With the epoch in ZooKeeper, which is 2, and the broker in /controller."""
     assert belief(0, at(**known), named, 2) == f"broker 0 {said}"
 
 
@@ -63,15 +63,15 @@ def test_a_broker_that_is_not_running_believes_nothing() -> None:
         (ControllerStep.DeleteController, {}, "delete /controller, which names broker 1"),
     ],
 )
-def test_what_a_broker_is_about_to_write_is_set_against_what_it_does_not_know(
+def test_a_brokers_next_write_is_compared_with_zookeeper(
     do: ControllerStep, known: dict[str, Any], said: str
 ) -> None:
     """The epoch is 2, the partition's state was written three times, and /controller names broker 1."""
     assert intent(0, at(do, **known), 1, 2, 3) == (f"broker 0 is about to {said}" if said else "")
 
 
-def test_a_controller_whose_epoch_is_over_is_drawn_as_what_must_not_be() -> None:
-    """Beside the one that counts, and one that is not running."""
+def test_a_controller_with_an_old_epoch_is_drawn_as_an_error() -> None:
+    """Next to the valid controller, and a broker that is not running."""
     brokers = {0: at(active=True, epoch=1), 1: at(active=True, epoch=2), 2: ControllerProcess()}
     old, new, gone = (tuple(row) for row in draw_controllers(brokers, 2).rows)
     assert (old[1].look, new[1].look, gone[0].look, gone[1]) == (Look.wrong, Look.strong, Look.gone, "")

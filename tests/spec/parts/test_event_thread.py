@@ -1,4 +1,4 @@
-"""What is left of an event, as a part: how large it is, and that it is neither too large nor too small."""
+"""The rest of an unfinished event, as a part: its domain is neither too large nor too small."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 @pytest.fixture
 def thread() -> EventThreadPart:
-    """That of two brokers and two partitions."""
+    """The event thread of a system with two brokers and two partitions."""
     return Partitions(partitions=2).thread
 
 
 def test_tuples_in_order() -> None:
-    """None twice, the shorter ones first."""
+    """Each value at most once, the shorter tuples first."""
     assert list(in_order((3, 1, 2)))[:5] == [(), (3,), (1,), (2,), (3, 1)]
     assert in_order(range(5)).size == 32
 
@@ -55,41 +55,41 @@ def test_tuples_in_order() -> None:
         ),
     ],
 )
-def test_arguments_follow_from_how_a_method_is_annotated(
+def test_argument_domains_follow_from_annotations(
     thread: EventThreadPart, frame: Frame, calls: list[tuple[Any, ...]]
 ) -> None:
-    """And from how large the types are in the system."""
+    """And from the sizes of the types in the system."""
     assert list(thread.calls_of(frame)) == [Call(frame.method.__name__, arguments) for arguments in calls]
 
 
-def test_a_call_that_takes_an_answer(thread: EventThreadPart) -> None:
-    """What is answered is none of the arguments that are left."""
+def test_a_call_that_receives_an_answer(thread: EventThreadPart) -> None:
+    """The answer is not among the remaining arguments."""
     frame = Frame(Controller._controlled_shutdown_failed, takes_answer=True, runs_after=RunsAfter.CaughtFailure)
     assert list(thread.calls_of(frame)) == [Call("_controlled_shutdown_failed", (), RunsAfter.CaughtFailure)]
 
 
 def test_a_call_may_be_an_argument(thread: EventThreadPart) -> None:
-    """As the frame says."""
+    """As the frame declares."""
     resumed = Frame(Controller._resume_preferred_replica_elections, takes_answer=True)
     (call,) = thread.calls_of(Frame(Controller.get_preferred_replica_election, {"following": resumed}))
     assert call.arguments == (Call("_resume_preferred_replica_elections"),)
 
 
-def test_what_is_narrowed_must_be_there(thread: EventThreadPart) -> None:
-    """A name that is no argument's is told."""
+def test_a_narrowed_argument_must_exist(thread: EventThreadPart) -> None:
+    """A name that is no argument is reported."""
     with pytest.raises(SpecificationError, match="_fail_brokers has no argument broker"):
         thread.calls_of(Frame(Controller._fail_brokers, {"broker": (0,)}))
 
 
 def test_a_system_narrows_what_a_frame_leaves_open(thread: EventThreadPart) -> None:
-    """By its method, wherever it stands."""
+    """By method, wherever the frame stands."""
     narrow = replace(thread, narrowed_arguments={Controller._fail_brokers: {"brokers": ((1,),)}})
     assert list(narrow.calls_of(Frame(Controller._fail_brokers))) == [call_of(Controller._fail_brokers, (1,))]
 
 
 @pytest.mark.parametrize("of", [each for each in Controller.__mro__ if "STACK_FRAMES" in vars(each)])
-def test_a_frame_is_of_the_method_that_a_call_by_its_name_is_of(of: Any) -> None:
-    """None is of a method that another one replaces."""
+def test_a_frame_belongs_to_the_method_that_its_name_calls(of: Any) -> None:
+    """An overridden method has no frame."""
     for frame in (*of.RESUME_FRAMES, *(each for row in of.STACK_FRAMES for each in row)):
         if isinstance(frame, Frame):
             name = frame.method.__name__
@@ -100,7 +100,7 @@ def test_a_frame_is_of_the_method_that_a_call_by_its_name_is_of(of: Any) -> None
 
 
 def test_the_end_of_a_stack_may_be_left(thread: EventThreadPart) -> None:
-    """Of two stacks with one end it is one."""
+    """Two stacks with a common end become one."""
     first, second, last = (
         Frame(Controller.try_topic_deletion),
         Frame(Controller.resume_deletions),
@@ -116,7 +116,7 @@ def test_the_end_of_a_stack_may_be_left(thread: EventThreadPart) -> None:
 
 
 def without(at: int) -> Partitions:
-    """The system without one of its stacks."""
+    """Return the system without one of its stacks."""
 
     class Without(Partitions):
         """One is missing."""
@@ -134,7 +134,7 @@ STACKS = Partitions().stack_frames
 
 @pytest.mark.parametrize("at", range(len(STACKS)), ids=[str(at) for at in range(len(STACKS))])
 def test_a_stack_that_is_missing_is_found(at: int) -> None:
-    """By the type of the variable; so each is needed."""
+    """The variable's type is violated, so each stack is needed."""
     result = check(without(at), properties=["type_ok"], engine=LocalEngine())
     assert result.counterexample is not None
     assert result.counterexample.broken == "type_ok"

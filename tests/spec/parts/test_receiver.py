@@ -1,4 +1,4 @@
-"""A broker that gets controllers' requests, as a part: alone, with a world that sends whatever it likes."""
+"""A broker that receives controllers' requests, as a part: alone, with a world that sends arbitrary requests."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class World(State):
 class Sending(Specification[World]):
     """Controllers of three epochs send requests."""
 
-    exists: bool = constant(True, "There is a broker that gets them.")
+    exists: bool = constant(True, "Whether there is a broker to receive them.")
 
     @part
     def receiver(self) -> ReceiverPart:
-        """It gets all of them."""
+        """It receives all of them."""
         return ReceiverPart(epochs=integers(0, 3), exists=self.exists)
 
     @action(epoch=range(1, 4))
@@ -36,14 +36,14 @@ class Sending(Specification[World]):
 
 
 def test_older_requests_are_refused() -> None:
-    """And tells so; what it has taken once it takes again."""
+    """The broker answers with the error; it accepts the same request again."""
     result = check(Sending(), engine="reference", keep_going=True)
     assert {each.name: each.verdict for each in result.properties} == {
         "type_ok": "holds",
         "epoch_unknown": "violated",
         "receiver.broker_sees_monotone": "holds",
     }
-    assert result.distinct_states == 4 * 4  # an epoch known, and none or one of three on its way
+    assert result.distinct_states == 4 * 4  # a known epoch, and none or one of three on its way
     assert result.counterexample is not None
     assert result.counterexample.steps[-1].sentences == ("accepted",)
     assert result.counterexample.steps[-1].views == ("the broker that gets requests refuses those below epoch 3",)

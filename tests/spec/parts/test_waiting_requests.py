@@ -1,4 +1,4 @@
-"""Waiting requests: what of a request waits, and that all that may wait is listed."""
+"""Waiting requests: which parts of a request are kept, and that the domain lists all that may wait."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LEADER_AND_ISR = LeaderAndIsrRequest(9, 1, 0, (TOLD,), (1,))
 
 
 def test_unread_requests_do_not_wait() -> None:
-    """Who is new, which leaders are live, which controller wrote the state, all of metadata but who leads."""
+    """New replicas, live leaders, the epoch of the state's writer, and all metadata except the leader are dropped."""
     kept = waiting().reduced(LEADER_AND_ISR)
     assert kept == LeaderAndIsrRequest(9, 1, 0, (TOLD._replace(isNew=False, controllerEpoch=0),), ())
     known = UpdateMetadataPartitionState("t", 0, 1, 1, 1, (1,), 1, (0, 1), (0,))
@@ -48,7 +48,7 @@ def test_unread_requests_do_not_wait() -> None:
 
 
 def test_kept_requests_may_wait() -> None:
-    """Its domain has it, and none that is not kept as it is."""
+    """Its domain has them, and no request in unreduced form."""
     requests = waiting(stops=True)
     stop = StopReplicaRequest(9, 1, 1, False, (StopReplicaPartitionState("t", 0, 1, True),))
     assert requests.reduced(LEADER_AND_ISR) in requests.domain
@@ -67,6 +67,6 @@ def test_partitions_stand_in_one_request_in_every_combination() -> None:
 
 
 def test_members_that_join_stand_in_any_order() -> None:
-    """Where no ISR changes but by the controller, they stand as they are assigned."""
+    """If only the controller changes ISRs, members keep the order of the assignment."""
     assert set(waiting().isrs(T0)) == {(0,), (1,), (0, 1)}
     assert set(waiting(isr_changes=1).isrs(T0)) == {(0,), (1,), (0, 1), (1, 0)}

@@ -1,4 +1,4 @@
-"""The client of a specification's controller: what is explored is what is imported, and reads come to the same."""
+"""The client of a specification's controller: the explored class is the imported one, and reads give the same."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ASSIGNMENTS = {T0: ReplicaAssignment((1, 2)), T1: ReplicaAssignment((2, 3))}
 
 @pytest.mark.parametrize("system", [Partitions, Reassignment, TopicDeletion, ControlRequests])
 def test_the_explored_controller_is_the_imported_one(system: type[Any]) -> None:
-    """It is no class of the system's, and has its client alone from it."""
+    """It is not defined in the system, which supplies only its client."""
     specification = system()
     window = Model(specification).window()
     s: Any = window.load(Model(specification).first_states()[0])
@@ -44,7 +44,7 @@ def test_the_explored_controller_is_the_imported_one(system: type[Any]) -> None:
 
 
 class Asking(ControllerEventProcessor):
-    """A controller that asks one thing."""
+    """A controller that makes one request."""
 
     def ask(self, method: str, arguments: tuple[Any, ...]) -> Calls:
         ask: Callable[..., Calls] = getattr(self.zk_client, method)
@@ -56,7 +56,7 @@ class Asking(ControllerEventProcessor):
 
 @pytest.fixture
 def cluster() -> Cluster:
-    """Two partitions, of which one has a state; their topic is to be deleted."""
+    """Two partitions; one has a state, and their topic will be deleted."""
     cluster = Cluster()
     cluster.lead(T0, 1, (1, 2), replicas=(1, 2))
     cluster.zookeeper.set(None, "/brokers/topics/t", TopicAssignment.encode(ASSIGNMENTS))
@@ -71,7 +71,7 @@ def asking(cluster: Cluster, client: ControllerZkClient | None) -> Asking:
 
 
 def at_once(cluster: Cluster, fence_zk: bool = True) -> ZkClientReadingVariables:
-    """The client that has ZooKeeper's nodes for variables; the leader of a partition has changed its ISR."""
+    """The client that reads ZooKeeper's nodes from variables; the leader of a partition has changed its ISR."""
     nodes = cluster.zookeeper.state.nodes
     variables: Any = SimpleNamespace(
         zk=cluster.zookeeper.state,
@@ -97,7 +97,7 @@ def at_once(cluster: Cluster, fence_zk: bool = True) -> ZkClientReadingVariables
     ],
 )
 def test_immediate_reads_equal_zookeepers_answers(cluster: Cluster, method: str, arguments: tuple[Any, ...]) -> None:
-    """And no request is waited for."""
+    """And it waits for no reply."""
     by_requests, reading = asking(cluster, None), asking(cluster, at_once(cluster))
     event = Call("ask", (method, arguments))
     assert reading.process(event) == EventDone()
@@ -106,9 +106,7 @@ def test_immediate_reads_equal_zookeepers_answers(cluster: Cluster, method: str,
 
 
 @pytest.mark.parametrize("fence_zk", [True, False])
-def test_a_controller_that_was_replaced_finds_out_as_it_deletes_notifications(
-    cluster: Cluster, fence_zk: bool
-) -> None:
+def test_a_replaced_controller_learns_it_when_deleting_notifications(cluster: Cluster, fence_zk: bool) -> None:
     """It reads them; until 2.0 it deletes them as well."""
     cluster.elect_another_controller()
     client = at_once(cluster, fence_zk)

@@ -1,4 +1,4 @@
-"""ZooKeeper as a part: a system may hold two, each with znodes, sessions and faults of its own."""
+"""ZooKeeper as a part: a system may have two, each with its own znodes, sessions and faults."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ def by_any(session: SessionId, path: ZkPath) -> bool:
 
 
 class Migration(State):
-    """Two ensembles: one that clients come from, and one that they go to."""
+    """Two ensembles: clients move from one to the other."""
 
     old: Ensemble
     new: Ensemble
-    done: bool = variable("Whether all is over there.")
+    done: bool = variable("Whether the new ensemble's work is done.")
 
 
 class Migrations(Specification[Migration]):
-    """A lock is held in the old ensemble, and then in the new one; a client has a session with each."""
+    """A client holds a lock in the old ensemble, and then in the new one; it has a session with each."""
 
     clients: int = constant(2, "Clients.", at_least=1, at_most=3)
-    outliving: bool = constant(False, "What an ended session owned in the new ensemble goes later.")
+    outliving: bool = constant(False, "An ended session's nodes in the new ensemble are deleted later.")
 
     def sizes(self) -> Mapping[Any, Size]:
-        """As many as there are."""
+        """The number of clients."""
         return {Client: interchangeable("client", range(self.clients))}
 
     @part
@@ -68,7 +68,7 @@ class Migrations(Specification[Migration]):
 
     @part
     def new(self) -> ZooKeeperPart:
-        """Its lock is another, which no client watches, and whose holders are counted."""
+        """It has another lock, which no client watches; the lock's data counts its holders."""
         return ZooKeeperPart(
             sessions=self.domain_of(Client),
             znodes=[Znodes("/", child_watched=True), Znodes(COPY, owned=by_any, creations=2)],
@@ -85,7 +85,7 @@ class Migrations(Specification[Migration]):
 
     @action
     def lock(self, s: Migration, client: Client) -> None:
-        """It takes the lock, if it is free, and watches it if it is not: one request in each step."""
+        """It takes the lock if it is free, and watches it otherwise: one request in each step."""
         require(client in s.old.sessions and not s.old.events[client])
         servers = self.old.servers(s.old)
         if LOCK in s.old.nodes:
@@ -95,12 +95,12 @@ class Migrations(Specification[Migration]):
 
     @action
     def hear(self, s: Migration, client: Client) -> None:
-        """It hears of the lock."""
+        """It receives a notification of the lock."""
         require(self.old.servers(s.old).take(client))
 
     @action
     def move(self, s: Migration, client: Client) -> None:
-        """Who holds the lock takes the new one as well."""
+        """The lock's holder takes the new lock as well."""
         require(LOCK in s.old.nodes and s.old.nodes[LOCK].owner == client and client in s.new.sessions)
         require(COPY not in s.new.nodes and s.new.creations[COPY] < 2)
         self.new.servers(s.new).create(client, COPY, ephemeral=True)
@@ -113,14 +113,14 @@ class Migrations(Specification[Migration]):
 
     @sometimes
     def held_by_two(self, s: Migration) -> bool:
-        """One client holds the old lock, while another has the new one still: its session there has not ended yet."""
+        """One client holds the old lock while another still has the new one, because its session there lives on."""
         if LOCK not in s.old.nodes or COPY not in s.new.nodes:
             return False
         holder: Client | None = s.old.nodes[LOCK].owner
         return holder != s.new.nodes[COPY].owner
 
 
-def test_each_has_what_it_was_given() -> None:
+def test_each_ensemble_has_its_own_arguments() -> None:
     """Variables, actions and properties of both stand side by side."""
     system = Migrations()
     assert [name for name in system.variables if name.startswith("old.")] == [
@@ -141,8 +141,8 @@ def test_each_has_what_it_was_given() -> None:
     assert {"old.one_shot", "new.one_shot"} <= {each.name for each in system.properties}
 
 
-def test_a_fault_is_that_of_one() -> None:
-    """The new ensemble's nodes outlive their sessions, and are deleted at last; the old one's do not."""
+def test_a_fault_belongs_to_one_ensemble() -> None:
+    """The new ensemble's nodes outlive their sessions and are deleted later; the old one's do not."""
     system = Migrations(outliving=True)
     assert "new.delete_outliving_ephemerals" in {each.name for each in system.actions}
     assert "old.delete_outliving_ephemerals" not in {each.name for each in system.actions}
@@ -153,7 +153,7 @@ def test_a_fault_is_that_of_one() -> None:
 
 @pytest.mark.parametrize("outliving", [False, True])
 def test_engines_agree_on_it(outliving: bool) -> None:
-    """With symmetry, too, and everything holds."""
+    """With symmetry, too; and every property holds."""
     plain = check(Migrations(outliving=outliving), engine="reference")
     assert plain.verdict == "holds"
     assert {each.verdict for each in plain.properties} == {"holds", "witnessed"}
@@ -164,12 +164,12 @@ def test_engines_agree_on_it(outliving: bool) -> None:
 
 
 def test_a_session_ends_in_one_of_them() -> None:
-    """Its events name the ensemble, and the other one has not changed."""
+    """Its events name the ensemble, and the other ensemble is unchanged."""
 
     class StillThere(Migrations):
         @invariant
         def never_gone(self, s: Migration) -> bool:
-            """Who has a session with the new ensemble has one with the old."""
+            """A client with a session in the new ensemble has one in the old."""
             return {*s.new.sessions} <= {*s.old.sessions}
 
     counterexample = check(StillThere(), properties=["never_gone"]).counterexample
@@ -227,45 +227,45 @@ class Watching(Specification[Watched]):
         self.zk.reconnect(s.zk, B)
 
     def told(self, s: Watched, session: str, *paths: str) -> bool:
-        """Whether a client is to hear that these nodes have gone, in this order."""
+        """Whether a client's queue has the deletions of these nodes, in this order."""
         return tuple(event.path for event in s.zk.events[session]) == paths
 
     @sometimes
     def in_order(self, s: Watched) -> bool:
-        """The first node goes first."""
+        """The first node is deleted first."""
         return self.told(s, B, *MINE)
 
     @sometimes
     def the_other_way_round(self, s: Watched) -> bool:
-        """The second goes first."""
+        """The second node is deleted first."""
         return self.told(s, B, *reversed(MINE))
 
     @sometimes
     def hears_all_of_its_own_end(self, s: Watched) -> bool:
-        """The owner hears of both, before its connection is cut."""
+        """The owner receives both deletions before its connection is cut."""
         return A not in s.zk.sessions and self.told(s, A, *MINE)
 
     @sometimes
     def hears_half_of_it(self, s: Watched) -> bool:
-        """It hears of one."""
+        """It receives one."""
         return A not in s.zk.sessions and self.told(s, A, MINE[1])
 
 
 def test_a_session_ends_in_every_way() -> None:
-    """Its nodes go in each order, and its client hears as much of it as it happens to."""
+    """Its nodes are deleted in each order, and its client receives none, some or all of the notifications."""
     result = check(Watching(), engine="reference")
     assert result.verdict == "holds"
     witnessed = {each.name for each in result.properties if each.verdict == "witnessed"}
     assert witnessed == {"in_order", "the_other_way_round", "hears_all_of_its_own_end", "hears_half_of_it"}
 
 
-def test_a_client_that_is_away_is_told_when_it_is_back() -> None:
-    """What waited is not lost, and a trace says that its client has no connection."""
+def test_a_disconnected_client_is_notified_after_reconnecting() -> None:
+    """No notification is lost, and a trace says that its client has no connection."""
 
     class NeverTold(Watching):
         @invariant
         def nothing_is_told(self, s: Watched) -> bool:
-            """A client that is there has nothing to hear, once it was away."""
+            """A reconnected client has no waiting notification."""
             return B in s.zk.disconnected or not self.told(s, B, *MINE)
 
     away = check(NeverTold(disconnections=True), engine="reference", keep_going=True)
@@ -275,7 +275,7 @@ def test_a_client_that_is_away_is_told_when_it_is_back() -> None:
     class NeverAway(Watching):
         @invariant
         def there(self, s: Watched) -> bool:
-            """The client is there."""
+            """The client is connected."""
             return B not in s.zk.disconnected
 
     lost = check(NeverAway(disconnections=True), engine="reference", properties=["there"]).counterexample
@@ -283,13 +283,13 @@ def test_a_client_that_is_away_is_told_when_it_is_back() -> None:
     assert lost.steps[-1].views == ("the client of b has no connection to ZooKeeper",)
 
 
-def test_a_node_that_outlives_its_session_is_told() -> None:
-    """In a trace, until it goes at last."""
+def test_a_trace_names_nodes_that_outlive_their_session() -> None:
+    """Until they are deleted."""
 
     class AllGone(Migrations):
         @invariant
         def none_is_left(self, s: Migration) -> bool:
-            """The new lock belongs to a session that there is."""
+            """The new lock belongs to a living session."""
             return COPY not in s.new.nodes or s.new.nodes[COPY].owner in s.new.sessions
 
     left = check(AllGone(outliving=True), properties=["none_is_left"]).counterexample
@@ -299,17 +299,17 @@ def test_a_node_that_outlives_its_session_is_told() -> None:
     )
 
 
-# Domains follow from the znodes that there may be.
+# Domains follow from the declared znodes.
 
 
 def domains(**given: Any) -> dict[str, Any]:
-    """Of a ZooKeeper with two sessions, by variable."""
+    """Return the domains of a ZooKeeper with two sessions, by variable."""
     sessions = one_of("a", "b")
     return {name: domain for name, (_, domain) in ZooKeeperPart(sessions, max_events=1, **given).variables.items()}
 
 
-def test_a_node_holds_what_its_path_may() -> None:
-    """Its owners are those who may own it; what no rule reads is left out."""
+def test_a_nodes_domain_is_that_of_its_path() -> None:
+    """Its owners are the declared ones; values that no rule reads are left out."""
     ephemeral = Znodes("/e", owned=lambda session, path: session == "a")
     found = domains(znodes=[Znodes("/", child_watched=True), Znodes("/x", data=["y"], version=range(3)), ephemeral])
     nodes = found["nodes"].cells
@@ -321,8 +321,8 @@ def test_a_node_holds_what_its_path_may() -> None:
     assert [*found["data_watches"].cells] == []
 
 
-def test_children_are_kept_where_they_are_watched() -> None:
-    """By their names; elsewhere they are left out, but for a node that has none."""
+def test_children_are_kept_only_for_watched_paths() -> None:
+    """By their names; elsewhere they are left out, except for a node without children."""
     found = domains(znodes=[Znodes("/"), Znodes("/x", child_watched=True), Znodes(one_of("/x/y", "/x/z"))])
     nodes = found["nodes"].cells
     names = [{*each.domain.fields["children"]} for each in (nodes["/x"], nodes["/x/y"])]
@@ -330,8 +330,8 @@ def test_children_are_kept_where_they_are_watched() -> None:
     assert isinstance(nodes["/"].domain.fields["children"], LeftOutDomain)
 
 
-def test_there_is_a_root_that_nothing_says() -> None:
-    """As what it is where nothing is said of it."""
+def test_an_undeclared_root_exists() -> None:
+    """With the defaults of an undeclared node."""
     unsaid, said = (domains(znodes=rows)["nodes"].cells for rows in ([Znodes("/x")], [Znodes("/"), Znodes("/x")]))
     assert [*unsaid] == [*said] == ["/", "/x"]
     assert [*unsaid["/"].domain] == [*said["/"].domain]
@@ -354,31 +354,31 @@ def test_there_is_a_root_that_nothing_says() -> None:
         ),
     ],
 )
-def test_clients_are_told_of_what_can_happen(znodes: Znodes, given: dict[str, Any], told: set[str]) -> None:
-    """Data change where they are set, or where a client that comes back finds another node; children if watched."""
+def test_clients_receive_only_possible_notifications(znodes: Znodes, given: dict[str, Any], told: set[str]) -> None:
+    """Data may change where a rule sets them, or where a reconnected client finds a new node; children if watched."""
     (events,) = {str(each): each for each in domains(znodes=[znodes], **given)["events"].cells.values()}.values()
     assert {event.type.name for sequence in events for event in sequence} == told
 
 
-def test_ephemerals_go_in_every_order_of_which_a_watch_tells() -> None:
-    """Of the third no watch tells: it goes first."""
+def test_watched_ephemerals_are_deleted_in_every_order() -> None:
+    """The third has no watch, so it is deleted first."""
     watched = Znodes(one_of(*MINE), owned=by_any, data_watched=True)
     part = ZooKeeperPart(one_of(A), [Znodes("/"), watched, Znodes("/z", owned=by_any)], max_events=1)
     assert part.deletion_orders(["/y", "/z", "/x"]) == [("/z", "/x", "/y"), ("/z", "/y", "/x")]
 
 
 def left_out(node: Node) -> dict[str, int]:
-    """The counters that are left out, as they are in a fresh node."""
+    """Return the counters that are left out, with the values of a new node."""
     return {"created": 0, "czxid": 0, "mzxid": 0, "pzxid": 0}
 
 
-def test_a_watch_where_none_is_expected_is_told() -> None:
-    """The system has said which paths are watched."""
+def test_an_undeclared_watch_is_reported() -> None:
+    """The system declares its watched paths."""
 
     class WatchesMore(Migrations):
         @action
         def watch(self, s: Migration, client: Client) -> None:
-            """What it was not said to."""
+            """It watches an undeclared path."""
             require(client in s.new.sessions)
             self.new.servers(s.new).exists(client, COPY, watch=True)
 
@@ -387,13 +387,13 @@ def test_a_watch_where_none_is_expected_is_told() -> None:
     assert "new.data_watches: '/copy' is not a key of it" in str(result)
 
 
-def test_a_part_that_is_given_the_wrong_thing_is_told() -> None:
+def test_a_wrong_argument_of_a_part_is_reported() -> None:
     """In one line, with the variable and the path."""
 
     class Wrong(Migrations):
         @part
         def old(self) -> ZooKeeperPart:
-            """Its lock holds nothing that it could."""
+            """Its lock has an impossible value."""
             return ZooKeeperPart(
                 sessions=self.domain_of(Client),
                 znodes=[Znodes("/"), Znodes(LOCK, data=3)],  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A system whose words have what each format takes for its own: markup, ends of blocks, what XML cannot have."""
+"""A system whose words are special in each format: markup, block ends, characters that XML excludes."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ class Odd(Specification[Said]):
 
 
 def broken() -> Result:
-    """It breaks, in two states."""
+    """Return the result of a property that breaks in two states."""
     return check(Odd(), engine="reference")
 
 
 def vacuous() -> Result:
-    """Nothing breaks, but something never happens."""
+    """Return the result of a system that holds, with an action never taken."""
     return check(Odd(decent=True), engine="reference")

@@ -1,4 +1,4 @@
-"""JUnit XML: which cases there are, and what they come to, as a parser of such files reads them."""
+"""JUnit XML: its cases and their outcomes, as a parser of such files reads them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.spec.toys import Walkers
 
 
 def read(text: str) -> TestSuite:
-    """The one suite of a file, whose counts are those of its cases."""
+    """Return the one suite of a file, after comparing its counts with its cases."""
     suites = JUnitXml.fromstring(text.encode())
     (suite,) = suites
     cases = list(suite)
@@ -31,7 +31,7 @@ def read(text: str) -> TestSuite:
 
 
 def outcomes(result: Result) -> dict[str, str]:
-    """By case: passed, or how not, and what is said of that."""
+    """Return whether the case passed, or the kind and message of its outcome."""
     return {case.name: outcome(case) for case in read(to_junit(result))}
 
 
@@ -40,14 +40,14 @@ def outcome(case: TestCase) -> str:
 
 
 def test_each_property_and_witness_is_a_case() -> None:
-    """And all actions are one."""
+    """All actions are one case."""
     assert outcomes(check(Walkers(), engine="reference")) == dict.fromkeys(
         [*(each.name for each in check(Walkers()).properties), ACTIONS], "passed"
     )
 
 
 def test_the_text_of_a_failure_is_the_trace() -> None:
-    """With escapes for what XML has none for."""
+    """Characters that XML excludes are escaped."""
     result = broken()
     case = next(case for case in read(to_junit(result)) if case.name == "silence")
     assert case.classname == "odd"
@@ -64,7 +64,7 @@ def test_undecided_cases_are_skipped_beside_a_failure() -> None:
 
 
 def test_unreached_witnesses_fail() -> None:
-    """A witness, and a dead action."""
+    """A witness, and an action never taken."""
     found = outcomes(vacuous())
     assert found["silence"] == "passed"
     assert found["understood"] == "Failure: never met"
@@ -72,13 +72,13 @@ def test_unreached_witnesses_fail() -> None:
 
 
 def test_accepted_vacuous_cases_do_not_fail() -> None:
-    """It is skipped, as there is nothing to be seen of it."""
+    """They are skipped."""
     found = outcomes(check(Odd(decent=True), engine="reference", accept_vacuous=["understood", "think"]))
     assert (found["understood"], found[ACTIONS]) == ("Skipped: never met", "passed")
 
 
-def test_a_property_that_breaks_as_well_says_where_its_trace_is() -> None:
-    """Only one has it, if not everything was explored."""
+def test_a_further_violation_says_how_to_see_its_trace() -> None:
+    """Without `--continue` only one violation has a trace."""
     result = broken()
     again = replace(result, properties=tuple(replace(each, name="other") for each in result.properties[1:2]))
     case = next(case for case in read(to_junit(again)) if case.name == "other")
@@ -99,7 +99,7 @@ def test_a_property_that_breaks_as_well_says_where_its_trace_is() -> None:
         (lambda: check(Clock(), show="s.hand == 33"), True),
     ],
 )
-def test_a_case_fails_where_the_command_does(result: Any, fails: bool) -> None:
+def test_a_case_fails_if_the_command_does(result: Any, fails: bool) -> None:
     """CI and exit code agree."""
     found = result()
     suite = read(to_junit(found))
@@ -107,7 +107,7 @@ def test_a_case_fails_where_the_command_does(result: Any, fails: bool) -> None:
 
 
 def test_settings_are_properties_of_the_suite() -> None:
-    """As JSON names it."""
+    """With the names of the JSON output."""
     suite = ElementTree.fromstring(to_junit(check(Clock(hours=5), engine="reference", max_depth=9)).encode())
     about = {each.get("name"): each.get("value") for each in suite.iter("property")}
     assert {name: about[name] for name in ("constants.hours", "bounds", "engine", "verdict", "distinct_states")} == {
@@ -120,7 +120,7 @@ def test_settings_are_properties_of_the_suite() -> None:
 
 
 def test_a_check_without_a_result_is_an_error() -> None:
-    """One case, with the line and all that explains it."""
+    """It is one case, with the line and the full explanation."""
     (case,) = read(unfinished_to_junit(Unfinished("odd", "an action raised\x01 in the state <x>", {})))
     assert outcome(case) == "Error: an action raised\\x01 in the state <x>"
     assert case.result[0].text == "Error: an action raised\\x01 in the state <x>"
@@ -137,7 +137,7 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
     "error": ({"message", "type"}, set()),
     "skipped": ({"message", "type"}, set()),
 }
-"""Attributes and children that each element may have in the schema junit-10 of Jenkins, of those that are written."""
+"""Allowed attributes and children of each written element, from the schema junit-10 of Jenkins."""
 
 
 @pytest.mark.parametrize("result", [broken, vacuous, lambda: check(Clock())])

@@ -21,7 +21,7 @@ def parsed(result: Result) -> list[Token]:
 
 
 def words(tokens: list[Token], kind: str) -> list[str]:
-    """What stands in all elements of a kind, without markup."""
+    """Return the text of all elements of a kind, without markup."""
     return [
         "".join(part.content for part in tokens[at + 1].children or [] if part.type in {"text", "text_special"})
         for at, token in enumerate(tokens)
@@ -30,7 +30,7 @@ def words(tokens: list[Token], kind: str) -> list[str]:
 
 
 def rows(result: Result) -> list[list[str]]:
-    """The cells of all tables."""
+    """Return the cells of all tables."""
     found: list[list[str]] = []
     tokens = parsed(result)
     for at, token in enumerate(tokens):
@@ -38,7 +38,7 @@ def rows(result: Result) -> list[list[str]]:
             found.append([])
         elif token.type in {"td_open", "th_open"}:
             inside = tokens[at + 1].children or []
-            assert {part.type for part in inside} <= {"text", "text_special"}, "no word is taken for markup"
+            assert {part.type for part in inside} <= {"text", "text_special"}, "no word is parsed as markup"
             found[-1].append("".join(part.content for part in inside))
     return found
 
@@ -58,7 +58,7 @@ def test_the_report_has_settings_verdict_and_coverage() -> None:
 
 
 def test_user_text_is_escaped() -> None:
-    """Neither in tables, nor in sentences."""
+    """In tables and in sentences."""
     found = rows(broken())
     assert ["left out of the model", "<i>manners</i>"] in found
     assert ["silence", "violated, in 2 states", "Nothing is <said> | done."] in found
@@ -68,7 +68,7 @@ def test_user_text_is_escaped() -> None:
 
 
 def test_the_trace_has_its_diagram() -> None:
-    """In fences that nothing in them ends."""
+    """No line of it ends its fence."""
     trace = broken().counterexample
     assert trace is not None
     fences = [(token.info, token.content) for token in parsed(broken()) if token.type == "fence"]
@@ -76,7 +76,7 @@ def test_the_trace_has_its_diagram() -> None:
 
 
 def test_no_line_of_a_trace_ends_its_fence() -> None:
-    """Which is longer than any in it."""
+    """The fence is longer than any in the trace."""
     trace = broken().counterexample
     assert trace is not None
     fenced = replace(trace, broken="```", sentence="")
@@ -86,7 +86,7 @@ def test_no_line_of_a_trace_ends_its_fence() -> None:
 
 
 def test_without_actors_there_is_no_diagram() -> None:
-    """It would tell no more than the text."""
+    """It would add nothing to the text."""
     trace = check(Clock(), show="s.hand == 2").shown
     assert trace is not None
     infos = [token.info for token in parsed(check(Clock(), show="s.hand == 2")) if token.type == "fence"]
@@ -94,7 +94,7 @@ def test_without_actors_there_is_no_diagram() -> None:
 
 
 def test_a_diagram_that_mermaid_does_not_draw_is_left_out() -> None:
-    """It would draw an error."""
+    """Mermaid would draw an error."""
     result = broken()
     trace = result.counterexample
     assert trace is not None
@@ -105,14 +105,14 @@ def test_a_diagram_that_mermaid_does_not_draw_is_left_out() -> None:
 
 
 def test_dead_actions_are_named() -> None:
-    """And where it was cut short, that it is so as far as it went."""
+    """A cut-short run says that this covers only the explored part."""
     assert "\nNever taken: think.\n" in to_markdown(vacuous())
     assert "\nNot taken as far as it went: think.\n" in to_markdown(broken())
     assert "\nEach action is taken.\n" in to_markdown(check(Clock()))
 
 
 def test_bounds_and_figures_are_there() -> None:
-    """As a person reads them."""
+    """In readable form."""
     found = rows(check(Clock(hours=2000), engine="reference", max_states=1500))
     assert ["bounds", "1,500 states"] in found
     assert ["distinct states", "1,500"] in found

@@ -1,4 +1,4 @@
-"""A report as a page: what is in it, and, in a real browser, that it can be read where a person reads it."""
+"""A report as a page: its contents, and its readability in a real browser."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ in_a_browser = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium 
 
 
 class _Reader(HTMLParser):
-    """The words of a page, and its elements; each that is opened must be closed."""
+    """Reads the words of a page and its elements; each opened element must be closed."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -50,12 +50,12 @@ class _Reader(HTMLParser):
 
 
 def words(result: Result) -> str:
-    """What stands in a page."""
+    """Read a page."""
     return " ".join(" ".join(_Reader(to_html(result)).words).split())
 
 
 def test_the_page_has_settings_verdict_and_coverage() -> None:
-    """In this order, the counterexample first; a link leads to each."""
+    """In this order, the counterexample first; each has a link."""
     read = _Reader(to_html(broken()))
     places = [of["id"] for tag, of in read.elements if tag == "section"]
     assert places == ["trace-1", "checked", "figures", "properties", "actions", "growth"]
@@ -74,7 +74,7 @@ def test_the_page_has_settings_verdict_and_coverage() -> None:
 
 
 def test_user_text_is_escaped() -> None:
-    """Nor does the page fetch or run anything."""
+    """And the page loads and runs nothing."""
     text = to_html(broken())
     read = _Reader(text)
     assert show(WORDS) in read.words
@@ -84,7 +84,7 @@ def test_user_text_is_escaped() -> None:
 
 
 def test_the_trace_has_its_diagram() -> None:
-    """Line by line, of which those are marked that a reader looks for."""
+    """Line by line; the important lines are marked."""
     result = broken()
     trace = result.counterexample
     assert trace is not None
@@ -101,18 +101,18 @@ def test_the_trace_has_its_diagram() -> None:
 
 
 def test_without_actors_there_is_no_diagram() -> None:
-    """It would tell no more than the text."""
+    """It would add nothing to the text."""
     assert "<img" not in to_html(check(Clock(), show="s.hand == 2"))
 
 
 def test_the_verdict_has_its_colour() -> None:
-    """Good, bad or open."""
+    """A good, bad or open one."""
     for result, look in ((check(Clock()), "good"), (broken(), "bad"), (vacuous(), "open")):
         assert f'<p class="verdict {look}">{result.verdict}</p>' in to_html(result)
 
 
 def test_growth_has_a_bar_for_each_level() -> None:
-    """Each with its figures, also as rows."""
+    """Each with its figures, which are also rows of a table."""
     text = to_html(check(Clock(hours=5)))
     (picture,) = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
     assert len(ElementTree.fromstring(picture)) == 5
@@ -122,7 +122,7 @@ def test_growth_has_a_bar_for_each_level() -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A real one, without a window."""
+    """A real browser, without a window."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -133,7 +133,7 @@ def browser() -> Iterator[Any]:
 
 @in_a_browser
 def test_a_page_is_as_wide_as_its_window(browser: Any, tmp_path: Path) -> None:
-    """On a telephone and on a desk, light and dark, whatever stands in it; the console has nothing to say."""
+    """On a telephone and a desktop, light and dark, for any content; the console shows no error."""
     errors: list[str] = []
     opened = browser.new_page()
     opened.on("console", lambda message: errors.append(message.text))

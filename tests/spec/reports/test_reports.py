@@ -1,4 +1,4 @@
-"""Reports as files: which there are, and that none is half written."""
+"""Reports as files: their formats, and that none is half written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.spec.reports.odd import broken
 
 @pytest.mark.parametrize("ending", FORMATS)
 def test_the_file_suffix_selects_the_format(ending: str, tmp_path: Path) -> None:
-    """As it is made of a result."""
+    """Each format is rendered from the result."""
     result = broken()
     write(result, tmp_path / f"report{ending}")
     assert (tmp_path / f"report{ending}").read_text(encoding="utf-8") == FORMATS[ending](result)
@@ -22,14 +22,14 @@ def test_the_file_suffix_selects_the_format(ending: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["report", "report.txt", "report.xml", ".html"])
 def test_another_name_is_refused(name: str, tmp_path: Path) -> None:
-    """With those that there are; nothing is written."""
+    """The error lists the formats; nothing is written."""
     with pytest.raises(UsageError, match=r"a report is FILE.html or FILE.md; for JUnit there is --junit-xml FILE$"):
         write(broken(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_whether_a_file_can_be_written_changes_nothing(tmp_path: Path) -> None:
-    """Neither one that is there nor one that is not."""
+def test_the_test_for_writing_changes_nothing(tmp_path: Path) -> None:
+    """Neither an existing file nor a missing one."""
     there = tmp_path / "there"
     there.write_text("of another run")
     require_writable(there)
@@ -39,7 +39,7 @@ def test_whether_a_file_can_be_written_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_an_unwritable_path_is_refused(tmp_path: Path) -> None:
-    """A directory, and a place in none."""
+    """A directory, and a file in a missing directory."""
     with pytest.raises(UsageError, match=f"^{tmp_path} cannot be written: Is a directory$"):
         require_writable(tmp_path)
     with pytest.raises(UsageError, match=r"cannot be written: No such file or directory$"):
@@ -47,13 +47,13 @@ def test_an_unwritable_path_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_opened_only_for_writing(tmp_path: Path) -> None:
-    """It would wait for its reader."""
+    """Opening it earlier would wait for its reader."""
     os.mkfifo(tmp_path / "pipe")
     require_writable(tmp_path / "pipe")
 
 
 def test_a_failed_write_leaves_no_partial_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would be taken for a whole one."""
+    """A reader would take it for a complete one."""
 
     def written_in_part(path: Path, text: str, **how: str) -> None:
         path.write_bytes(text[:3].encode())

@@ -1,4 +1,4 @@
-"""Traces as sequence diagrams: which lanes there are, who does what to whom, and what is written beside it."""
+"""Traces as sequence diagrams: their lanes, arrows and notes."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class Bells(Part[Bell]):
 
 
 class House(State):
-    """A house, a guest and those who live there."""
+    """A house, a guest and its tenants."""
 
     bell: Bell
-    heard: frozenset[int] = variable("Who has heard it.")
+    heard: frozenset[int] = variable("The tenants who have heard it.")
     shut: bool = variable("Whether it is shut up.")
 
 
@@ -63,7 +63,7 @@ class Visit(Specification[House]):
     """A guest rings at a house."""
 
     def sizes(self) -> dict[object, Size]:
-        """Two live there; the second is called 10."""
+        """Two tenants; the second is called 10."""
         return {int: interchangeable("tenant", [2, 10])}
 
     @part
@@ -108,14 +108,14 @@ class Visit(Specification[House]):
 
 
 def trace_of_a_visit() -> Trace:
-    """The shortest way to a house that is shut up."""
+    """The shortest trace to a house that is shut up."""
     found = check(Visit, engine="reference").counterexample
     assert found is not None
     return found
 
 
 def test_a_step_has_an_actor_and_a_receiver() -> None:
-    """A parameter or words, as the action has it; else whose values are interchangeable, the part, or the system."""
+    """Explicit ones come from the action; the default is its interchangeable parameter, the part, or the system."""
     told = {each.label: (each.actor, each.receiver, each.sentences) for each in messages_of(trace_of_a_visit())}
     assert told == {
         "ring": ("a guest", "the bell", "ding; dong"),
@@ -126,8 +126,8 @@ def test_a_step_has_an_actor_and_a_receiver() -> None:
     }
 
 
-def test_the_text_of_a_trace_says_who_and_to_whom_where_the_action_does_not() -> None:
-    """Neither by its name, nor by a parameter, nor as one of a part that does it."""
+def test_a_text_trace_names_actor_and_receiver_if_the_action_does_not() -> None:
+    """Neither its name, nor a parameter, nor its part names them."""
     told = [each.line for each in trace_of_a_visit().steps]
     assert told == [
         "a guest: ring() -> the bell   ding; dong",
@@ -140,20 +140,20 @@ def test_the_text_of_a_trace_says_who_and_to_whom_where_the_action_does_not() ->
     class Named(Visit):
         @action(actor="guest", receiver="the bell")
         def a_guest_rings(self, s: House) -> None:
-            """The guest is named."""
+            """The action's name has the guest."""
             s.bell.rung = True
 
     replay = Replay(Named)
     assert replay.do(Step("a_guest_rings", {})).line == "a_guest_rings() -> the bell"
 
 
-def test_lanes_with_numbers_stand_in_their_order_behind_the_others() -> None:
+def test_numbered_lanes_follow_the_others_in_order() -> None:
     """10 behind 2."""
     assert lanes_of(trace_of_a_visit()) == ("the bell", "a guest", "system", "tenant 2", "tenant 10")
 
 
-def test_lanes_that_talk_with_each_other_stand_side_by_side() -> None:
-    """So that few arrows cross a lane: who does something to the last lane before the numbers stands before it."""
+def test_lanes_that_exchange_messages_are_adjacent() -> None:
+    """So few arrows cross a lane: the sender to the last lane before the numbers stands next to it."""
 
     class Post(Specification[House]):
         """Letters go through an office."""
@@ -190,7 +190,7 @@ def test_lanes_that_talk_with_each_other_stand_side_by_side() -> None:
 
 
 def test_mermaid_sees_no_markup_in_the_words() -> None:
-    """What would end a statement, and what breaks, are there."""
+    """The words include statement ends and line breaks."""
     lines = mermaid(trace_of_a_visit()).splitlines()
     assert lines[:8] == dedent(
         """\
@@ -208,7 +208,7 @@ def test_mermaid_sees_no_markup_in_the_words() -> None:
 
 
 def words_of(picture: str) -> dict[str, tuple[int, int]]:
-    """What is written in an SVG, and where."""
+    """Return the words in an SVG with their positions."""
     tree = ElementTree.fromstring(picture)
     texts = tree.findall("{http://www.w3.org/2000/svg}text")
     return {
@@ -218,7 +218,7 @@ def words_of(picture: str) -> dict[str, tuple[int, int]]:
 
 
 def test_an_svg_has_every_word_and_nothing_lies_on_anything_else() -> None:
-    """Steps stand below each other, their notes right of all lanes."""
+    """Steps are in rows, with their notes to the right of all lanes."""
     trace = trace_of_a_visit()
     words = words_of(svg(trace))
     assert "stays_open: It is < never > shut." in words
@@ -232,7 +232,7 @@ def test_an_svg_has_every_word_and_nothing_lies_on_anything_else() -> None:
 
 
 def test_long_words_are_wrapped_within_the_picture() -> None:
-    """Whatever a view has to say."""
+    """Even for a view with very long words."""
 
     class Talkative(Visit):
         @view
@@ -247,7 +247,7 @@ def test_long_words_are_wrapped_within_the_picture() -> None:
     assert all(x + 6 * len(text) < width for text, (x, _) in words_of(picture).items())
 
 
-def test_a_run_that_decides_nothing_is_drawn_as_well() -> None:
+def test_a_run_without_a_decided_property_is_drawn() -> None:
     """With a title of its own."""
     replay = Replay(Visit)
     replay.do(Step("ring", {}))
@@ -256,7 +256,7 @@ def test_a_run_that_decides_nothing_is_drawn_as_well() -> None:
 
 
 def test_a_parameter_may_be_called_receiver() -> None:
-    """Then what is given is what it ranges over."""
+    """An iterable value is its range, not a lane."""
 
     class Post(Specification[House]):
         """One letter."""
@@ -306,7 +306,7 @@ class Desks(Specification[Desk]):
 
 
 def test_numbered_owners_have_adjacent_lanes() -> None:
-    """With its own name above; a parameter that the lane says is not told again."""
+    """Each under its own name; a parameter in the lane's name is not repeated."""
     replay = Replay(Desks)
     for officer in (10, 2):
         replay.do(Step("open_it", {"officer": officer}))
@@ -320,8 +320,8 @@ def test_numbered_owners_have_adjacent_lanes() -> None:
 
 
 @rows("on", [True, False])
-def test_a_lane_may_be_what_the_specification_says(on: bool) -> None:
-    """One that depends on its constants; in the text, too."""
+def test_a_specification_may_name_a_lane(on: bool) -> None:
+    """The name may depend on its constants; the text uses it, too."""
 
     class Sent(Desks):
         by_post: bool = constant(on, "Nobody comes by.")
@@ -333,7 +333,7 @@ def test_a_lane_may_be_what_the_specification_says(on: bool) -> None:
 
         @action(officer=(2,), actor="{self.way}", receiver="officer {officer}")
         def open_it(self, s: Desk, officer: int) -> None:
-            """It is opened for this."""
+            """It is opened for this lane."""
 
     replay = Replay(Sent)
     replay.do(Step("open_it", {"officer": 2}))
@@ -344,8 +344,8 @@ def test_a_lane_may_be_what_the_specification_says(on: bool) -> None:
 
 
 @rows("lane", ["clerk of officer {number}", "officer {}", "officer {officer.name}", "officer {", "{self.boss}"])
-def test_a_lane_in_words_names_parameters_of_its_action(lane: str) -> None:
-    """Else it is refused before anything is explored."""
+def test_a_lane_name_uses_only_parameters_of_its_action(lane: str) -> None:
+    """Other names are refused before exploration."""
 
     class Wrong(Desks):
         @action(officer=(2, 10), receiver=lane)
@@ -361,12 +361,12 @@ LANES = {
     *("operator", "administrator", "connection of the controller", "connection of the former controller"),
     *("broker", "controller of broker", "ZkEventThread of broker"),
 }
-"""Who acts in our systems; brokers have numbers."""
+"""The actors of our systems; brokers have numbers."""
 
 
 @rows("system", {name: name for name in SYSTEMS})
 def test_each_action_of_our_systems_has_an_actor(system: str) -> None:
-    """So that no trace of theirs has a lane without a name, or a second one for a name that is written otherwise."""
+    """So their traces have no unnamed lane, and no second spelling of one."""
     for each in system_named(system).of().actions:
         lanes = {lane for number in range(len(each.instances)) for lane in each.lanes(number)[:2]}
         assert each.actor, each.name

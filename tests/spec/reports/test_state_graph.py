@@ -1,4 +1,4 @@
-"""State graphs that other tools read: all of a small one, and quotients; each format is read by such a tool."""
+"""State graphs for other tools: complete small graphs, and quotients; a reader of each format reads them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Letter(NamedTuple):
 
     number: int = 0
     weight: int = 9
-    """No rule asks for it."""
+    """No rule reads it."""
     read: bool = False
 
 
@@ -81,7 +81,7 @@ def quotient() -> StateGraph:
 
 
 def test_without_an_expression_each_state_is_a_node() -> None:
-    """As many as a check finds, with all steps."""
+    """As many nodes as in a check, with all steps."""
     graph, found = state_graph(TransactionCommit()), check(TransactionCommit)
     assert len(graph.nodes) == found.distinct_states == 34
     assert graph.initial == 1
@@ -89,20 +89,20 @@ def test_without_an_expression_each_state_is_a_node() -> None:
     assert graph.nodes[0] == ("0: working, 1: working, 2: working",)
 
 
-def test_states_in_which_the_same_holds_are_one_node() -> None:
-    """And an edge has each action that leads from one to another."""
+def test_states_with_equal_expressions_are_one_node() -> None:
+    """An edge has each action between two nodes."""
     assert quotient().nodes == (("false",), ("true",))
     assert quotient().actions == {(0, 1): ["press"], (1, 0): ["press", "burn_out"]}
 
 
-def test_an_expression_may_be_any() -> None:
-    """Over the state and the specification."""
+def test_any_expression_is_allowed() -> None:
+    """It may use the state and the specification."""
     assert state_graph(Lamps(), ["s.pressed // 3", "self.name"]).nodes == (("0", "lamps"), ("1", "lamps"))
 
 
 @pytest.mark.parametrize("by", [[], ["s.letter"]])
-def test_a_record_is_one_node_however_it_came_there(by: list[str]) -> None:
-    """As a state has it: without what is left out, which an action may well have assigned, or as it always begins."""
+def test_equal_records_are_one_node(by: list[str]) -> None:
+    """A left out field does not count, whether an action assigned it or it has its default."""
     graph = state_graph(Post(), by)
     assert len(graph.nodes) == check(Post).distinct_states == 7
     assert graph.nodes[:3] == (("Letter()",), ("Letter(number=1)",), ("Letter(number=1, read=true)",))
@@ -119,8 +119,8 @@ def test_graphviz_reads_dot() -> None:
 
 
 def test_networkx_reads_graphml() -> None:
-    """A multigraph, whose nodes know what holds there."""
-    import networkx  # only here: it takes a fifth of a second, and each worker collects all files
+    """It is a multigraph, whose nodes carry the expressions' values."""
+    import networkx  # here, since it takes a fifth of a second, and each worker collects all files
 
     read = networkx.read_graphml(BytesIO(graphml(quotient()).encode()), force_multigraph=True)
     assert dict(read.nodes(data="s.lit")) == {"0": "false", "1": "true"}
@@ -128,8 +128,8 @@ def test_networkx_reads_graphml() -> None:
     assert sorted(read.edges(data="action")) == [("0", "1", "press"), ("1", "0", "burn_out"), ("1", "0", "press")]
 
 
-def test_aldebaran_has_a_head_and_a_line_for_each_transition() -> None:
-    """After its grammar: numbers within bounds, labels in quotes."""
+def test_aldebaran_has_a_header_and_a_line_for_each_transition() -> None:
+    """It follows the format's grammar: numbers within bounds, labels in quotes."""
     head, *lines = aut(quotient()).splitlines()
     assert re.fullmatch(r"des \(0,3,2\)", head)
     assert lines == ['(0,"press",1)', '(1,"press",0)', '(1,"burn_out",0)']
@@ -162,20 +162,20 @@ def test_aldebaran_has_one_initial_state() -> None:
     ],
 )
 def test_an_invalid_request_is_a_one_line_error(by: list[str], most: int, says: str) -> None:
-    """It is said what would help."""
+    """The line suggests a remedy."""
     with pytest.raises(UsageError, match=f"^{says}"):
         state_graph(Lamps(), by, most)
 
 
-def test_a_graph_that_is_too_large_is_refused_wherever_that_is_found_out() -> None:
-    """Before a step or behind it, on any engine."""
+def test_a_graph_that_is_too_large_is_refused_at_any_point() -> None:
+    """Before a step or after it, on any engine."""
     for most in range(1, 7):
         for by in ([], ["s.letter"]):
             with pytest.raises(UsageError, match=f"^the graph has more than {most} nodes"):
                 state_graph(Post(), by, most)
 
 
-def test_an_expression_that_raises_in_a_later_state_is_told_with_it() -> None:
-    """As an action that does."""
+def test_an_expression_that_raises_later_is_reported_with_its_state() -> None:
+    """As for an action."""
     with pytest.raises(EvaluationFailed, match="ZeroDivisionError"):
         state_graph(Lamps(), ["1 // (s.pressed - 2)"])
