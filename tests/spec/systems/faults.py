@@ -1,4 +1,4 @@
-"""What is wrong in one point: servers and controllers from which mutants of both controller systems are made."""
+"""Servers and controllers with one mistake each, for mutants of both controller systems."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from statemachines.zookeeper.tree import Operation, SetData, Stat, Transaction
 
 
 class OutlivingUnsaid(ZooKeeperWithoutZxids):
-    """What an ended session owned stays, though the part was not made so."""
+    """An ended session's nodes stay, although the part was not configured so."""
 
     def __init__(self, state: Ensemble, outliving: bool, created: Any) -> None:
         super().__init__(state, True, created)
@@ -37,7 +37,7 @@ class FiringAgain(ZooKeeperWithoutZxids):
 
 
 class Unversioned(ZooKeeperWithoutZxids):
-    """The writes of a node are not counted."""
+    """Writes do not increment a node's version."""
 
     class transaction(Transaction):  # noqa: N801
         def set(self, path: str, data: Any, version: int) -> Stat:
@@ -47,15 +47,15 @@ class Unversioned(ZooKeeperWithoutZxids):
 
 
 class Unchecked(ZooKeeperWithoutZxids):
-    """A multi does not look at its checks."""
+    """A multi ignores its checks."""
 
     class transaction(Transaction):  # noqa: N801
         def check(self, path: str, version: int) -> None:
-            """Passes whatever the version is."""
+            """Passes for any version."""
 
 
 class StartingAgain(OnePartitionController):
-    """Every second controller puts the epoch back to where it began."""
+    """Every second controller resets the epoch to its first value."""
 
     def operations(self, me: ControllerProcess) -> tuple[Operation, ...]:
         asked = super().operations(me)
@@ -65,7 +65,7 @@ class StartingAgain(OnePartitionController):
 
 
 class DeletingUnfenced(OnePartitionController):
-    """Writes are fenced, and the deletion of /controller is not."""
+    """Writes are fenced, but the deletion of /controller is not."""
 
     def _fence(self, me: ControllerProcess) -> Iterator[Operation]:
         return iter(()) if me.about_to(ControllerStep.DeleteController) else super()._fence(me)
@@ -81,7 +81,7 @@ class ElectionOnServers(ControllerElection):
 
     @part
     def zk(self) -> ZooKeeperPart:
-        """Only they are others."""
+        """Only the servers differ."""
         return replace(super().zk, implementation=self.servers)
 
 
@@ -92,5 +92,5 @@ class LifeOnServers(ControllerLife):
 
     @part
     def zk(self) -> ZooKeeperPart:
-        """Only they are others."""
+        """Only the servers differ."""
         return replace(super().zk, implementation=self.servers)

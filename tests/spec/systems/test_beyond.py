@@ -1,8 +1,8 @@
-"""Beyond what is explored: walks through clusters under control that are larger than any pinned instance.
+"""Beyond exploration: walks through clusters that are larger than any pinned instance.
 
-By chance alone (`simulate`), and by the machines that are generated for Hypothesis. Nothing breaks there that is
-mended. What is wrong only where no explored instance comes to is found: at a third partition or broker, where a
-partition moves to three, in the fourth life of a broker.
+Random walks (`simulate`) and generated Hypothesis machines find nothing in fixed systems. They find faults that no
+explored instance can show: at a third partition or broker, in a reassignment to three replicas, in a broker's fourth
+life.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from statemachines.messages.topic_partition import PartitionAndReplica, TopicPar
 from statemachines.tables.replica import OfflineReplica, ReplicaState
 from tests.spec.testing.running import failure_of
 
-# What is wrong, each in a place to which no instance comes that is explored.
+# Faults, each out of reach of the explored instances.
 
 
 class PassesOverTheThird(ReplicaStateMachine):
-    """The replicas of a third partition are not taken offline."""
+    """Replicas of a third partition are not taken offline."""
 
     def handle_state_changes(self, replicas: Iterable[PartitionAndReplica], target: ReplicaState) -> ReplicaStep:
         some = [each for each in replicas if target is not OfflineReplica or each.topic_partition.partition < 2]
@@ -46,13 +46,13 @@ class PassesOverTheThird(ReplicaStateMachine):
 
 
 class PartitionsPassedOver(Partitions[Any]):
-    """With such a state machine."""
+    """Partitions with this state machine."""
 
     replica_state_machine = PassesOverTheThird
 
 
 class LooksAtTwo(ControllerEventProcessor):
-    """Of three replicas that a partition moves to, two have to be in sync."""
+    """Of three target replicas, only two must be in sync."""
 
     def _are_in_isr(self, states: Any, replicas: tuple[BrokerId, ...], following: Call) -> Calls:
         return super()._are_in_isr(states, replicas[:2], following)
@@ -65,7 +65,7 @@ class ReassignmentToTwo(Reassignment):
 
 
 class TrustsTheThird(ControllerEventProcessor):
-    """What a third broker could not delete counts as deleted."""
+    """A failed deletion on a third broker counts as done."""
 
     def process_topic_deletion_stop_replica_response_received(
         self, broker: BrokerId, request_error: Errors, partition_errors: PartitionErrors
@@ -106,16 +106,16 @@ class RequestsInThreeLives(ControlRequests):
 
 
 class Beyond(NamedTuple):
-    """An instance that is larger than those that are explored."""
+    """An instance larger than the explored ones."""
 
     system: type[Specification[Any]]
     constants: Mapping[str, Any]
     faulty: type[Specification[Any]]
-    """The system with something wrong that shows only there."""
+    """The system with a fault that shows only there."""
     breaks: str
-    """The property that sees it."""
+    """The property that detects it."""
     runs: int = 300
-    """Of walks by chance; those of `control-requests` take longer, whose queues are seldom the same twice."""
+    """Number of random walks; those of `control-requests` take longer, because their queues are rarely equal."""
 
 
 BEYOND: Mapping[str, Beyond] = {
@@ -188,7 +188,7 @@ BEYOND: Mapping[str, Beyond] = {
 @pytest.mark.long
 @pytest.mark.parametrize("name", BEYOND)
 def test_simulation_finds_nothing_in_fixed_systems(name: str) -> None:
-    """Nor does it stop short: every action is taken."""
+    """And every action is taken."""
     beyond = BEYOND[name]
     found = simulate(beyond.system(**beyond.constants), runs=beyond.runs, seed=18)
     assert found.verdict == "bounded"
@@ -198,7 +198,7 @@ def test_simulation_finds_nothing_in_fixed_systems(name: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", BEYOND)
 def test_simulation_finds_faults_beyond_exploration(name: str) -> None:
-    """By the property that is there for it."""
+    """By the property that belongs to the fault."""
     beyond = BEYOND[name]
     found = simulate(
         beyond.faulty(**beyond.constants), runs=10 * beyond.runs, seed=18, properties=[beyond.breaks], shrinking=False
@@ -209,7 +209,7 @@ def test_simulation_finds_faults_beyond_exploration(name: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", BEYOND)
 def test_hypothesis_finds_nothing_in_fixed_systems(name: str) -> None:
-    """As many walks as the profile takes."""
+    """In as many walks as the profile allows."""
     beyond = BEYOND[name]
     run_state_machine_as_test(as_state_machine(beyond.system(**beyond.constants)))
 
@@ -217,7 +217,7 @@ def test_hypothesis_finds_nothing_in_fixed_systems(name: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", BEYOND)
 def test_hypothesis_finds_faults_beyond_exploration(name: str) -> None:
-    """By one property or another; of what they find nothing is shrunk."""
+    """By some property; the failing run is not shrunk."""
     beyond = BEYOND[name]
     machine = as_state_machine(beyond.faulty(**beyond.constants))
     failure = failure_of(machine, max_examples=400, stateful_step_count=100, phases=[Phase.generate])

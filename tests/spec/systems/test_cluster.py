@@ -1,4 +1,4 @@
-"""Systems that have a controller's state machines: these log nothing, since exploration does each step many times."""
+"""Systems with a controller's state machines log nothing, because exploration repeats each step many times."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SYSTEMS = ("partitions", "reassignment", "topic-deletion", "control-requests")
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_an_exploration_has_no_log(system: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So nothing is looked up for a message that nobody reads."""
+    """So no time is spent on messages that nothing reads."""
     init = ZkStateMachine.__init__
 
     def noted(self: ZkStateMachine, *arguments: Any, **named: Any) -> None:
         init(self, *arguments, **named)
-        globals()["LOGS"].add(self.log)  # where it is not taken for what a system keeps
+        globals()["LOGS"].add(self.log)  # a global, since the language refuses attributes of a system
 
     LOGS.clear()
     monkeypatch.setattr(ZkStateMachine, "__init__", noted)

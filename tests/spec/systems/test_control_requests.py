@@ -1,7 +1,7 @@
-"""Control requests on their way: what each fix prevents, what 3.9 does that was not said, and no guard for nothing.
+"""Control requests on their way: what each fix prevents, a defect of 3.9, and the need for each guard.
 
-A mutant is the system with one thing wrong in the controller, its channels or its brokers. Each must break the
-property that is there for it.
+A mutant is the system with one fault in the controller, its channels or its brokers. Each must break the property
+named beside it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from statemachines.messages.topic_partition import TopicPartition
 from tests.spec.systems.test_drawn_states import drawn_after
 
 QUIET: dict[str, Any] = {"max_crashes": 0, "controller_changes": 0, "lost_replies": False}
-"""Nothing happens but that a controller is elected, and tells its brokers."""
+"""No events except the election of a controller and its requests to brokers."""
 
 
 def broken(result: Result) -> set[str]:
@@ -39,26 +39,26 @@ def broken(result: Result) -> set[str]:
 
 
 def explored(**constants: Any) -> Result:
-    """The smallest system, with more of it where that is said."""
+    """Return the smallest system, enlarged by these constants."""
     return check(ControlRequests(**{**QUIET, **constants}), engine="reference", keep_going=True)
 
 
-# Each fix switched off breaks the property that it is there for.
+# Each fix, when off, breaks its property.
 
 
-def test_a_controller_tells_its_brokers() -> None:
-    """Every request is handled once, or twice where its reply was lost, and all is as it is to be."""
+def test_a_controller_informs_its_brokers() -> None:
+    """Every request is handled once, or twice after a lost reply, and every broker ends in the right state."""
     assert explored().verdict == "holds"
     assert explored(lost_replies=True).verdict == "holds"
 
 
-def test_followers_refuse_a_leader_of_which_they_have_not_heard() -> None:
-    """B12: metadata comes last, so no follower follows, and no controller tells it again."""
+def test_followers_refuse_an_unknown_leader() -> None:
+    """B12: metadata arrive last, so no follower follows, and no controller repeats the request."""
     assert broken(explored(metadata_first=False)) == {"replicas_follow"}
 
 
-def test_the_story_of_a_bounce_can_be_read_aloud() -> None:
-    """B5: who sends what to whom, what still waits, and in which of its lives a broker is."""
+def test_the_trace_of_a_bounce_is_readable() -> None:
+    """B5: it has sender, receiver, waiting requests, and the current life of each broker."""
     story = explored(brokers=1, max_crashes=1, broker_epoch=False).counterexamples
     (trace,) = [each for each in story if each.broken == "online_is_led"]
     assert [str(each.step) for each in trace.steps[-3:]] == [
@@ -76,8 +76,8 @@ def test_the_story_of_a_bounce_can_be_read_aloud() -> None:
     assert {waits, "broker 0 leads t-0 in leader epoch 0"} <= {*message.notes}
 
 
-def test_what_waits_is_drawn_and_what_will_be_refused_is_struck_out() -> None:
-    """A broker has died and is back, and what was meant for its earlier life is on its way still."""
+def test_waiting_requests_are_drawn_and_those_to_be_refused_struck_out() -> None:
+    """A broker has died and is back, and requests to its earlier life are still on their way."""
     elect, back = Step("elect_controller", {}), [Step(name, {"broker": 0}) for name in ("crash", "restart")]
     one = ControlRequests(**{**QUIET, "brokers": 1, "max_crashes": 1})
     waits = ["UpdateMetadata (alive: 0)", "LeaderAndIsr (0 leads t-0 in 0)"]
@@ -87,11 +87,11 @@ def test_what_waits_is_drawn_and_what_will_be_refused_is_struck_out() -> None:
     assert [(each["tag"], each["look"]) for each in drawn["queue"]] == [(each, "gone") for each in waits]
 
 
-# Every guard that matters: the system with one thing wrong, and the property that sees it.
+# Every guard that matters: the system with one fault, and the property that detects it.
 
 
 class TakesTheLast(ControllerChannelManager):
-    """A thread takes what came last."""
+    """A thread takes the newest request first."""
 
     def take(self, broker: BrokerId) -> ControlRequest:
         queues = self.state.message_queues
@@ -100,7 +100,7 @@ class TakesTheLast(ControllerChannelManager):
 
 
 class GoesOnUnanswered(ControllerChannelManager):
-    """A thread sends each request once: where the reply is lost, it goes on to the next."""
+    """A thread sends each request once: after a lost reply it continues with the next."""
 
     def exchange(self, broker: BrokerId, handle: Any, delivery: Delivery = Delivery.Answered) -> Any:
         heard = super().exchange(broker, handle, delivery)
@@ -109,7 +109,7 @@ class GoesOnUnanswered(ControllerChannelManager):
 
 
 class TellsOfTheOther(ControllerBrokerRequestBatch):
-    """Brokers are told of a leader that was not elected."""
+    """Brokers receive a leader that was not elected."""
 
     def add_leader_and_isr_request_for_brokers(
         self, brokers: Iterable[BrokerId], partition: TopicPartition, known: Any, assignment: Any, is_new: bool
@@ -120,7 +120,7 @@ class TellsOfTheOther(ControllerBrokerRequestBatch):
 
 
 class TellsEachThatItLeads(ControllerBrokerRequestBatch):
-    """Every broker is told that it leads."""
+    """Every broker receives itself as leader."""
 
     def add_leader_and_isr_request_for_brokers(
         self, brokers: Iterable[BrokerId], partition: TopicPartition, known: Any, assignment: Any, is_new: bool
@@ -131,7 +131,7 @@ class TellsEachThatItLeads(ControllerBrokerRequestBatch):
 
 
 class ForgetsWhatItWrote(PartitionStateMachine):
-    """What an election has written is told, and not remembered."""
+    """An election's result is sent to brokers, but not remembered."""
 
     def _has_written(self, update: PartitionUpdate, written: LeaderAndIsr, is_new: bool) -> None:
         known = self.context.leadership_of(update.partition)
@@ -141,7 +141,7 @@ class ForgetsWhatItWrote(PartitionStateMachine):
 
 
 class TakesAll(ReplicaManager):
-    """A broker obeys whichever controller asks."""
+    """A broker obeys any controller."""
 
     def _is_current_controller(self, request: ControlRequest) -> bool:
         self.state.controller_epoch = request.controllerEpoch
@@ -149,7 +149,7 @@ class TakesAll(ReplicaManager):
 
 
 class TakesEveryEpoch(ReplicaManager):
-    """A broker goes by whichever leader it is told of, however long ago that was: neither epoch is looked at."""
+    """A broker accepts any leader, however old: it compares neither epoch."""
 
     def _leader_and_isr_error(self, partition: TopicPartition, told: Any) -> Errors:
         super()._leader_and_isr_error(partition, told)
@@ -160,14 +160,14 @@ class TakesEveryEpoch(ReplicaManager):
 
 
 class StopsInAnyCase(ReplicaManager):
-    """A replica stops, however long ago it was told to."""
+    """A replica stops, however old the request."""
 
     def _may_stop(self, partition: TopicPartition, told: Any, delete: bool) -> Errors:
         return Errors.NONE
 
 
 class NeverFetches(ReplicaManager):
-    """A replica takes the leader epoch, and no more."""
+    """A replica accepts the leader epoch, but does not fetch."""
 
     def _make_followers(self, states: Any, handling: Any) -> tuple[TopicPartition, ...]:
         made = super()._make_followers(states, handling)
@@ -189,11 +189,11 @@ PLACES = {
     PartitionStateMachine: "partition_state_machine",
     ReplicaManager: "replica_manager",
 }
-"""Where a mutant of this kind stands in the system."""
+"""The place of each kind of mutant in the system."""
 
 
 def mutant(kind: type[Any], **constants: Any) -> Specification:
-    """The system with this in place of its own."""
+    """Return the system with this mutant in place of its own class."""
     if issubclass(kind, ControlRequests):
         return kind(**{**QUIET, **constants})
     place = next(name for base, name in PLACES.items() if issubclass(kind, base))
@@ -243,7 +243,7 @@ MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
 
 
 LONG = {"stop_is_fenced", "metadata_epoch_monotone", "receivers.leader_epochs_increase"}
-"""What is found only where copies come late, among ten thousand states and more."""
+"""Properties broken only by late copies, among ten thousand states and more."""
 
 
 @pytest.mark.parametrize(
@@ -259,17 +259,15 @@ LONG = {"stop_is_fenced", "metadata_epoch_monotone", "receivers.leader_epochs_in
         for kind, constants, name in MUTANTS
     ],
 )
-def test_a_mutant_breaks_the_property_that_is_there_for_it(
-    kind: type[Any] | None, constants: dict[str, Any], property_: str
-) -> None:
-    """On the way to it nothing else has to hold."""
+def test_a_mutant_breaks_its_property(kind: type[Any] | None, constants: dict[str, Any], property_: str) -> None:
+    """On the way to it, other properties may break."""
     specification = mutant(kind, **constants) if kind else ControlRequests(**{**QUIET, **constants})
     result = check(specification, properties=[property_], engine="reference")
     assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
 
 
 def test_every_property_is_broken_by_some_mutant() -> None:
-    """None of them holds whatever the system does. Those of ZooKeeper itself have theirs elsewhere."""
+    """None of them holds in every system. Other tests break those of ZooKeeper itself."""
     everything = ControlRequests(shutdowns=True, reassignments=1, isr_changes=1, late_copies=True)
     sought = {
         each.name
@@ -280,7 +278,7 @@ def test_every_property_is_broken_by_some_mutant() -> None:
 
 
 def test_every_release_is_mapped() -> None:
-    """Each of Kafka's releases has a valuation."""
+    """Each of Kafka's releases has its values."""
     assert tuple(ControlRequests.releases) == RELEASES
 
 
@@ -299,8 +297,8 @@ def test_every_release_is_mapped() -> None:
     ],
     ids=lambda value: ", ".join(f"{name}={each}" for name, each in value.items()),
 )
-def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> None:
-    """An action or witness whose bound is too low is not asked for."""
+def test_impossible_actions_and_witnesses_are_absent(constants: dict[str, Any]) -> None:
+    """An action or witness whose bound is too low does not exist, so the run is not vacuous."""
     result = explored(**constants)
     assert broken(result) <= ({"metadata_epoch_monotone", "metadata_fresh"} if "late_copies" in constants else set())
     assert not [each.name for each in result.properties if each.verdict == "missing"]
@@ -308,6 +306,6 @@ def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> 
 
 
 def test_one_partition_changes_where_isrs_do() -> None:
-    """A state that is pending is about the first."""
+    """The pending state belongs to the first partition."""
     with pytest.raises(AssumptionViolated, match="one_partition_changes"):
         ControlRequests(partitions=2, isr_changes=1)

@@ -1,7 +1,7 @@
-"""The controller's life: what each fix prevents, and that no property or guard stands there for nothing.
+"""The controller's life: what each fix prevents, and the need for each property and guard.
 
-A mutant is the system without one guard: of a broker's steps, of the broker that gets requests, or of the servers.
-Each must break the property that the guard is there for; the bounds are those at which it does.
+A mutant is the system without one guard: of a broker's steps, of the broker that receives requests, or of the
+servers. Each must break the guard's property; the bounds are large enough for that.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from tests.spec.systems.faults import (
 from tests.statemachines.controllers import but_for
 
 check = partial(checking.check, engine="local")
-"""At once: to begin in plain Python is not worth it for what is explored here."""
+"""The local engine from the start: these explorations are too large to begin in plain Python."""
 
 PROPOSED = {"ghost_check": True, "resign_on_move": True, "elect_if_none": True}
-"""With what is open in 3.9 mended."""
+"""With the open bugs of 3.9 fixed."""
 NOTHING_FAILS = {
     "crashes": False,
     "operator_deletes": False,
@@ -48,54 +48,54 @@ NOTHING_FAILS = {
     "disconnections": False,
     "receiving_broker": False,
 }
-"""Sessions end, and that is all."""
+"""Sessions end, and nothing more happens."""
 ONCE = {"elections": 1, "state_writes": 1}
 OUTLIVING = {**NOTHING_FAILS, **ONCE, "ephemeral_outlives_session": True, "sessions_per_broker": 2}
-"""What a session owned is there for a while yet, and its broker has another one by then."""
+"""An ended session's nodes stay for a while, and the broker has a new session before they go."""
 DELETES = "only_owner_session_end_or_operator_deletes_controller"
 
 
 def verdict(result: Result, name: str) -> str:
-    """What was found out about one property."""
+    """Return the report on one property."""
     return next(each.verdict for each in result.properties if each.name == name)
 
 
 def length(result: Result, name: str) -> int:
-    """How many states it takes to break this property, which is the one that is broken."""
+    """Return the number of states that it takes to break this property, the only broken one."""
     assert result.counterexample is not None
     assert (result.verdict, result.counterexample.broken) == ("violated", name)
     return result.counterexample.length
 
 
 def steps(result: Result) -> list[str]:
-    """The counterexample as the steps it is made of."""
+    """Return the counterexample as its steps."""
     assert result.counterexample is not None
     return [str(each.step) for each in result.counterexample.steps]
 
 
 def actions(result: Result) -> list[str]:
-    """The names of these steps."""
+    """Return the actions of the counterexample."""
     assert result.counterexample is not None
     return [each.step.action for each in result.counterexample.steps]
 
 
 def said(result: Result, last: int = 1) -> list[str]:
-    """What was said in the last steps, oldest first."""
+    """Return the words of the last steps, oldest first."""
     assert result.counterexample is not None
     return [sentence for each in result.counterexample.steps[-last:] for sentence in each.sentences]
 
 
 def brokers(result: Result, action: str) -> list[int]:
-    """Who took these steps of the counterexample, in order."""
+    """Return the brokers that took this action in the counterexample, in order."""
     assert result.counterexample is not None
     return [each.step.parameters["broker"] for each in result.counterexample.steps if each.step.action == action]
 
 
-# Each fix switched off breaks the property that it is there for, and the way to it is the one history knows.
+# Each fix, when off, breaks its property, by the known sequence of events.
 
 
 def test_a_failed_failover_without_move_keeps_the_context() -> None:
-    """B24: /controller is deleted, then a step of the failover fails; the broker leaves it at that."""
+    """B24: /controller is deleted, then a step of the failover fails, and the broker does nothing about it."""
     result = check(ControllerLife.of(**ControllerLife.releases["3.9"]), properties=["resigned_context_empty"])
     assert length(result, "resigned_context_empty") == 11
     assert actions(result)[-3:] == ["operator_deletes_controller", "fail", "move_controller"]
@@ -104,7 +104,7 @@ def test_a_failed_failover_without_move_keeps_the_context() -> None:
 
 @pytest.mark.long
 def test_a_former_controller_electing_again_keeps_its_context() -> None:
-    """B24 without a failure: the node goes between maybeResign and elect, and elect only notes that there is none."""
+    """B24 without a failure: /controller goes between maybeResign and elect, and elect only notes its absence."""
     result = check(ControllerLife.of(request_failures=False), properties=["resigned_context_empty"])
     assert length(result, "resigned_context_empty") == 24
     assert actions(result)[-3:] == ["maybe_resign", "operator_deletes_controller", "elect"]
@@ -114,9 +114,9 @@ def test_a_former_controller_electing_again_keeps_its_context() -> None:
 
 @pytest.mark.long
 def test_resigning_on_reading_another_clears_the_context() -> None:
-    """Both forms of B24 are gone with the proposal, to the end where one election is all there is.
+    """The proposal prevents both forms of B24, in full for a single election.
 
-    What happens without failures happens with them, too: a step may fail, and need not.
+    Runs without failures are included: a step may fail, but need not.
     """
     proposed = ControllerLife.of(**ONCE, resign_on_move=True)
     assert proposed.valuation["request_failures"]
@@ -124,7 +124,7 @@ def test_resigning_on_reading_another_clears_the_context() -> None:
 
 
 def test_a_ghost_takes_an_old_node_of_its_own_for_its_office() -> None:
-    """B22: its registration goes in time, its /controller does not; in its new session it reads that it is named."""
+    """B22: its registration is deleted in time, but not /controller; in its new session it reads its own id there."""
     result = check(ControllerLife.of(**OUTLIVING), properties=["controller_started"])
     assert length(result, "controller_started") == 16
     assert actions(result)[-4:] == ["register_broker", "watch_controller", "maybe_resign", "elect"]
@@ -133,7 +133,7 @@ def test_a_ghost_takes_an_old_node_of_its_own_for_its_office() -> None:
 
 
 def test_a_ghost_is_found_by_the_session_that_owns_the_node() -> None:
-    """KAFKA-13407: with one broker to the end, with two beyond the length without."""
+    """KAFKA-13407: proved in full for one broker, and for two beyond the length of the counterexample."""
     seen = ["controller_started"]
     alone = ControllerLife.of(**OUTLIVING, brokers=1, ghost_check=True)
     assert check(alone, properties=seen).verdict == "holds"
@@ -141,7 +141,7 @@ def test_a_ghost_is_found_by_the_session_that_owns_the_node() -> None:
 
 
 def test_a_broker_cannot_register_again_while_its_old_node_stands() -> None:
-    """B23: the broker does not try again when that node is gone."""
+    """B23: the broker does not retry after that node is gone."""
     until_2_1 = ControllerLife.of(**OUTLIVING, ephemeral_owner_check=False, registers_again=True)
     result = check(until_2_1, properties=["registered_when_quiet"])
     assert length(result, "registered_when_quiet") == 10
@@ -150,7 +150,7 @@ def test_a_broker_cannot_register_again_while_its_old_node_stands() -> None:
 
 
 def test_a_broker_deletes_its_own_old_registration() -> None:
-    """KAFKA-7165, if it also registers again where that is gone: with one broker to the end, with two beyond B23."""
+    """KAFKA-7165, with a new registration if the old node is gone: in full for one broker, and for two beyond B23."""
     seen, mended = ["registered_when_quiet"], {**OUTLIVING, "registers_again": True}
     alone = check(ControllerLife.of(**mended, brokers=1), properties=seen)
     assert alone.verdict == "holds"
@@ -161,8 +161,8 @@ def test_a_broker_deletes_its_own_old_registration() -> None:
     assert check(ControllerLife.of(**mended), properties=seen, max_depth=16).verdict == "bounded"
 
 
-def test_a_broker_whose_old_registration_goes_as_it_looks_stays_unregistered() -> None:
-    """B23a: since 2.2 that is an error, and the broker does not try again."""
+def test_a_broker_stays_unregistered_if_its_old_node_goes_during_the_check() -> None:
+    """B23a: since 2.2 that is an error, and the broker does not retry."""
     result = check(ControllerLife.of(**OUTLIVING), properties=["registered_when_quiet"])
     assert length(result, "registered_when_quiet") == 10
     assert actions(result)[-3:] == ["register_broker", "zk.delete_outliving_ephemerals", "check_registration"]
@@ -170,7 +170,7 @@ def test_a_broker_whose_old_registration_goes_as_it_looks_stays_unregistered() -
 
 
 def test_without_fencing_the_loser_deletes_the_winners_node() -> None:
-    """B43: until 2.0, a broker whose failover fails deletes /controller, which is another's by then."""
+    """B43: until 2.0, a broker whose failover fails deletes /controller, although another broker owns it by then."""
     result = check(ControllerLife.of(**ControllerLife.releases["2.0"]), properties=[DELETES])
     assert length(result, DELETES) == 16
     winner, loser = brokers(result, "create_controller")[-1], brokers(result, "delete_controller")[0]
@@ -201,7 +201,7 @@ def test_without_fencing_a_zombie_writes() -> None:
 
 @pytest.mark.long
 def test_without_fencing_the_new_controllers_cache_is_out_of_date() -> None:
-    """B17: it had read what the zombie then wrote, and never reads it again; brokers refuse what the zombie sends."""
+    """B17: it read the state before the zombie wrote, and never again; brokers refuse the zombie's requests."""
     result = check(ControllerLife.of(**ZOMBIE), properties=["cache_fresh"])
     assert length(result, "cache_fresh") == 32
     first, second = brokers(result, "register_controller")
@@ -213,16 +213,16 @@ def test_without_fencing_the_new_controllers_cache_is_out_of_date() -> None:
 
 @pytest.mark.long
 def test_fenced_no_zombie_writes() -> None:
-    """The same system with its fence, as far as it takes without."""
+    """The same system with its fence, up to the length of the counterexample without it."""
     fenced, seen = ControllerLife.of(**{**ZOMBIE, "fence_zk": True}), ["fenced_writes", "cache_fresh"]
     assert check(fenced, properties=seen, max_depth=32, symmetry=True).verdict == "bounded"
 
 
-# With everything on, all of it holds, and nothing holds because nothing happens.
+# With all fixes on, every property holds, and not vacuously.
 
 
-def test_with_everything_on_one_broker_keeps_all_of_it() -> None:
-    """Every action is taken and every witness met, in a system small enough to look at."""
+def test_with_all_fixes_one_broker_satisfies_all_properties() -> None:
+    """Every action is taken and every witness met, in a small system."""
     result = check(ControllerLife.of(brokers=1, **PROPOSED))
     assert (result.verdict, result.distinct_states) == ("holds", 30821)
     assert all(each.taken for each in result.actions)
@@ -230,8 +230,8 @@ def test_with_everything_on_one_broker_keeps_all_of_it() -> None:
 
 
 @pytest.mark.long
-def test_with_one_election_two_brokers_keep_all_of_it() -> None:
-    """With every fault but that of the servers; every action is taken."""
+def test_with_one_election_two_brokers_satisfy_all_properties() -> None:
+    """With every fault except those of the servers; every action is taken."""
     result = check(ControllerLife.of(**ONCE, **PROPOSED), symmetry=True)
     assert (result.verdict, result.distinct_states) == ("holds", 570337)
     assert all(each.taken for each in result.actions)
@@ -255,17 +255,17 @@ WITNESSED = {
     "dies_before_it_elects": 11,
     "dies_before_it_writes": 12,
 }
-"""What must be able to happen, and how many states it takes."""
+"""Required witnesses, with the length of the shortest trace to each."""
 
 
 def witnesses(result: Result) -> dict[str, int | None]:
-    """What was witnessed, by how many states."""
+    """Return the witnesses seen, with their trace lengths."""
     return {each.name: each.length for each in result.properties if each.verdict == "witnessed"}
 
 
 @pytest.mark.long
 def test_every_witness_is_met() -> None:
-    """Two brokers, two elections and two writes are enough, and none of these is too much."""
+    """Two brokers, two elections and two writes are necessary and sufficient."""
     result = check(ControllerLife.of(**PROPOSED), max_depth=24, symmetry=True)
     assert (result.verdict, witnesses(result)) == ("bounded", WITNESSED)
     assert set(WITNESSED) == {each.name for each in ControllerLife().properties if each.kind == "sometimes"}
@@ -284,14 +284,14 @@ def test_every_witness_is_met() -> None:
     ids=str,
 )
 def test_a_witness_that_cannot_be_met_is_absent(constants: dict[str, Any], absent: list[str]) -> None:
-    """It is not asked for, so that nothing is missing."""
+    """It does not exist, so the run is not vacuous."""
     asked = {each.name for each in ControllerLife.of(**constants).properties}
     assert not asked & set(absent)
 
 
 @pytest.mark.long
-def test_with_everything_on_all_of_it_holds() -> None:
-    """The constants as they are, but for the observer: no bound but theirs, every action taken, every witness met."""
+def test_with_all_fixes_all_properties_hold() -> None:
+    """With the default constants, except for the observer: no other bound, every action taken, every witness met."""
     result = check(ControllerLife.of(**PROPOSED, receiving_broker=False), symmetry=True)
     assert (result.verdict, result.distinct_states) == ("holds", 34030588)
     assert all(each.taken for each in result.actions)
@@ -310,26 +310,26 @@ def test_with_everything_on_all_of_it_holds() -> None:
     ],
     ids=lambda constants: " and ".join(constants),
 )
-def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> None:
-    """An action whose fault is off is not asked for; what is left is taken, and all of it holds."""
+def test_impossible_actions_and_witnesses_are_absent(constants: dict[str, Any]) -> None:
+    """An action whose fault is off does not exist; every other action is taken, and every property holds."""
     assert check(ControllerLife.of(**{**ONCE, **PROPOSED, **constants}), symmetry=True).verdict == "holds"
 
 
-# Every guard that matters: the system without it, and the property that sees it. First the steps of a broker.
+# Every guard that matters: the system without it, and the property that detects it. First the steps of a broker.
 
 
 ANY_EPOCH = 99
 
 
 def changed(answer: Answer, **known: Any) -> Answer:
-    """What a broker knows after an answer, but for this; an end of its session is left as it is."""
+    """Return the answer with these facts of the broker changed; the end of a session is left as it is."""
     if answer.controller.session is None:
         return answer
     return answer._replace(controller=but_for(answer.controller, **known))
 
 
 def of_a_term(me: ControllerProcess) -> dict[str, Any]:
-    """What a resignation takes from a broker, but for its office and its epoch."""
+    """Return the facts that a resignation clears, except office and epoch."""
     return {
         "handlers_registered": me.handlers_registered,
         "failover_done": me.failover_done,
@@ -339,13 +339,13 @@ def of_a_term(me: ControllerProcess) -> dict[str, Any]:
 
 
 class EpochStartsAgain(ControllerLife):
-    """Every second controller puts the epoch back to where it began."""
+    """Every second controller resets the epoch to its first value."""
 
     one_partition_controller = StartingAgain
 
 
 class DoesNotLookAgain(ControllerLife):
-    """A broker that is refused takes it for another's doing, even if its own reply was lost."""
+    """After an error reply a broker assumes another's write, even if its own reply was lost."""
 
     @cached_property
     def design(self) -> Design:
@@ -353,7 +353,7 @@ class DoesNotLookAgain(ControllerLife):
 
 
 class TakesItForItsOwn(ControllerLife):
-    """A broker that is refused takes it for its own doing, whichever is controller."""
+    """After an error reply a broker assumes its own write, whichever broker is controller."""
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def check_controller(self, me: ControllerProcess) -> Answer:
@@ -362,7 +362,7 @@ class TakesItForItsOwn(ControllerLife):
 
 
 class UnfencedDelete(ControllerLife):
-    """Writes are fenced, and the deletion of /controller is not."""
+    """Writes are fenced, but the deletion of /controller is not."""
 
     one_partition_controller = DeletingUnfenced
 
@@ -377,7 +377,7 @@ class TakesOverAnyState(ControllerLife):
 
 
 class AnswersOvertake(ControllerLife):
-    """What a watch has to tell may arrive after the answer to a later request."""
+    """A watch notification may arrive after the reply to a later request."""
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def hear(self, me: ControllerProcess, listens: bool) -> ControllerProcess:
@@ -389,7 +389,7 @@ class AnswersOvertake(ControllerLife):
 
 
 class NeverResigns(ControllerLife):
-    """Who was controller, and reads that another is, goes on."""
+    """A controller that reads another's id in /controller continues."""
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def maybe_resign(self, me: ControllerProcess) -> Answer:
@@ -404,7 +404,7 @@ class NeverResigns(ControllerLife):
 
 
 class WatchesOnce(ControllerLife):
-    """A controller that hears of /controller does not watch it again."""
+    """A controller that is notified of /controller does not set the watch again."""
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def watch_controller(self, me: ControllerProcess) -> Answer:
@@ -418,7 +418,7 @@ class WatchesOnce(ControllerLife):
 
 
 class KeepsItsContext(ControllerLife):
-    """maybeResign takes nothing down."""
+    """maybeResign clears nothing."""
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def maybe_resign(self, me: ControllerProcess) -> Answer:
@@ -426,7 +426,7 @@ class KeepsItsContext(ControllerLife):
 
 
 class HandlesAnyway(ControllerLife):
-    """A BrokerChange that is handled after a resignation is handled as before it."""
+    """A BrokerChange after a resignation is handled as before it."""
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def handle(self, me: ControllerProcess) -> Answer:
@@ -435,7 +435,7 @@ class HandlesAnyway(ControllerLife):
 
 
 class ReadsBrokersOnce(ControllerLife):
-    """A controller does not read again which brokers are alive."""
+    """A controller does not read the live brokers again."""
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def read_brokers(self, me: ControllerProcess) -> Answer:
@@ -444,7 +444,7 @@ class ReadsBrokersOnce(ControllerLife):
 
 
 class ForgetsTheVersion(ControllerLife):
-    """Who resigns to move the controller forgets the version that the deletion of /controller checks."""
+    """A controller that resigns forgets the version for the deletion of /controller."""
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def _to_move(self, me: ControllerProcess, *then: ControllerStep) -> ControllerProcess:
@@ -452,7 +452,7 @@ class ForgetsTheVersion(ControllerLife):
 
 
 class FailsQuietly(ControllerLife):
-    """A failover that fails is logged, and that is all."""
+    """A failed failover is only logged."""
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def fail(self, me: ControllerProcess) -> Answer:
@@ -460,7 +460,7 @@ class FailsQuietly(ControllerLife):
 
 
 class RegistersOnce(ControllerLife):
-    """In its new session a broker elects, and does not register."""
+    """In its new session a broker stands for election without registering."""
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def register_broker(self, me: ControllerProcess) -> Answer:
@@ -470,7 +470,7 @@ class RegistersOnce(ControllerLife):
 
 
 class CachesNothingOfItsOwn(ControllerLife):
-    """A controller's cache has what it read, and not what it wrote."""
+    """A controller's cache has its reads, but not its writes."""
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def update_leader_and_isr(self, me: ControllerProcess) -> Answer:
@@ -479,7 +479,7 @@ class CachesNothingOfItsOwn(ControllerLife):
 
 
 class CachesTooEarly(ControllerLife):
-    """A controller's cache has what it is about to write."""
+    """A controller's cache has a write before it is made."""
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def read_partition_state(self, me: ControllerProcess) -> Answer:
@@ -488,18 +488,18 @@ class CachesTooEarly(ControllerLife):
             return changed(answer, partition_state_version=answer.controller.state_version + 1) if writes else answer
 
 
-# A broker that gets requests, and servers that are wrong in one point each.
+# A broker that receives requests, and servers with one fault each.
 
 
 class Credulous(ReceiverPart):
-    """It takes any request."""
+    """It accepts any request."""
 
     def accepts(self, s: Receiver, epoch: int) -> bool:
         return True
 
 
 class TakesAnyRequest(ControllerLife):
-    """A broker does not ask which controller a request is from."""
+    """A broker does not check which controller sent a request."""
 
     @part
     def receiver(self) -> ReceiverPart:
@@ -507,7 +507,7 @@ class TakesAnyRequest(ControllerLife):
 
 
 class EphemeralsOutlive(LifeOnServers):
-    """On a ZooKeeper that does not delete what an ended session owns, and is said to."""
+    """On a ZooKeeper where nodes outlive their session, although the part is not configured so."""
 
     servers = OutlivingUnsaid
 
@@ -528,7 +528,7 @@ class ChildrenUnwatched(LifeOnServers):
 
 
 class TellsBrokersByName(ControllerLife):
-    """A controller that finds the names that it knew takes them for the brokers that it knew."""
+    """A controller that reads the same ids takes them for the same brokers."""
 
     class one_partition_controller(OnePartitionController):  # noqa: N801
         def read_brokers(self, me: ControllerProcess) -> Answer:
@@ -553,7 +553,7 @@ class NumbersAgain(LifeOnServers):
 
 
 class ComesBackDeaf(LifeOnServers):
-    """On a ZooKeeper that tells a client that was away nothing of what it has missed."""
+    """On a ZooKeeper that never notifies a reconnected client of missed events."""
 
     class servers(ZooKeeperWithoutZxids):  # noqa: N801
         def come_back(self, session: Any) -> None:
@@ -567,7 +567,7 @@ class VersionsStay(LifeOnServers):
 
 
 class ChecksPass(LifeOnServers):
-    """On a ZooKeeper whose multi does not look at its checks."""
+    """On a ZooKeeper whose multi ignores its checks."""
 
     servers = Unchecked
 
@@ -586,7 +586,7 @@ class KeepsWhatWasDone(LifeOnServers):
 ALONE = {**PROPOSED, "brokers": 1}
 QUIETLY = {**NOTHING_FAILS, **ONCE, "crashes": True}
 TOGETHER = {**PROPOSED, "crashes": False}
-"""What is open in 3.9 is mended, so that it is the mutant that breaks a property."""
+"""The open bugs of 3.9 are fixed, so only the mutation breaks a property."""
 
 MUTANTS: list[tuple[Specification, str, int]] = [
     (EphemeralsOutlive(**ALONE), "zk.ephemeral_owned", 5),
@@ -625,7 +625,7 @@ MUTANTS: list[tuple[Specification, str, int]] = [
 
 
 def takes_long(mutant: Specification, states: int) -> bool:
-    """Two brokers have been through many states by then."""
+    """The test is long: two brokers reach many states first."""
     return bool(mutant.valuation["brokers"] > 1 and states > 21)
 
 
@@ -640,16 +640,14 @@ def takes_long(mutant: Specification, states: int) -> bool:
         for mutant, name, states in MUTANTS
     ],
 )
-def test_a_mutant_breaks_the_property_that_is_there_for_it(
-    mutant: Specification, property_: str, states: int
-) -> None:
-    """By so many states, and no value has left its domain on the way."""
+def test_a_mutant_breaks_its_property(mutant: Specification, property_: str, states: int) -> None:
+    """At this length, and every value stays in its domain on the way."""
     result = check(mutant, properties=[property_], max_depth=states)
     assert length(result, property_) == states
 
 
 def test_every_property_is_broken_by_some_mutant() -> None:
-    """None of them holds whatever the system does."""
+    """None of them holds in every system."""
     sought = {each.name for each in ControllerLife(registrations=2).properties if each.kind != "sometimes"}
     assert {name for _, name, _ in MUTANTS} == sought - {"type_ok"}
 
@@ -658,7 +656,7 @@ def test_every_property_is_broken_by_some_mutant() -> None:
 
 
 def test_every_release_is_mapped() -> None:
-    """3.9 has everything that Kafka ever mended, and nothing that is proposed here."""
+    """3.9 has every fix that Kafka made, and no proposal."""
     assert tuple(ControllerLife.releases) == RELEASES
     assert ControllerLife.releases["3.9"] == {
         "threads": "barrier",
@@ -687,8 +685,8 @@ def test_every_release_is_mapped() -> None:
         ("broker_epoch", "2.2"),
     ],
 )
-def test_a_fix_came_with_the_release_that_history_has_it_in(switch: str, since: str) -> None:
-    """KAFKA-4447, KAFKA-4229, KAFKA-6082, KAFKA-7165, KAFKA-7235: it stays from then on."""
+def test_a_fix_came_with_its_release(switch: str, since: str) -> None:
+    """KAFKA-4447, KAFKA-4229, KAFKA-6082, KAFKA-7165, KAFKA-7235: each stays from then on."""
     having = [release for release, known in ControllerLife.releases.items() if known[switch]]
     assert having == list(RELEASES[RELEASES.index(since) :])
 
@@ -721,32 +719,32 @@ def test_the_threads_and_the_election_changed_with_these_releases() -> None:
     "release",
     [
         *("0.10.1", "0.10.2", "1.1", "2.1", "2.2", "3.9"),
-        pytest.param("1.0", marks=pytest.mark.long),  # in states of five words, for which kernels would be compiled
+        pytest.param("1.0", marks=pytest.mark.long),  # states of five words, which would compile new kernels
     ],
 )
 def test_each_release_breaks_something(release: str) -> None:
-    """With what is proposed off, also the newest."""
+    """Without the proposals, even the newest."""
     assert check(ControllerLife.of(**ControllerLife.releases[release])).verdict == "violated"
 
 
 @pytest.mark.parametrize("release", ["1.1", "2.1", "2.2", "3.9"])
-def test_with_what_is_proposed_one_broker_keeps_all_of_it(release: str) -> None:
-    """What a single broker needs is there since 1.1, and what is proposed is enough for the rest."""
+def test_with_the_proposals_one_broker_satisfies_all_properties(release: str) -> None:
+    """Since 1.1 a single broker needs no more than the proposals."""
     alone = {**ControllerLife.releases[release], **PROPOSED, "brokers": 1, "max_queued_events": 5, "state_writes": 1}
     assert check(ControllerLife.of(**alone, disconnections=False)).verdict == "holds"
 
 
-# What until 1.0 lay between a broker and ZooKeeper.
+# The layers between a broker and ZooKeeper until 1.0.
 
 
 def before(release: str, **constants: Any) -> ControllerLife:
-    """One broker of a release in which only what is said here fails."""
+    """Return one broker of a release, with only these faults."""
     alone = {**NOTHING_FAILS, **ONCE, "brokers": 1, "max_queued_events": 5}
     return ControllerLife.of(**{**ControllerLife.releases[release], **alone, **constants})
 
 
 def test_a_session_that_ends_in_its_election_makes_a_ghost_in_0_10_1() -> None:
-    """B22, KAFKA-4229: elected in its new session, it is told of that, resigns, and finds itself named."""
+    """B22, KAFKA-4229: elected in its new session, it learns of the new session, resigns, and reads its own id."""
     seen = ["controller_started"]
     result = check(before("0.10.1", max_queued_events=8), properties=seen)
     assert length(result, "controller_started") == 18
@@ -759,7 +757,7 @@ def test_a_session_that_ends_in_its_election_makes_a_ghost_in_0_10_1() -> None:
     ("release", "states"), [("0.10.1", 23), ("0.10.2", 23), pytest.param("1.0", 19, marks=pytest.mark.long)]
 )
 def test_one_lost_reply_makes_two_failovers_of_one_epoch_until_1_0(release: str, states: int) -> None:
-    """B20 with a single broker: its own increment stands in the way of its retry, which is swallowed."""
+    """B20 with a single broker: its own increment makes the retry fail, and the failure is swallowed."""
     known = {"lost_replies": True, "elections": 2}
     result = check(before(release, **known), properties=["epoch_unique"])
     assert length(result, "epoch_unique") == states
@@ -770,7 +768,7 @@ def test_one_lost_reply_makes_two_failovers_of_one_epoch_until_1_0(release: str,
 
 @pytest.mark.parametrize(("release", "states"), [("0.10.1", 23), ("0.10.2", 23), ("1.0", 17)])
 def test_a_request_crosses_sessions_until_1_0(release: str, states: int) -> None:
-    """B3: read in one session and written in the next, where the broker is controller no longer."""
+    """B3: read in one session and written in the next, when the broker is no longer controller."""
     result = check(before(release, max_queued_events=8), properties=["writes_in_its_session"])
     assert length(result, "writes_in_its_session") == states
     assert actions(result)[-3:] == ["zk.expire", "learn_of_expiry", "update_leader_and_isr"]

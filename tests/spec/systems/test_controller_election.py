@@ -1,7 +1,6 @@
-"""The controller election: what each fix prevents, and that no property or guard stands there for nothing.
+"""The controller election: what each fix prevents, and the need for each property and guard.
 
-A mutant is the system without one guard. Each must break the property that the guard is there for; the bounds are
-those at which it does.
+A mutant is the system without one guard. Each must break the guard's property; the bounds are large enough for that.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ from tests.spec.systems.faults import (
 
 
 def steps(result: Result) -> list[str]:
-    """The counterexample as the steps it is made of."""
+    """Return the counterexample as its steps."""
     assert result.counterexample is not None
     return [str(each.step) for each in result.counterexample.steps]
 
 
 def said(result: Result) -> str:
-    """All that was said on the way."""
+    """Return all words along the counterexample."""
     assert result.counterexample is not None
     return "; ".join(sentence for each in result.counterexample.steps for sentence in each.sentences)
 
 
-# Each fix switched off breaks the property that it is there for, and the way to it is the one history knows.
+# Each fix, when off, breaks its property, by the known sequence of events.
 
 
 def test_without_fencing_a_zombie_writes() -> None:
@@ -53,7 +52,7 @@ def test_without_fencing_a_zombie_writes() -> None:
 
 
 def test_without_fencing_the_loser_deletes_the_winners_node() -> None:
-    """B43: a broker whose increment failed deletes /controller, which is another's by then."""
+    """B43: a broker whose increment failed deletes /controller, although another broker owns it by then."""
     result = check(ControllerElection.of(epoch_update="cas_checked", fence_zk=False))
     assert result.counterexample is not None
     assert result.counterexample.broken == "only_owner_session_end_or_operator_deletes_controller"
@@ -65,7 +64,7 @@ def test_without_fencing_the_loser_deletes_the_winners_node() -> None:
 
 
 def test_with_the_failure_swallowed_two_failovers_have_one_epoch() -> None:
-    """B20: a failover goes on with the epoch that it read, which was the previous controller's."""
+    """B20: a failover continues with the epoch that it read, the previous controller's."""
     swallowed = ControllerElection.of(brokers=2, epoch_update="cas_swallowed", crashes=False)
     result = check(swallowed)
     assert result.counterexample is not None
@@ -73,29 +72,29 @@ def test_with_the_failure_swallowed_two_failovers_have_one_epoch() -> None:
     assert "BADVERSION: logged and swallowed" in result.counterexample.steps[-1].sentences[0]
 
 
-def test_with_three_brokers_two_losers_swallow_it() -> None:
-    """Both go on with the epoch before the first one, one state sooner."""
+def test_with_three_brokers_two_losers_swallow_the_failure() -> None:
+    """Both continue with the epoch before the first one, one state sooner."""
     result = check(ControllerElection.of(brokers=3, epoch_update="cas_swallowed", crashes=False))
     assert result.counterexample is not None
     assert (result.counterexample.broken, result.counterexample.length) == ("epoch_unique", 27)
 
 
-def test_what_the_switch_prevents_does_not_happen_with_it() -> None:
-    """Up to the same depths, with everything on, nothing breaks."""
+def test_with_its_fix_each_anomaly_is_gone() -> None:
+    """Up to the same depths, with all fixes on, nothing breaks."""
     assert check(ControllerElection.of(), max_depth=20).verdict == "bounded"
 
 
-# Every guard that matters: the system without it, and the property that sees it.
+# Every guard that matters: the system without it, and the property that detects it.
 
 
 class EpochStartsAgain(ControllerElection):
-    """Every second controller puts the epoch back to where it began."""
+    """Every second controller resets the epoch to its first value."""
 
     one_partition_controller = StartingAgain
 
 
 class EphemeralsOutlive(ElectionOnServers):
-    """On a ZooKeeper that does not delete what an ended session owns, and is said to."""
+    """On a ZooKeeper where nodes outlive their session, although the part is not configured so."""
 
     servers = OutlivingUnsaid
 
@@ -113,13 +112,13 @@ class VersionsStay(ElectionOnServers):
 
 
 class ChecksPass(ElectionOnServers):
-    """On a ZooKeeper whose multi does not look at its checks."""
+    """On a ZooKeeper whose multi ignores its checks."""
 
     servers = Unchecked
 
 
 class UnfencedDelete(ControllerElection):
-    """Writes are fenced, and the deletion of /controller is not."""
+    """Writes are fenced, but the deletion of /controller is not."""
 
     one_partition_controller = DeletingUnfenced
 
@@ -139,15 +138,15 @@ MUTANTS: list[tuple[Specification, str]] = [
 @pytest.mark.parametrize(
     ("mutant", "property_"), MUTANTS, ids=[f"{type(mutant).__name__}-{name}" for mutant, name in MUTANTS]
 )
-def test_a_mutant_breaks_the_property_that_is_there_for_it(mutant: Specification, property_: str) -> None:
-    """And type_ok at most, where a value leaves its domain on the way."""
+def test_a_mutant_breaks_its_property(mutant: Specification, property_: str) -> None:
+    """And at most type_ok besides, if a value leaves its domain on the way."""
     result = check(mutant, properties=[property_], max_depth=30)
     found = {each.name: each.verdict for each in result.properties}
     assert found[property_] == "violated"
 
 
 def test_every_property_is_broken_by_some_mutant() -> None:
-    """None of them holds whatever the system does."""
+    """None of them holds in every system."""
     sought = {each.name for each in ControllerElection().properties if each.kind != "sometimes"}
     assert {name for _, name in MUTANTS} == sought
 
@@ -156,7 +155,7 @@ def test_every_property_is_broken_by_some_mutant() -> None:
 
 
 def test_every_release_is_mapped() -> None:
-    """Each of Kafka's releases has a valuation, and the newest is everything on."""
+    """Each of Kafka's releases has its values; in the newest all fixes are on."""
     assert tuple(ControllerElection.releases) == RELEASES
     newest = {"epoch_update": "multi", "fence_zk": True, "conditional_increment": True}
     assert ControllerElection.releases["3.9"] == newest
@@ -171,7 +170,7 @@ def test_every_release_is_mapped() -> None:
     ],
 )
 def test_the_requests_are_those_of_the_design(epoch_update: str, only_here: set[str]) -> None:
-    """How the epoch is joined to the node decides which requests there are."""
+    """The requests depend on whether one multi joins the epoch and the node."""
     found = {each.name for each in ControllerElection.of(epoch_update=epoch_update).actions}
     some = {"register_controller", "create_controller", "increment_epoch", "delete_controller"}
     assert found & some == only_here
@@ -186,14 +185,14 @@ def test_the_requests_are_those_of_the_design(epoch_update: str, only_here: set[
         pytest.param({"elections": 1}, marks=pytest.mark.long),
     ],
 )
-def test_what_cannot_happen_is_absent_not_missing(faults: dict[str, Any]) -> None:
-    """An action or witness whose fault is off, or whose bound is too low, is not asked for."""
+def test_impossible_actions_and_witnesses_are_absent(faults: dict[str, Any]) -> None:
+    """An action or witness whose fault is off, or whose bound is too low, does not exist."""
     result = check(ControllerElection.of(**{"elections": 1, **faults}))
     assert result.verdict == "holds"
 
 
 def test_a_restarted_broker_waits_for_its_predecessors_session() -> None:
-    """With two sessions a broker meets its own old registration, and its start fails until that is gone."""
+    """With two sessions a broker finds its own old registration, and cannot start until that is gone."""
     result = check(ControllerElection.of(sessions_per_broker=2, elections=1, brokers=1))
     assert result.verdict == "holds"
     registrations = next(each for each in result.actions if each.name == "register_broker")

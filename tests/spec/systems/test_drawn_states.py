@@ -1,4 +1,4 @@
-"""States of the systems as those draw them who know Kafka: logs with marks, AR and ISR, znodes and sessions."""
+"""Pictures of states in Kafka's usual form: logs with marks, AR and ISR, znodes and sessions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spec.systems.replication import Replication
 
 
 def drawn_after(specification: Specification, *steps: Step) -> dict[str, Any]:
-    """What the pictures draw when these steps have been done, by their names."""
+    """Return the pictures after these steps, by their names."""
     replay = Replay(specification)
     for step in steps:
         replay.do(step)
@@ -26,7 +26,7 @@ def strong(words: str) -> dict[str, str]:
 
 
 def test_logs_have_their_high_watermarks_and_ends() -> None:
-    """A leader that has written a record which it has not committed; and who is in sync, as each knows it."""
+    """A leader has written an uncommitted record; the picture shows each broker's view of the ISR."""
     pictures = drawn_after(
         Replication.of(brokers=2),
         Step("controller_elect_leader", {"broker": 0}),

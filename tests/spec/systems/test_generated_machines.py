@@ -1,6 +1,6 @@
-"""Each system walked by the Hypothesis machine that is made of it: nothing breaks, and a planted fault is found.
+"""Each system walked by its generated Hypothesis machine: nothing breaks, and a planted fault is found.
 
-Here instances are as small as they can be, and walks are the same every time. `test_beyond.py` and
+These instances are minimal, and the walks are always the same. `test_beyond.py` and
 `test_controller_election_walks.py` take fresh walks through larger ones.
 """
 
@@ -30,7 +30,7 @@ from tests.spec.testing.running import failure_of, run
 
 
 class TwoControllers(ControllerElection[Cluster]):
-    """Two brokers that have read the epoch already: before that each has taken six steps."""
+    """Two brokers that have already read the epoch, which takes each six steps."""
 
     epoch_unique = None  # type: ignore[assignment]  # it breaks in the same state, and would be told instead
 
@@ -49,18 +49,18 @@ class TwoControllers(ControllerElection[Cluster]):
 
 
 class Machine(NamedTuple):
-    """A system as it holds, and with a fault."""
+    """A correct system, and one with a fault."""
 
     sound: Specification[Any]
     faulty: Specification[Any]
     breaks: str
     """The property that the fault breaks."""
     steps: int
-    """Of the shortest way there."""
+    """Length of the shortest path there."""
 
 
 MENDED: Mapping[str, bool] = {"ghost_check": True, "resign_on_move": True, "elect_if_none": True}
-"""What is proposed for the controller's life, with which it holds."""
+"""The proposed fixes with which the controller's life is correct."""
 
 MACHINES: Mapping[str, Machine] = {
     "controller-election": Machine(
@@ -141,14 +141,14 @@ def test_every_system_has_its_machine() -> None:
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_its_code_does_on_lazy_values_what_it_does_on_plain_ones(name: str) -> None:
-    """So engines that learn read no more than they must."""
+def test_its_code_treats_lazy_values_as_plain_ones(name: str) -> None:
+    """So engines that learn read no more than necessary."""
     assert opaque(Model(MACHINES[name].sound)) == {}
 
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_nothing_breaks_in_the_system_itself(name: str) -> None:
-    """And what its fault breaks is a property of it."""
+    """And the fault breaks one of its properties."""
     sound, _, breaks, _ = MACHINES[name]
     assert breaks in [each.name for each in sound.properties]
     run(as_state_machine(sound), max_examples=15, stateful_step_count=40, phases=[Phase.generate])
@@ -156,7 +156,7 @@ def test_nothing_breaks_in_the_system_itself(name: str) -> None:
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_a_planted_fault_is_found(name: str) -> None:
-    """By the property that is there for it, and told in the fewest steps."""
+    """By its property, in the fewest steps."""
     _, faulty, breaks, steps = MACHINES[name]
     failure = failure_of(as_state_machine(faulty), max_examples=150, stateful_step_count=40)
     assert isinstance(failure.error, Violation)
@@ -171,11 +171,11 @@ LARGER: Mapping[str, Specification[Any]] = {
     ),
     "replication": Kip320(brokers=3, log_size=3, max_records=3, max_leader_epoch=3, history=True),
 }
-"""Those that neither `test_beyond.py` nor `test_controller_election_walks.py` has."""
+"""The systems that neither `test_beyond.py` nor `test_controller_election_walks.py` has."""
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", LARGER)
 def test_fresh_walks_find_nothing_in_larger_systems(name: str) -> None:
-    """As many as the profile takes, and others each time."""
+    """As many walks as the profile allows, new ones each time."""
     run_state_machine_as_test(as_state_machine(LARGER[name]))

@@ -1,7 +1,7 @@
-"""Partitions under a controller: what each fix prevents, what 3.9 does that was not said, and no guard for nothing.
+"""Partitions under a controller: what each fix prevents, defects of 3.9, and the need for each guard.
 
-A mutant is the system with one thing wrong in a state machine, or in what a broker is sent. Each must break the
-property that is there for it.
+A mutant is the system with one fault in a state machine, or in a broker's requests. Each must break the property
+named beside it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from statemachines.tables.replica import OfflineReplica, OnlineReplica, ReplicaD
 from statemachines.zookeeper.tree import ANY_VERSION, Code
 
 PROPOSED: Mapping[str, Any] = {"clear_batch": True, "elect_if_created": True, "read_back_alteration": True}
-"""What is open in 3.9, mended."""
+"""The open bugs of 3.9, fixed."""
 
 
 CHECKED: Mapping[str, Any] = {
@@ -43,11 +43,11 @@ CHECKED: Mapping[str, Any] = {
     "shutdowns": False,
     "controller_changes": 0,
 }
-"""The controller looks by itself whether preferred replicas lead; and little else happens."""
+"""The controller checks for imbalance on its own, and little else happens."""
 
 
 def told(result: Result) -> list[str]:
-    """The counterexample as the steps it is made of."""
+    """Return the counterexample as its steps."""
     assert result.counterexample is not None
     return [str(each.step) for each in result.counterexample.steps]
 
@@ -58,7 +58,7 @@ def broken(result: Result) -> set[str]:
 
 
 def test_the_controller_is_shown_after_a_resignation() -> None:
-    """No broker is the controller here; of another that was elected it is said that it is."""
+    """No broker here is the controller; the view says that another was elected."""
     shown = check(Partitions(brokers=2), show="controller_moved_during_change", engine="reference").shown
     assert shown is not None
     assert shown.initial_views[0] == "there is no controller yet"
@@ -66,12 +66,12 @@ def test_the_controller_is_shown_after_a_resignation() -> None:
     assert shown.steps[-1].views == ("another is controller, under epoch 2",)
 
 
-# Each fix switched off breaks the property that it is there for.
+# Each fix, when off, breaks its property.
 
 
 @pytest.mark.long
 def test_a_leftover_batch_stops_later_changes() -> None:
-    """B21: cut short, it leaves StopReplica behind; elected again, the controller takes no replica offline."""
+    """B21: an interrupted batch keeps StopReplica; once elected again, the controller takes no replica offline."""
     result = check(Partitions(), engine=LocalEngine(), keep_going=True)
     assert broken(result) == {"batch_empty", "dead_not_in_isr", "offline_replica_is_dead"}
     shortest = check(Partitions(), engine=LocalEngine())
@@ -98,7 +98,7 @@ def test_a_leftover_batch_stops_later_changes() -> None:
     ],
 )
 def test_without_a_fix_its_anomaly_happens(without: dict[str, Any], breaks: str) -> None:
-    """And nothing else does."""
+    """And no other property breaks."""
     result = check(Partitions(**{**PROPOSED, **without}), engine=LocalEngine(), keep_going=True)
     assert broken(result) == {breaks}
 
@@ -109,11 +109,11 @@ def test_the_last_member_leaves_only_where_unclean_elections_are_permitted() -> 
     assert check(Partitions(**PROPOSED, keep_last_isr=False), engine=LocalEngine()).verdict == "holds"
 
 
-# Every guard that matters: the system with one thing wrong, and the property that sees it.
+# Every guard that matters: the system with one fault, and the property that detects it.
 
 
 class ElectsOutsideTheIsr(PartitionStateMachine):
-    """Who is elected is left out of the ISR."""
+    """The new leader is left out of the ISR."""
 
     def _elected(self, *asked: Any) -> PartitionUpdate | None:
         update = super()._elected(*asked)
@@ -125,7 +125,7 @@ class ElectsOutsideTheIsr(PartitionStateMachine):
 
 
 class WritesOverAnything(PartitionStateMachine):
-    """It writes whatever version is there."""
+    """It writes over any version."""
 
     def requests(self, change: StateChange) -> tuple[ZkRequest, ...]:
         if change.due is not ZkBatch.SetTopicPartitionStates:
@@ -139,7 +139,7 @@ class WritesOverAnything(PartitionStateMachine):
 
 
 class LeadsAlone(PartitionStateMachine):
-    """Who is elected in place of a leader that runs is alone in the ISR."""
+    """A leader elected in place of a live one is alone in the ISR."""
 
     def _elected(self, *asked: Any) -> PartitionUpdate | None:
         update = super()._elected(*asked)
@@ -150,7 +150,7 @@ class LeadsAlone(PartitionStateMachine):
 
 
 class CountsTwice(PartitionStateMachine):
-    """Who is elected stands twice in the ISR."""
+    """The new leader appears twice in the ISR."""
 
     def _elected(self, *asked: Any) -> PartitionUpdate | None:
         update = super()._elected(*asked)
@@ -172,7 +172,7 @@ class ElectsInTheSameEpoch(PartitionStateMachine):
 
 
 class TellsBeforeItWrites(PartitionStateMachine):
-    """Brokers hear of a leader that is not in ZooKeeper yet, and may never be."""
+    """Brokers receive a leader that is not in ZooKeeper yet, and may never be."""
 
     def _elected(self, *asked: Any) -> PartitionUpdate | None:
         update = super()._elected(*asked)
@@ -183,21 +183,21 @@ class TellsBeforeItWrites(PartitionStateMachine):
 
 
 class PermitsUnclean(PartitionStateMachine):
-    """It elects from outside the ISR, whatever is configured."""
+    """It elects from outside the ISR, whatever the configuration."""
 
     def unclean_of(self, change: StateChange, responses: Any) -> Mapping[TopicName, bool | Code]:
         return dict.fromkeys(super().unclean_of(change, responses), True)
 
 
 class StartsWithoutPartitions(PartitionStateMachine):
-    """Of what a controller finds when it takes over no partition has a state."""
+    """A controller that takes over sets no partition's state."""
 
     def startup(self) -> PartitionStep:
         return ChangeDone()
 
 
 class DropsWhatIsOffline(PartitionStateMachine):
-    """A partition that is to be offline does not exist any more."""
+    """A partition that should go offline becomes nonexistent."""
 
     def _become(self, partition: TopicPartition, target: PartitionState) -> None:
         if target is OfflinePartition:
@@ -207,7 +207,7 @@ class DropsWhatIsOffline(PartitionStateMachine):
 
 
 class KnowsWhatIsNew(PartitionStateMachine):
-    """A first leader is known before it has been written."""
+    """A first leader is in the context before it has been written."""
 
     def _initialize(self, *asked: Any) -> PartitionStep:
         change = super()._initialize(*asked)
@@ -225,14 +225,14 @@ class LeavesOnline(PartitionStateMachine):
 
 
 class ElectsNoOne(PartitionStateMachine):
-    """What is offline stays so."""
+    """An offline partition stays so."""
 
     def trigger_online_partition_state_change(self, topic: TopicName | None = None) -> PartitionStep:
         return ChangeDone()
 
 
 class ForgetsWhatItWrote(PartitionStateMachine):
-    """What an election has written is told, and not remembered."""
+    """An election's result is sent to brokers, but not remembered."""
 
     def _has_written(self, update: PartitionUpdate, written: LeaderAndIsr, is_new: bool) -> None:
         known = self.context.leadership_of(update.partition)
@@ -242,7 +242,7 @@ class ForgetsWhatItWrote(PartitionStateMachine):
 
 
 class CountsAhead(PartitionStateMachine):
-    """It takes the version that it wrote for one higher."""
+    """It takes its written version for one higher."""
 
     def _has_written(self, update: PartitionUpdate, written: LeaderAndIsr, is_new: bool) -> None:
         super()._has_written(update, written._replace(partition_epoch=written.partition_epoch + 1), is_new)
@@ -256,7 +256,7 @@ class KeepsTheDeadFollower(ReplicaStateMachine):
 
 
 class LastMemberLeaves(ReplicaStateMachine):
-    """The last member leaves the ISR, whatever is configured."""
+    """The last member leaves the ISR, whatever the configuration."""
 
     def _isr_without(self, replica: BrokerId, isr: tuple[BrokerId, ...], unclean: bool) -> tuple[BrokerId, ...]:
         return super()._isr_without(replica, isr, True)
@@ -279,7 +279,7 @@ class RemovesInTheSameEpoch(ReplicaStateMachine):
 
 
 class CallsItIneligible(ReplicaStateMachine):
-    """A replica that leaves the ISR is one that cannot be deleted."""
+    """A replica that leaves the ISR becomes ineligible for deletion."""
 
     def _has_become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
         super()._has_become(replica, ReplicaDeletionIneligible)
@@ -297,18 +297,18 @@ class LeavesReplicasOnline(ReplicaStateMachine):
     """A replica whose broker is gone stays online."""
 
     def _has_become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
-        """It is taken out of the ISR, and that is all."""
+        """It is only taken out of the ISR."""
 
 
 class ForgetsTheOffline(ReplicaStateMachine):
-    """Of a replica that is offline nothing is known."""
+    """An offline replica is forgotten."""
 
     def _has_become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
         self.context.remove_replica_state(replica)
 
 
 class KeepsWhatItSent(RequestsWithoutMetadata):
-    """StopReplica stays in the batch when it has been sent."""
+    """StopReplica stays in the batch after it was sent."""
 
     def _send_stop_replica_requests(self, controller_epoch: int) -> None:
         kept = dict(self.state.stop_replica)
@@ -318,7 +318,7 @@ class KeepsWhatItSent(RequestsWithoutMetadata):
 
 
 class TellsOfTheOther(RequestsWithoutMetadata):
-    """Brokers are told of a leader that was not elected."""
+    """Brokers receive a leader that was not elected."""
 
     def add_leader_and_isr_request_for_brokers(
         self, brokers: Iterable[BrokerId], partition: TopicPartition, known: Any, assignment: Any, is_new: bool
@@ -330,14 +330,14 @@ class TellsOfTheOther(RequestsWithoutMetadata):
 
 
 class LooksAfterNobody(ControllerEventProcessor):
-    """The time has come, and it elects nobody."""
+    """The timer fires, and it elects none."""
 
     def process_auto_preferred_replica_leader_election(self) -> Calls:
         return ()
 
 
 class LooksAfterEverybody(ControllerEventProcessor):
-    """It elects whoever is preferred, however few partitions are astray."""
+    """It elects preferred replicas, however few partitions are astray."""
 
     def _rebalance(self, broker: BrokerId, preferring: tuple[TopicPartition, ...]) -> Calls:
         self.leader_imbalance_per_broker_percentage = 0
@@ -345,7 +345,7 @@ class LooksAfterEverybody(ControllerEventProcessor):
 
 
 def mutant(kind: type[Any], system: type[Specification] = Partitions, **constants: Any) -> Specification:
-    """The system with this state machine, or batch, in place of its own."""
+    """Return the system with this state machine or batch in place of its own."""
     place = next(
         name
         for name, base in (
@@ -389,12 +389,12 @@ MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
     (ForgetsTheOffline, {}, "rsm_domain"),
     (None, {"elect_if_created": False, "lost_replies": True}, "new_is_not_led"),
 ]
-"""Other systems of clusters have the same."""
+"""Other systems of clusters have the same mutants."""
 OF_CHECKS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
     (LooksAfterNobody, {**CHECKED}, "balanced"),
     (LooksAfterEverybody, {**CHECKED, "imbalance_percentage": 100}, "tolerates_small_imbalance"),
 ]
-"""Only here a controller looks by itself whether preferred replicas lead."""
+"""Only here a controller checks for imbalance on its own."""
 
 
 @pytest.mark.parametrize(
@@ -402,10 +402,8 @@ OF_CHECKS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
     [*MUTANTS, *OF_CHECKS],
     ids=[f"{kind.__name__ if kind else 'switch'}-{name}" for kind, _, name in (*MUTANTS, *OF_CHECKS)],
 )
-def test_a_mutant_breaks_the_property_that_is_there_for_it(
-    kind: type[Any] | None, constants: dict[str, Any], property_: str
-) -> None:
-    """On the way to it nothing else has to hold."""
+def test_a_mutant_breaks_its_property(kind: type[Any] | None, constants: dict[str, Any], property_: str) -> None:
+    """On the way to it, other properties may break."""
     given = {**PROPOSED, **constants}
     specification = mutant(kind, **given) if kind else Partitions(**given)
     result = check(specification, properties=[property_], engine="local", max_depth=19)
@@ -413,7 +411,7 @@ def test_a_mutant_breaks_the_property_that_is_there_for_it(
 
 
 def test_every_property_is_broken_by_some_mutant() -> None:
-    """None of them holds whatever the system does. Those of ZooKeeper itself have theirs elsewhere."""
+    """None of them holds in every system. Other tests break those of ZooKeeper itself."""
     sought = {
         each.name
         for creation in (True, False)
@@ -423,26 +421,26 @@ def test_every_property_is_broken_by_some_mutant() -> None:
     assert {name for _, _, name in (*MUTANTS, *OF_CHECKS)} == sought
 
 
-# What exploration found that the rules for it did not have.
+# Findings of exploration about Kafka's rules.
 
 
 def test_a_topic_that_is_created_while_a_broker_is_down() -> None:
-    """Its replica there is online all the same, until the broker has come and gone. [onNewPartitionCreation, 3.9]"""
+    """Its replica there stays online until the broker has come and gone. [onNewPartitionCreation, 3.9]"""
     result = check(Partitions(**PROPOSED, max_crashes=1, controller_changes=0, shutdowns=False), engine="reference")
     (witness,) = [each for each in result.properties if each.name == "online_on_dead_broker"]
     assert (witness.verdict, witness.length) == ("witnessed", 13)
 
 
 @pytest.mark.parametrize(("without", "length"), [({"alter_partition": False}, 31), ({"live_isr_check": False}, 32)])
-def test_a_partition_is_offline_though_a_member_of_its_isr_could_lead(without: dict[str, Any], length: int) -> None:
-    """Its leader shuts down, and what it changes in the ISR makes the controller elect none; until 3.2."""
+def test_a_partition_goes_offline_though_an_isr_member_could_lead(without: dict[str, Any], length: int) -> None:
+    """Its leader shuts down, and its ISR change makes the controller elect none; until 3.2."""
     result = check(Partitions(**{**PROPOSED, **without}, controller_changes=0), engine=LocalEngine())
     (witness,) = [each for each in result.properties if each.name == "offline_though_led"]
     assert (witness.verdict, witness.length) == ("witnessed", length)
 
 
 def test_a_leader_that_shuts_down_takes_no_follower_into_its_isr() -> None:
-    """Since 3.3: of the ISR that it asks for one member is not eligible, itself. So it hands over to none."""
+    """Since 3.3 the leader itself is ineligible, so its ISR change is refused, and it hands over to none."""
     few = {
         "max_crashes": 0,
         "controller_changes": 0,
@@ -462,25 +460,25 @@ def test_a_leader_that_shuts_down_takes_no_follower_into_its_isr() -> None:
     assert result.shown.steps[-1].changes == {}
 
 
-def test_a_controlled_shutdown_swallows_that_another_controller_is_elected() -> None:
-    """The controller goes on with requests in its batch that it cannot send; that ends when it hears of the other."""
+def test_a_controlled_shutdown_swallows_the_error_of_a_moved_controller() -> None:
+    """The controller continues with an unsendable batch until it is notified of its successor."""
     result = check(Partitions(**PROPOSED, max_crashes=0), engine="reference")
     (witness,) = [each for each in result.properties if each.name == "controller_moved_and_goes_on"]
     assert (witness.verdict, witness.length) == ("witnessed", 12)
 
 
 class FindsOutByNotifications(Partitions[ClusterState]):
-    """What Kafka's own controller showed: it deletes notifications by a fenced write."""
+    """Kafka's own controller behaves so: it deletes notifications by a fenced write."""
 
     @transition_invariant(of="process_isr_changes")
     def resigns_if_replaced(self, before: ClusterState, after: ClusterState) -> bool:
-        """It finds out that it has been replaced, and leaves the notifications to its successor."""
+        """It learns that it has been replaced, and leaves the notifications to its successor."""
         replaced = before.context.epoch != before.epoch
         return after.active is not replaced and bool(after.isr_change_notification) is replaced
 
 
 @pytest.mark.parametrize("fence_zk", [True, False])
-def test_a_controller_that_was_replaced_cannot_delete_notifications(fence_zk: bool) -> None:
+def test_a_replaced_controller_cannot_delete_notifications(fence_zk: bool) -> None:
     """But it could before 2.1. [deleteIsrChangeNotifications]"""
     few = {"max_crashes": 0, "shutdowns": False, "preferred_elections": False, "topic_creation": False}
     specification = FindsOutByNotifications(**PROPOSED, **few, fence_zk=fence_zk, alter_partition=False)
@@ -496,7 +494,7 @@ def test_a_controller_that_was_replaced_cannot_delete_notifications(fence_zk: bo
     ],
 )
 def test_decisive_facts_are_in_the_view(id_: str, said: str) -> None:
-    """What the controller takes a state for that it wrote, and what it does not find empty."""
+    """The view shows the controller's wrong belief, or its leftover request."""
     specification = anomaly_named(id_).specification("off")
     trace = check(specification, properties=[anomaly_named(id_).property], engine="reference").counterexample
     assert trace is not None
@@ -507,7 +505,7 @@ def test_decisive_facts_are_in_the_view(id_: str, said: str) -> None:
 
 
 def test_every_release_is_mapped() -> None:
-    """Each of Kafka's releases has a valuation, and the newest is everything on but what is proposed."""
+    """Each of Kafka's releases has its values; in the newest everything is on, except the proposals."""
     assert tuple(Partitions.releases) == RELEASES
     newest = Partitions.releases["3.9"]
     assert {name for name, on in newest.items() if not on} == set(PROPOSED)
@@ -534,6 +532,6 @@ def test_every_release_is_mapped() -> None:
     ],
     ids=lambda value: ", ".join(f"{name}={each}" for name, each in value.items()),
 )
-def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> None:
-    """An action or witness whose bound is too low is not asked for."""
+def test_impossible_actions_and_witnesses_are_absent(constants: dict[str, Any]) -> None:
+    """An action or witness whose bound is too low does not exist."""
     assert check(Partitions(**{**PROPOSED, **constants}), engine=LocalEngine()).verdict == "holds"

@@ -1,7 +1,7 @@
-"""Reassignment: what goes wrong as it went on brokers, what 3.9 does that was not said, and no guard for nothing.
+"""Reassignment: failures also reproduced on brokers, defects of 3.9, and the need for each guard.
 
-A mutant is the system with one thing wrong in its controller, or a fix off. Each must break the property that is
-there for it. Those of what the system has in common with `partitions` are those of that one.
+A mutant is the system with one fault in its controller, or with a fix off. Each must break the property named beside
+it. The rules shared with `partitions` have the mutants of that system.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.spec.systems.test_partitions import CountsTwice, PermitsUnclean
 from tests.spec.systems.test_partitions import mutant as mutant_of
 
 PROPOSED: Mapping[str, Any] = {"clear_batch": True, "keep_in_sync": True, "keep_leader": True}
-"""What is open in 3.9, mended."""
+"""The open bugs of 3.9, fixed."""
 THERE: Mapping[str, Any] = {"brokers": 2, "max_replicas": 1, "reassignment_requests": 1, "max_crashes": 0}
 """From one broker to another, once."""
 BY_NODE: Mapping[str, Any] = {"kip_455": False, "alter_partition": False}
@@ -43,11 +43,11 @@ OUTSIDE: Mapping[str, Any] = {
     "max_crashes": 0,
     "isr_changes": 1,
 }
-"""A controller may end as it takes a replica away that has come in sync."""
+"""A controller may end while it removes a replica that has joined the ISR."""
 
 
 def told(result: Result) -> list[str]:
-    """The counterexample as the steps it is made of, with what is said of them."""
+    """Return the counterexample as its steps, with their words."""
     assert result.counterexample is not None
     return [": ".join((each.step.action, *each.sentences)) for each in result.counterexample.steps]
 
@@ -57,11 +57,11 @@ def broken(result: Result) -> set[str]:
     return {each.name for each in result.properties if each.verdict == "violated"}
 
 
-# What was seen on brokers.
+# Failures that were reproduced on brokers.
 
 
-def test_a_cancellation_deletes_what_alone_is_in_sync() -> None:
-    """K2, as it was seen on brokers: one joins, the old one dies, and the reassignment is cancelled."""
+def test_a_cancellation_deletes_the_only_replica_in_sync() -> None:
+    """K2, as reproduced on brokers: one joins, the old one dies, and the reassignment is cancelled."""
     specification = anomaly_named("K2").specification("off")
     way = told(check(specification, engine="reference", properties=["acknowledged_not_lost"]))
     seen = ("reassign", "expand_isr", "crash", "cancel", "acknowledge")
@@ -69,8 +69,8 @@ def test_a_cancellation_deletes_what_alone_is_in_sync() -> None:
     assert way[-1] == "next_change: broker 1 deletes its log: broker 2 deletes its log"
 
 
-def test_each_change_tells_what_it_changes() -> None:
-    """`next_change` is the name of a step of any event: what it does stands beside it."""
+def test_each_change_describes_its_effect() -> None:
+    """`next_change` is a step of any event, so the trace adds its effect."""
     found = check(anomaly_named("K2").specification("off"), engine="reference", properties=["acknowledged_not_lost"])
     assert found.counterexample is not None
     changes = [each for each in found.counterexample.steps if each.step.action == "next_change"]
@@ -81,8 +81,8 @@ def test_each_change_tells_what_it_changes() -> None:
     assert "the controller is about to write the topic's node" in told
 
 
-def test_a_leader_that_shrinks_its_isr_meanwhile_loses_the_partition() -> None:
-    """K3: between the look at the ISR and the election, and the log goes that alone has all."""
+def test_a_leader_that_shrinks_its_isr_during_a_reassignment_loses_the_partition() -> None:
+    """K3: it shrinks between the controller's check of the ISR and the election, and the only full log is deleted."""
     specification = anomaly_named("K3").specification("off")
     way = told(check(specification, engine="reference", properties=["acknowledged_not_lost"]))
     read = "answer_partition_state_machine: read the states of partitions"
@@ -90,8 +90,8 @@ def test_a_leader_that_shrinks_its_isr_meanwhile_loses_the_partition() -> None:
     assert way[-1] == "next_change: broker 0 deletes its log"
 
 
-def test_by_the_node_it_was_lost_in_the_same_way() -> None:
-    """K3 is as old as reassignments: nor did controllers until 2.3 ask if a leader had been found."""
+def test_a_reassignment_by_node_loses_it_in_the_same_way() -> None:
+    """K3 is as old as reassignments: controllers until 2.3 did not check for a new leader either."""
     by_node = Reassignment(**THERE, **BY_NODE)
     assert broken(check(by_node, engine="reference", properties=["acknowledged_not_lost"])) == {
         "acknowledged_not_lost"
@@ -99,7 +99,7 @@ def test_by_the_node_it_was_lost_in_the_same_way() -> None:
 
 
 class FindsOutByNotifications(Reassignment):
-    """As in `partitions`, though here they go as they are read."""
+    """As in `partitions`, but here notifications are deleted as they are read."""
 
     @transition_invariant(of="process_isr_changes")
     def leaves_them_if_replaced(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
@@ -109,7 +109,7 @@ class FindsOutByNotifications(Reassignment):
 
 
 @pytest.mark.parametrize("fence_zk", [True, False])
-def test_a_controller_that_was_replaced_cannot_delete_notifications(fence_zk: bool) -> None:
+def test_a_replaced_controller_cannot_delete_notifications(fence_zk: bool) -> None:
     """But it could before 2.1. [deleteIsrChangeNotifications]"""
     few = {
         **THERE,
@@ -123,18 +123,18 @@ def test_a_controller_that_was_replaced_cannot_delete_notifications(fence_zk: bo
     assert result.verdict == ("holds" if fence_zk else "violated")
 
 
-# Every guard that matters: the system with one thing wrong, and the property that sees it.
+# Every guard that matters: the system with one fault, and the property that detects it.
 
 
 class LooksAtNothing(ControllerEventProcessor):
-    """It takes replicas for being in sync that are not."""
+    """It takes every replica for in sync."""
 
     def _are_in_isr(self, states: object, replicas: tuple[BrokerId, ...], following: Call) -> Calls:
         return (following.with_answer(True),)
 
 
 class LeavesTheLeader(ControllerEventProcessor):
-    """No leader is elected among the replicas that stay."""
+    """It elects no leader among the remaining replicas."""
 
     def move_reassigned_partition_leader_if_required(
         self, partition: TopicPartition, completed: ReplicaAssignment, to: tuple[BrokerId, ...]
@@ -143,14 +143,14 @@ class LeavesTheLeader(ControllerEventProcessor):
 
 
 class KeepsTheRemoved(ControllerEventProcessor):
-    """Replicas that are not assigned any more stay."""
+    """Removed replicas stay."""
 
     def stop_removed_replicas(self, partition: TopicPartition, removed: Any) -> Calls:
         return ()
 
 
 class KeepsItToItself(ControllerEventProcessor):
-    """The topic's node is not written."""
+    """It does not write the topic's node."""
 
     def update_replica_assignment_for_partition(
         self, partition: TopicPartition, assignment: ReplicaAssignment
@@ -159,14 +159,14 @@ class KeepsItToItself(ControllerEventProcessor):
 
 
 class NeverEnds(ControllerEventProcessor):
-    """What has arrived goes on being reassigned."""
+    """A completed reassignment does not end."""
 
     def is_reassigned(self, partition: TopicPartition) -> None:
         return None
 
 
 class PutsTheTargetLast(ControllerEventProcessor):
-    """The replicas that a partition moves to stand behind those that it leaves."""
+    """The target replicas come after the removed ones."""
 
     def _built(self, partition: TopicPartition, target: tuple[BrokerId, ...] | None) -> ReplicaAssignment | None:
         built = super()._built(partition, target)
@@ -174,7 +174,7 @@ class PutsTheTargetLast(ControllerEventProcessor):
 
 
 class Backwards(Reassignment):
-    """With every order in which replicas may stand."""
+    """With every order of replicas."""
 
     @cached_property
     def reachable(self) -> tuple[ReplicaAssignment, ...]:
@@ -183,7 +183,7 @@ class Backwards(Reassignment):
 
 
 def mutant(kind: type[ControllerEventProcessor], **constants: Any) -> Specification:
-    """The system with this controller in place of its own."""
+    """Return the system with this controller in place of its own."""
     place = {"event_processor": kind, "__doc__": kind.__doc__}
     base = Backwards if kind is PutsTheTargetLast else Reassignment
     made: Callable[..., Specification] = type(kind.__name__, (base,), place)
@@ -217,10 +217,10 @@ MUTANTS: list[tuple[type[ControllerEventProcessor] | None, dict[str, Any], str]]
     MUTANTS,
     ids=[f"{kind.__name__ if kind else 'switch'}-{name}" for kind, _, name in MUTANTS],
 )
-def test_a_mutant_breaks_the_property_that_is_there_for_it(
+def test_a_mutant_breaks_its_property(
     kind: type[ControllerEventProcessor] | None, constants: dict[str, Any], property_: str
 ) -> None:
-    """On the way to it nothing else has to hold."""
+    """On the way to it, other properties may break."""
     given = {**PROPOSED, **THERE, **constants}
     specification = Reassignment(**given) if kind is None else mutant(kind, **constants)
     result = check(specification, properties=[property_], engine="reference")
@@ -228,7 +228,7 @@ def test_a_mutant_breaks_the_property_that_is_there_for_it(
 
 
 class PermitsUncleanUnsaid(PermitsUnclean):
-    """It elects from outside the ISR, and does not note in the state that records may be lost."""
+    """It elects from outside the ISR, and does not record in the state that records may be lost."""
 
     def _elected(self, *asked: Any) -> PartitionUpdate | None:
         update = super()._elected(*asked)
@@ -257,7 +257,7 @@ COMMON_MUTANTS: list[tuple[type[Any], Mapping[str, Any], str]] = [
     (PermitsUncleanUnsaid, {}, "clean_election"),
 ]
 NOT_HERE = {"new_has_no_state", "online_replica_is_live", "new_is_not_led"}
-"""The partition has its state from the beginning."""
+"""The partition has its state from the beginning, so these mutants break nothing."""
 
 
 @pytest.mark.long
@@ -269,14 +269,14 @@ NOT_HERE = {"new_has_no_state", "online_replica_is_live", "new_is_not_led"}
 def test_a_mutant_of_partitions_breaks_the_same_here(
     kind: type[Any], constants: Mapping[str, Any], property_: str
 ) -> None:
-    """What both have in common is no less guarded where a partition moves."""
+    """The shared rules are tested just as well during a reassignment."""
     specification = mutant_of(kind, Reassignment, **{**PROPOSED, **IN_COMMON, **constants})
     result = check(specification, properties=[property_], engine="reference")
     assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
 
 
 def test_every_property_is_broken_by_some_mutant() -> None:
-    """None of them holds whatever the system does. Those of ZooKeeper itself have theirs elsewhere."""
+    """None of them holds in every system. Other tests break those of ZooKeeper itself."""
     sought = {
         each.name
         for constants in ({**THERE}, {**THERE, **BY_NODE}, IN_COMMON)
@@ -286,11 +286,11 @@ def test_every_property_is_broken_by_some_mutant() -> None:
     assert {name for _, _, name in (*MUTANTS, *COMMON_MUTANTS)} - NOT_HERE == sought - NOT_HERE
 
 
-# What exploration found that the rules for it did not have.
+# Findings of exploration about Kafka's rules.
 
 
-def test_a_controller_that_ends_as_it_takes_a_replica_away() -> None:
-    """The replica stays in the ISR, with its log: of the next controller it is not known that it ever was one."""
+def test_a_controller_that_ends_while_it_removes_a_replica() -> None:
+    """The replica stays in the ISR, with its log; the next controller does not know of it."""
     constants = {
         **PROPOSED,
         "min_replicas": 2,
@@ -305,8 +305,8 @@ def test_a_controller_that_ends_as_it_takes_a_replica_away() -> None:
 
 
 @pytest.mark.parametrize(("release", "length"), [("2.4", 19), ("2.8", 20), ("3.0", None)])
-def test_a_leader_that_cannot_take_such_a_replica_out(release: str, length: int | None) -> None:
-    """KAFKA-9672, when the next controller has told it of the assignment without that replica."""
+def test_a_leader_that_cannot_remove_such_a_replica(release: str, length: int | None) -> None:
+    """KAFKA-9672, once the next controller has sent it the assignment without that replica."""
     specification = Reassignment.of_release(release, **OUTSIDE)
     result = check(specification, engine="reference", properties=["isr_can_shrink"])
     assert [each.length for each in result.properties if each.name == "isr_can_shrink"] == [length]
@@ -316,7 +316,7 @@ def test_a_leader_that_cannot_take_such_a_replica_out(release: str, length: int 
 
 
 def test_every_release_is_mapped() -> None:
-    """Each of Kafka's releases has a valuation, and the newest is everything on but what is proposed."""
+    """Each of Kafka's releases has its values; in the newest everything is on, except the proposals."""
     assert tuple(Reassignment.releases) == RELEASES
     newest = Reassignment.releases["3.9"]
     assert {name for name, on in newest.items() if not on} == set(PROPOSED)
@@ -337,6 +337,6 @@ def test_every_release_is_mapped() -> None:
     ],
     ids=lambda value: ", ".join(f"{name}={each}" for name, each in value.items()),
 )
-def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> None:
-    """An action or witness whose bound is too low is not asked for."""
+def test_impossible_actions_and_witnesses_are_absent(constants: dict[str, Any]) -> None:
+    """An action or witness whose bound is too low does not exist."""
     assert check(Reassignment(**{**PROPOSED, **constants}), engine="reference").verdict == "holds"

@@ -1,7 +1,7 @@
-"""Replication: what each version and each fence prevents, and that no property or guard stands there for nothing.
+"""Replication: what each version and each fence prevents, and the need for each property and guard.
 
 The figures of the published models are pinned in `instances.toml`. A mutant is a version without one guard; each must
-break the property that the guard is there for, at bounds at which it does.
+break the guard's property, under bounds that are large enough.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ OLDEST, *_, NEWEST = VERSIONS
 
 
 def bounds(short: str) -> dict[str, int]:
-    """Bounds as the published figures name them: brokers-log_size-max_records-max_leader_epoch."""
+    """Return the bounds in the published notation: brokers-log_size-max_records-max_leader_epoch."""
     names = ("brokers", "log_size", "max_records", "max_leader_epoch")
     return dict(zip(names, map(int, short.split("-")), strict=True))
 
 
 def replication(short: str, **constants: Any) -> Replication:
-    """The system under these bounds."""
+    """Return the system under these bounds."""
     return Replication.of(**bounds(short), **constants)
 
 
 def broken(result: Result) -> dict[str, int | None]:
-    """The properties that break, with the lengths of their shortest traces."""
+    """Return the properties that break, with the lengths of their shortest traces."""
     return {each.name: each.length for each in result.properties if each.verdict == "violated"}
 
 
@@ -63,7 +63,7 @@ def broken(result: Result) -> dict[str, int | None]:
 
 @rows("truncation", [*VERSIONS])
 def test_the_constant_names_the_version(truncation: str) -> None:
-    """Each version is a class of its own, found by the constant that it fixes, and all have the system's name."""
+    """Each version is a class of its own, selected by the constant that it fixes; all share the system's name."""
     found = Replication.of(truncation=truncation)
     assert type(found) is VERSIONS[truncation]
     assert found.name == "replication"
@@ -78,7 +78,7 @@ def test_the_newest_version_is_the_default() -> None:
 
 
 def test_every_release_is_mapped() -> None:
-    """As the versions were released; the first try of KIP-320 never was."""
+    """By the versions' releases; the first try of KIP-320 was never released."""
     assert tuple(Replication.releases) == RELEASES
     by_version: dict[str, list[str]] = {}
     for release, constants in Replication.releases.items():
@@ -93,7 +93,7 @@ def test_every_release_is_mapped() -> None:
 
 
 def test_releases_since_2_7_differ_as_kafka_does() -> None:
-    """2.7 asks where an epoch ends; 2.8.0 truncates on fetch, and counts what will be cut off (KAFKA-13141)."""
+    """2.7 requests the end offset of an epoch; 2.8.0 truncates on fetch, and counts a later truncated part."""
     releases, constants = ("2.7", "2.8.0", "2.8.1"), {**bounds("2-2-2-2"), "history": True}
     found = {each: Replication.of_release(each, **constants) for each in releases}
     assert [type(each) for each in found.values()] == [Kip320, TruncateOnFetch, TruncateOnFetch]
@@ -105,7 +105,7 @@ def test_releases_since_2_7_differ_as_kafka_does() -> None:
 
 
 def test_a_late_answer_is_obeyed_until_3_9_0() -> None:
-    """KAFKA-18991: another has led meanwhile, and the follower cuts off what is committed by now."""
+    """KAFKA-18991: another leader has led meanwhile, and the follower truncates committed records."""
     found = {each: Replication.of_release(each, **bounds("2-1-1-3")) for each in ("3.9.0", "3.9.1")}
     assert {each: broken(check(its, keep_going=True)) for each, its in found.items()} == {
         "3.9.0": {"weak_isr": 19, "strong_isr": 19},
@@ -123,21 +123,21 @@ def test_a_late_answer_is_obeyed_until_3_9_0() -> None:
     ],
 )
 def test_truncation_on_fetch_needs_each_fence(fence: str, lengths: dict[str, int]) -> None:
-    """Beside the others, which might do its work."""
+    """Even beside the others, which might do its work."""
     subject = Replication.of(truncation="truncate-on-fetch", **bounds("3-1-2-2"), **{fence: False})
     assert broken(check(subject, engine="local", keep_going=True)) == lengths
 
 
 @pytest.mark.parametrize("shared", [Replication, UnderOneEpoch])
-def test_what_the_versions_share_is_no_version(shared: type[Replication]) -> None:
-    """The base class alone would be a system in which followers do not know where to truncate."""
+def test_the_common_base_is_no_version(shared: type[Replication]) -> None:
+    """In the base class alone, followers would not know where to truncate."""
     with pytest.raises(AssumptionViolated, match=r"Replication\.of"):
         shared()
 
 
 @rows("constants", [{"brokers": 0}, {"log_size": 0}, {"max_records": 0}, {"max_leader_epoch": -1}, {"brokers": 9}])
-def test_bounds_that_make_no_sense_are_refused(constants: dict[str, int]) -> None:
-    """With the constant, its value and what it may be."""
+def test_impossible_bounds_are_refused(constants: dict[str, int]) -> None:
+    """The error has the constant, its value and its range."""
     ((name, value),) = constants.items()
     with pytest.raises(AssumptionViolated, match=f"{name} = {value}: it must be at (least|most)"):
         Replication.of(**constants)
@@ -148,7 +148,7 @@ def test_bounds_that_make_no_sense_are_refused(constants: dict[str, int]) -> Non
     [pytest.param(each, marks=() if each in {OLDEST, NEWEST} else pytest.mark.long) for each in VERSIONS],
 )
 def test_under_the_smallest_bounds_nothing_is_missing(truncation: str) -> None:
-    """An action or witness that the bounds rule out is absent: no run is called vacuous for it."""
+    """Actions and witnesses that the bounds exclude are absent, so no run is vacuous because of them."""
     for brokers, records, epochs, history, adopt in product((1, 2), (1, 2), (0, 1), (False, True), (False, True)):
         short = f"{brokers}-{records}-{records}-{epochs}"
         found = check(replication(short, truncation=truncation, history=history, adopt_leaderless=adopt))
@@ -157,7 +157,7 @@ def test_under_the_smallest_bounds_nothing_is_missing(truncation: str) -> None:
 
 
 def test_a_history_changes_nothing_but_itself() -> None:
-    """With everything committed remembered, the rest of the state goes through the very same values."""
+    """When the committed records are remembered, the rest of the state takes the same values."""
     plain, remembered = (
         reachable(replication("2-2-2-1", truncation="truncate-to-high-watermark", history=history))
         for history in (False, True)
@@ -167,7 +167,7 @@ def test_a_history_changes_nothing_but_itself() -> None:
 
 
 def reachable(specification: Specification) -> set[Values]:
-    """Every state, found without an engine."""
+    """Return every state, found without an engine."""
     model = Model(specification)
     waiting = [state for state, _ in model.initial_states() if state is not None]
     found = set(waiting)
@@ -179,12 +179,12 @@ def reachable(specification: Specification) -> set[Values]:
     return found
 
 
-# Which high watermarks go back.
+# High watermarks that go back.
 
 
 @rows("truncation", [*VERSIONS])
-def test_high_watermarks_go_back_but_for_a_leaders_in_its_epoch(truncation: str) -> None:
-    """In every version a new leader exposes less than the one before, and a follower takes the lower one."""
+def test_high_watermarks_go_back_except_a_leaders_in_its_epoch(truncation: str) -> None:
+    """In every version a new leader exposes less than its predecessor, and a follower takes the lower one."""
     result = check(replication("2-2-2-2", truncation=truncation, history=True), keep_going=True)
     verdicts = {each.name: (each.verdict, each.length) for each in result.properties}
     assert verdicts["no_hw_regression"] == ("holds", None)
@@ -193,17 +193,17 @@ def test_high_watermarks_go_back_but_for_a_leaders_in_its_epoch(truncation: str)
 
 
 @rows("truncation", [*VERSIONS])
-def test_without_its_guard_a_leaders_goes_back_in_its_epoch(truncation: str) -> None:
-    """Whatever followers cut off: the leader of an epoch is told of it once more."""
+def test_without_its_guard_a_leaders_high_watermark_goes_back_in_its_epoch(truncation: str) -> None:
+    """With any truncation rule: the leader of an epoch receives that epoch again."""
     mutant = replication("2-2-2-2", truncation=truncation, refuse_same_epoch=False)
     assert broken(check(mutant, properties=["no_hw_regression"])) == {"no_hw_regression": 7}
 
 
-# What Kafka's leader answers, instead of the offsets of the published models.
+# The answers of Kafka's leader, instead of the offsets of the published models.
 
 
 def test_with_kafkas_answers_kip_279_still_diverges() -> None:
-    """KAFKA-7415: a leader without a record of its epoch cannot answer, and a follower falls back on its own word.
+    """KAFKA-7415: a leader without a record of its epoch cannot answer, and a follower uses its own high watermark.
 
     The published model compares the logs themselves, and does not see it.
     """
@@ -213,23 +213,23 @@ def test_with_kafkas_answers_kip_279_still_diverges() -> None:
 
 
 def test_kip_320_needs_a_leader_that_can_answer_for_its_epoch() -> None:
-    """And with one, Kafka's answers are as good as the published offsets."""
+    """With such a leader, Kafka's answers are as good as the published offsets."""
     constants = {"truncation": "kip-320", "answers": "kafka"}
     unable = replication("2-2-2-2", **constants, persist_epoch_on_lead=False)
     assert broken(check(unable, keep_going=True)) == {"weak_isr": 13, "strong_isr": 13}
     assert check(replication("2-2-2-2", **constants, history=True)).verdict == "holds"
 
 
-def test_on_fetch_a_leader_that_cannot_answer_is_no_danger() -> None:
-    """It refuses the fetch, where the answer to a question had sent the follower back to its high watermark."""
+def test_on_fetch_a_leader_that_cannot_answer_is_harmless() -> None:
+    """It refuses the fetch; the earlier protocol's answer sent the follower back to its high watermark."""
     assert check(replication("2-2-2-2", persist_epoch_on_lead=False, history=True)).verdict == "holds"
 
 
-# Every guard that matters: the system without it, and the property that sees it.
+# Every guard that matters: the system without it, and the property that detects it.
 
 
 class ElectsAnybody(Kip320):
-    """The controller elects whom it likes, in the ISR or not."""
+    """The controller elects any broker, in the ISR or not."""
 
     def controller_elect_leader(self, s: Replicas, broker: int) -> None:
         require(broker != s.partition_state.leader)
@@ -244,21 +244,21 @@ class CommitsAlone(Kip320):
 
 
 class JoinsBehind(Kip320):
-    """A replica joins the ISR wherever its log ends."""
+    """A replica joins the ISR at any log end."""
 
     def may_join(self, s: Replicas, follower: int, leader: int) -> bool:
         return self.same_epoch(s, follower, leader) and self.follows(s, follower, leader)
 
 
 class NeverTruncates(Kip320):
-    """A follower keeps what it has."""
+    """A follower never truncates."""
 
     def truncation_offset(self, s: Replicas, follower: int, leader: int) -> int:
         return len(s.log[follower].records)
 
 
 class CommitsBeyond(Kip320):
-    """The high watermark is moved without a look at where the log ends."""
+    """The high watermark advances beyond the log's end."""
 
     def leader_increment_high_watermark(self, s: Replicas, leader: int) -> None:
         require(self.presumes_leadership(s, leader))
@@ -267,7 +267,7 @@ class CommitsBeyond(Kip320):
 
 
 class FetchesFromAnywhere(TruncateOnFetch):
-    """A leader answers a fetch whatever the follower has before it."""
+    """A leader answers a fetch whatever precedes it in the follower's log."""
 
     def may_fetch(self, s: Replicas, follower: int, leader: int) -> bool:
         return self.same_epoch(s, follower, leader)
@@ -290,12 +290,12 @@ MUTANTS: list[tuple[Specification, str]] = [
 @pytest.mark.parametrize(
     ("mutant", "property_"), MUTANTS, ids=[f"{type(mutant).__name__}-{name}" for mutant, name in MUTANTS]
 )
-def test_a_mutant_breaks_the_property_that_is_there_for_it(mutant: Specification, property_: str) -> None:
-    """Its guard is what the property rests on."""
+def test_a_mutant_breaks_its_property(mutant: Specification, property_: str) -> None:
+    """The property depends on the removed guard."""
     assert property_ in broken(check(mutant, properties=[property_]))
 
 
 def test_every_property_is_broken_by_some_mutant() -> None:
-    """None of them holds whatever the system does."""
+    """None of them holds in every system."""
     sought = {each.name for each in Kip320(history=True).properties if each.kind != "sometimes"} | {"type_ok"}
     assert {name for _, name in MUTANTS} == sought

@@ -1,7 +1,7 @@
-"""Deletion of topics: what goes wrong without a fix, what 3.9 does that was not said, and no guard for nothing.
+"""Deletion of topics: failures without a fix, defects of 3.9, and the need for each guard.
 
-A mutant is the system with one thing wrong in its controller, or a fix off. Each must break the property that is
-there for it. Those of what the system has in common with `partitions` are those of that one.
+A mutant is the system with one fault in its controller, or with a fix off. Each must break the property named beside
+it. The rules shared with `partitions` have the mutants of that system.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.spec.systems.test_partitions import MUTANTS as OF_PARTITIONS
 from tests.spec.systems.test_partitions import mutant as mutant_of
 
 PROPOSED: Mapping[str, Any] = {"clear_batch": True, "forget_ineligible": True}
-"""What is open in 3.9, mended."""
+"""The open bugs of 3.9, fixed."""
 ALONE: Mapping[str, Any] = {
     "brokers": 1,
     "controller_changes": 0,
@@ -36,20 +36,20 @@ ALONE: Mapping[str, Any] = {
     "deletion_failures": 0,
     "creations": 0,
 }
-"""One replica, and nothing happens to it but that it is deleted."""
+"""One replica, and nothing happens except its deletion."""
 
 
 def told(result: Result) -> list[str]:
-    """The counterexample as the steps it is made of."""
+    """Return the counterexample as its steps."""
     assert result.counterexample is not None
     return [str(each.step) for each in result.counterexample.steps]
 
 
-# What goes wrong.
+# Failures.
 
 
-def test_a_mark_of_the_topic_that_is_gone_stops_the_next_one_from_being_deleted() -> None:
-    """K8: a broker dies behind its answer, and the topic becomes ineligible; it is deleted, and stays so."""
+def test_a_deleted_topics_mark_blocks_the_next_deletion() -> None:
+    """K8: a broker dies after its answer, and the topic becomes ineligible; it is deleted, and stays ineligible."""
     specification = anomaly_named("K8").specification("off")
     way = told(check(specification, engine="reference", properties=["deletion_waits_for_reason"]))
     done, dies = way.index("stop_replica_response(broker=0)"), way.index("crash(broker=0)")
@@ -60,18 +60,18 @@ def test_a_mark_of_the_topic_that_is_gone_stops_the_next_one_from_being_deleted(
     assert way[-1] == "topic_deletion()"
 
 
-# Every guard that matters: the system with one thing wrong, and the property that sees it.
+# Every guard that matters: the system with one fault, and the property that detects it.
 
 
 class AsksForNothing(DeletingZkClient):
-    """What asked for the deletion goes before the topic does."""
+    """The request for the deletion is removed before the topic."""
 
     def delete_topic_znode(self, topic: TopicName) -> Calls:
         return (call(self.delete_topic_deletions, (topic,)), *super().delete_topic_znode(topic))
 
 
 class TakesErrorsForSuccess(ControllerEventProcessor):
-    """A replica that could not be deleted counts as deleted."""
+    """A failed deletion of a replica counts as done."""
 
     def process_topic_deletion_stop_replica_response_received(
         self, broker: BrokerId, request_error: Errors, partition_errors: PartitionErrors
@@ -81,7 +81,7 @@ class TakesErrorsForSuccess(ControllerEventProcessor):
 
 
 class RemembersTheTopic(ControllerEventProcessor):
-    """The leaders and ISRs of a topic that is gone are still known."""
+    """A deleted topic's leaders and ISRs stay in the context."""
 
     def _remove_topic(self, topic: TopicName) -> None:
         known = dict(self.context.state.partition_leadership_info)
@@ -90,14 +90,14 @@ class RemembersTheTopic(ControllerEventProcessor):
 
 
 class ForgetsToResume(ControllerEventProcessor):
-    """A broker that is back resumes nothing."""
+    """A restarted broker resumes no deletion."""
 
     def resume_deletion_for_topics(self, topics: Iterable[TopicName]) -> Calls:
         return ()
 
 
 class ElectsForAll(PartitionStateMachine):
-    """It elects leaders for topics that are to be deleted, too."""
+    """It also elects leaders for topics queued for deletion."""
 
     def trigger_online_partition_state_change(self, topic: TopicName | None = None) -> PartitionStep:
         wanted = self.context.partitions_in_states({NewPartition, OfflinePartition}, topic)
@@ -109,11 +109,11 @@ PLACES: Mapping[str, type[Any]] = {
     "zk_client": DeletingZkClient,
     "partition_state_machine": PartitionStateMachine,
 }
-"""Where a system says of which class each is."""
+"""The system's attribute for each kind of mutant."""
 
 
 def mutant(kind: type[Any], **constants: Any) -> Specification:
-    """The system with this controller, client, or state machine in place of its own."""
+    """Return the system with this controller, client, or state machine in place of its own."""
     (place,) = (name for name, of in PLACES.items() if issubclass(kind, of))
     made: Callable[..., Specification] = type(kind.__name__, (TopicDeletion,), {place: kind, "__doc__": kind.__doc__})
     return made(**{**PROPOSED, **ALONE, **constants})
@@ -137,10 +137,8 @@ MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
     MUTANTS,
     ids=[f"{kind.__name__ if kind else 'switch'}-{name}" for kind, _, name in MUTANTS],
 )
-def test_a_mutant_breaks_the_property_that_is_there_for_it(
-    kind: type[Any] | None, constants: dict[str, Any], property_: str
-) -> None:
-    """On the way to it nothing else has to hold."""
+def test_a_mutant_breaks_its_property(kind: type[Any] | None, constants: dict[str, Any], property_: str) -> None:
+    """On the way to it, other properties may break."""
     given = {**PROPOSED, **ALONE, **constants}
     specification = TopicDeletion(**given) if kind is None else mutant(kind, **constants)
     result = check(specification, properties=[property_], engine="reference")
@@ -159,9 +157,9 @@ TAKES_MORE: Mapping[str, Mapping[str, Any]] = {
     "clean_election": {"max_crashes": 2},
     "new_has_no_state": {"creations": 1},
 }
-"""What is not seen before both have died, or the topic is created again."""
+"""Mutants that show only after both brokers have died, or the topic is created again."""
 NOT_HERE = {"online_replica_is_live", "new_is_not_led", "isr_survives_election", "election_from_current_state"}
-"""Properties of what happens elsewhere: no leader that runs is replaced here, so that none writes meanwhile."""
+"""Properties of events that do not occur here: no live leader is replaced, so none writes meanwhile."""
 COMMON_MUTANTS = [(kind, name) for kind, _, name in OF_PARTITIONS if kind is not None and name not in NOT_HERE]
 
 
@@ -170,14 +168,14 @@ COMMON_MUTANTS = [(kind, name) for kind, _, name in OF_PARTITIONS if kind is not
     ("kind", "property_"), COMMON_MUTANTS, ids=[f"{kind.__name__}-{name}" for kind, name in COMMON_MUTANTS]
 )
 def test_a_mutant_of_partitions_breaks_the_same_here(kind: type[Any], property_: str) -> None:
-    """What both have in common is no less guarded where a topic is deleted."""
+    """The shared rules are tested just as well during a deletion."""
     specification = mutant_of(kind, TopicDeletion, **{**PROPOSED, **ONCE, **TAKES_MORE.get(property_, {})})
     result = check(specification, properties=[property_], engine="reference")
     assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
 
 
 def test_every_property_is_broken_by_some_mutant() -> None:
-    """None of them holds whatever the system does. Those of ZooKeeper itself have theirs elsewhere."""
+    """None of them holds in every system. Other tests break those of ZooKeeper itself."""
     sought = {
         each.name
         for each in TopicDeletion().properties
@@ -190,7 +188,7 @@ def test_every_property_is_broken_by_some_mutant() -> None:
 
 
 def test_every_release_is_mapped() -> None:
-    """Each of Kafka's releases has a valuation, and the newest is everything on but what is proposed."""
+    """Each of Kafka's releases has its values; in the newest everything is on, except the proposals."""
     assert tuple(TopicDeletion.releases) == RELEASES
     newest = TopicDeletion.releases["3.9"]
     assert {name for name, on in newest.items() if not on} == set(PROPOSED)
@@ -209,6 +207,6 @@ def test_every_release_is_mapped() -> None:
     ],
     ids=lambda value: ", ".join(f"{name}={each}" for name, each in value.items()) or "alone",
 )
-def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> None:
-    """An action or witness whose bound is too low is not asked for."""
+def test_impossible_actions_and_witnesses_are_absent(constants: dict[str, Any]) -> None:
+    """An action or witness whose bound is too low does not exist."""
     assert check(TopicDeletion(**{**PROPOSED, **ALONE, **constants}), engine="reference").verdict == "holds"

@@ -1,4 +1,4 @@
-"""What is shipped is explored at full speed: no rule of it is opaque, with whatever code comes into its reach."""
+"""Every shipped system is explored at full speed: none of its rules is opaque, whatever code it calls."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from spec.checking.model import Model
 EACH = {instance.system: instance for instance in instances()}
 """One of each system."""
 MORE = [each for each in instances() if each.constants.get("rebalances")][:1]
-"""What brings more code into reach."""
+"""Instances whose rules call more code."""
 
 
 @pytest.mark.parametrize("instance", [*EACH.values(), *MORE], ids=lambda instance: instance.name)
 def test_no_rule_is_opaque(instance: PinnedInstance) -> None:
-    """Else each of its evaluations would be made on plain values, which takes several times as long."""
+    """An opaque rule is always evaluated on plain values, which takes several times as long."""
     assert opaque(Model(instance.specification())) == {}

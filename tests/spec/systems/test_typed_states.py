@@ -1,4 +1,4 @@
-"""The states of systems and parts are typed: a comparison is a bool without help, and no type error is ignored."""
+"""The states of systems and parts are typed: comparisons need no `bool`, and no type error is ignored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SPEC: Final = Path(__file__).parents[3] / "spec"
 
 
 def help_with_types(source: str) -> Iterator[int]:
-    """The lines in which a comparison is made a bool, or a type error is ignored."""
+    """Return the lines that convert a comparison to bool, or ignore a type error."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(func=ast.Name(id="bool"), args=[ast.Compare() | ast.BoolOp()]):
@@ -20,7 +20,7 @@ def help_with_types(source: str) -> Iterator[int]:
 
 
 def test_no_system_and_no_part_helps_the_type_checker() -> None:
-    """What is `Any`, as the data of a znode are, gets its type where it is taken out."""
+    """A value of type `Any`, such as a znode's data, gets its type where it is read."""
     paths = [*(SPEC / "systems").glob("*.py"), *(SPEC / "parts").glob("*.py")]
     found = {path.name: list(help_with_types(path.read_text(encoding="utf-8"))) for path in paths}
     assert len(found) > 15
@@ -28,6 +28,6 @@ def test_no_system_and_no_part_helps_the_type_checker() -> None:
 
 
 def test_type_ignores_are_detected() -> None:
-    """That a set is not empty is no comparison."""
+    """A test for emptiness is no comparison."""
     source = "a = bool(b == c)\nd = bool(e)\nf = bool(g and h)\ni = 1  # type: ignore\n"
     assert sorted(help_with_types(source)) == [1, 3, 4]
