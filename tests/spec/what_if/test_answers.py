@@ -1,6 +1,6 @@
-"""What comes of listings as people have them: who is alive, who leads, and how bad it is on the way.
+"""Answers for real listings: live brokers, leaders, and the worst moment on the way.
 
-The files of `listings/` that begin with `in-` are of real clusters, made anonymous.
+The files of `listings/` that begin with `in-` come from real clusters, made anonymous.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Offline, Unclean, UnderMinIsr, Online, Deleting, Deleted, _ = PartitionHealth
 
 
 def listed(name: str, **given: Any) -> KnownCluster:
-    """The cluster of a listing."""
+    """Return the cluster of a listing."""
     return complete(read_cluster(str(LISTINGS / name)), **given)
 
 
 def ends(prediction: Prediction, topic: str) -> dict[int, tuple[BrokerId | None, set[BrokerId], PartitionHealth]]:
-    """Leader, ISR and state of a topic's partitions in the end."""
+    """Return leader, ISR and state of a topic's partitions at the end."""
     return {
         each.partition.partition: (each.after.leader, {*each.after.isr}, each.health)
         for each in prediction.changes
@@ -52,11 +52,11 @@ def numbers(partitions: Iterable[TopicPartition]) -> list[int]:
     return sorted(each.partition for each in partitions)
 
 
-# Who is alive.
+# Live brokers.
 
 
 def test_the_last_to_die_stays_in_the_isr_and_is_dead() -> None:
-    """Brokers 4 and 5 were taken away; of three partitions 5 is all that is in sync, and without it none leads."""
+    """Brokers 4 and 5 were removed; 5 is the only member of three ISRs, and without it none leads."""
     cluster = listed("in-07-scale-in.txt")
     assert cluster.live == {1, 2, 3}
     assert "dead: 5, in sync only where no broker leads: the last to die stays in the ISR (--live)" in cluster.assumed
@@ -76,7 +76,7 @@ def test_without_an_event_nothing_comes_online_in_any_order_either(release: str)
 
 @rows("release", ["1.0", "2.2", "2.7", "3.9"])
 def test_only_the_last_to_die_brings_them_back(release: str) -> None:
-    """Those that run have nobody to follow until then: they are in sync as soon as it leads."""
+    """Live replicas have no leader to follow until then; they join the ISR as soon as it leads."""
     cluster = listed("in-07-scale-in.txt")
     assert numbers(what_if(cluster, Return(4), release=release).offline) == [0, 1, 4]
     back = ends(what_if(cluster, Return(5), release=release), "test.topic")
@@ -89,7 +89,7 @@ def test_only_the_last_to_die_brings_them_back(release: str) -> None:
 
 
 def test_a_broker_given_as_live_may_lead_and_is_reported() -> None:
-    """A cluster at rest is not so, and its listing did not have it so."""
+    """A cluster at rest would not be so, and the listing shows no such leader."""
     found = what_if(listed("in-07-scale-in.txt", live={1, 2, 3, 5}), Crash(1))
     assert numbers(found.at_first) == [0, 1, 4]
     told = found.text(with_steps=True).splitlines()
@@ -157,17 +157,17 @@ def test_predictions_for_listings(
 
 
 def test_the_isr_of_a_leaderless_partition_can_be_given() -> None:
-    """Brokers until 2.3 do not tell it: their listing has an empty ISR."""
+    """Brokers until 2.3 do not report it: their listing has an empty ISR."""
     cluster = listed("in-26-rf1-0.10-after.txt", isr={TopicPartition("ts", 1): (2,)})
     assert cluster.live == {1}
     assert ends(what_if(cluster, Return(2), release="2.3"), "ts")[1] == (2, {2}, Online)
 
 
-# How bad it is on the way.
+# The worst moment.
 
 
 def test_the_worst_moment_is_reported() -> None:
-    """Two replicas, and both have to be in sync: whatever is taken down stops producers."""
+    """Two replicas, and both must be in sync: any broker that goes down stops producers."""
     cluster = listed("in-19-cc-rf2-min2.txt")
     samples = "strimzi.cruisecontrol.partitionmetricsamples"
     has_0 = [p for p, each in cluster.partitions.items() if p.topic == samples and 0 in each.assignment.replicas]
@@ -192,7 +192,7 @@ def test_the_first_of_equally_bad_moments_is_reported() -> None:
     found = what_if(cluster, Crash(2), Return(2), Crash(3), Return(3))
     assert found.exit_code == 0
     assert "worst on the way: after 1. crash of 2: 1 offline (tt-0)" in str(found)
-    assert "on the way" not in str(what_if(cluster, Crash(2))), "the end is all there is"
+    assert "on the way" not in str(what_if(cluster, Crash(2))), "the end is the only moment"
     assert what_if(cluster).to_json()["worst"] is None
 
 
@@ -205,14 +205,12 @@ def test_without_a_bad_moment_none_is_reported() -> None:
     "crashed, healths",
     [((4,), {Online}), ((4, 5), {UnderMinIsr}), ((3, 4, 5), {Offline})],
 )
-def test_three_replicas_of_which_two_have_to_be_in_sync(
-    crashed: tuple[BrokerId, ...], healths: set[PartitionHealth]
-) -> None:
+def test_three_replicas_with_min_isr_two(crashed: tuple[BrokerId, ...], healths: set[PartitionHealth]) -> None:
     found = what_if(listed("in-17-strimzi-4.txt"), Crash(*crashed))
     assert {health for _, _, health in ends(found, "my-topic").values()} == healths
 
 
-# Who is elected that was not in sync.
+# Elections from outside the ISR.
 
 
 @rows("release, unclean", [("0.10.2", None), ("1.0", True)])
@@ -222,7 +220,7 @@ def test_until_1_0_an_isr_is_emptied_where_brokers_permit_unclean_elections(
     cluster = listed("10-unclean-default-isr.txt", live={1, 2}, unclean=unclean)
     assert ends(what_if(cluster, Crash(2), release=release), "t")[0] == (None, set(), Offline)
     back = what_if(cluster, Crash(2), Return(2, 3), release=release)
-    assert ends(back, "t")[0] == (3, {2, 3}, Unclean), "the first replica that runs: none is in sync"
+    assert ends(back, "t")[0] == (3, {2, 3}, Unclean), "the first live replica, since none is in sync"
     in_order = in_any_order(cluster, Crash(2), release=release)
     assert "no broker leads; in sync: none" in str(in_order)
 
@@ -263,7 +261,7 @@ def test_where_the_isr_was_emptied_only_an_unclean_election_helps(
         (AllowUnclean("t"), "2.0", "reads it at its next election"),
     ],
 )
-def test_unclean_configuration_was_no_event_in_old_releases(event: AllowUnclean, release: str, instead: str) -> None:
+def test_in_old_releases_unclean_configuration_is_no_event(event: AllowUnclean, release: str, instead: str) -> None:
     cluster = listed("10-unclean-default-isr.txt")
     for asked in (what_if, in_any_order):
         with pytest.raises(UsageError, match=f"is an event since 2.[01]; a controller of {release} {instead}"):
@@ -277,12 +275,12 @@ def test_a_controller_notified_of_unclean_elects_at_once(event: AllowUnclean, si
         assert ends(what_if(cluster, Crash(2), event, release=release), "t")[0] == (3, {3}, Unclean)
 
 
-# What is to be deleted.
+# Topics queued for deletion.
 
 
 @rows("release", RELEASES)
-def test_no_leader_is_elected_for_a_topic_that_is_to_be_deleted(release: str) -> None:
-    """Until 1.0 broker 1 is controller again before it is registered; then the deletion begins, and is kept back.
+def test_no_leader_is_elected_for_a_topic_queued_for_deletion(release: str) -> None:
+    """Until 1.0 broker 1 is controller again before it registers; then the deletion begins, and is halted.
 
     By default an ISR may become empty in 0.10 [unclean.leader.election.enable].
     """
@@ -290,7 +288,7 @@ def test_no_leader_is_elected_for_a_topic_that_is_to_be_deleted(release: str) ->
     found = what_if(cluster, Crash(1), Return(1), release=release)
     assert ends(found, "t")[0] == (None, set() if release.startswith("0.10") else {1}, Deleting)
     assert ends(found, "u")[0] == (1, {1}, Online)
-    assert (found.exit_code, found.at_first) == (0, ()), "it is not missed"
+    assert (found.exit_code, found.at_first) == (0, ()), "nothing counts as offline"
     assert "t is marked for deletion: no leader is elected for it" in str(found)
     assert found.to_json()["to_be_deleted"] == ["t"]
 
@@ -305,7 +303,7 @@ def test_a_queued_topic_is_deleted_when_all_brokers_run(release: str) -> None:
 
 @rows("release, leader", [("1.0", 2), ("2.0", 2), ("2.1", None), ("3.9", None)])
 def test_since_2_1_a_shutdown_skips_queued_topics(release: str, leader: BrokerId | None) -> None:
-    """Until then it is led by another. That a broker is dead keeps the deletion back."""
+    """Until then another broker takes over. A dead broker halts the deletion."""
     status = PartitionStatus(ReplicaAssignment((1, 2, 3)), 1, (1, 2), 0)
     t0 = TopicPartition("t", 0)
     cluster = KnownCluster({t0: status}, frozenset({1, 2, 4}), 4, {"t": 1}, {}, deletion_queued=frozenset("t"))
@@ -314,7 +312,7 @@ def test_since_2_1_a_shutdown_skips_queued_topics(release: str, leader: BrokerId
 
 
 @rows("release", RELEASES)
-def test_brokers_are_told_to_delete_it_with_its_log(release: str) -> None:
+def test_brokers_receive_its_deletion_with_its_log(release: str) -> None:
     found = what_if(listed("08-marked.txt"), Return(2), release=release)
     told = found.text(with_steps=True)
     assert all(f"to broker {broker}: StopReplica, with the log, of t-0" in told for broker in (1, 2))
@@ -327,7 +325,7 @@ def test_in_any_order_queued_topics_are_left_out() -> None:
     assert found.to_json()["to_be_deleted"] == ["t"]
 
 
-# Where partitions move.
+# Reassignments.
 
 
 @rows("release", ["0.10.1", "2.3", "2.4", "3.9"])
@@ -341,8 +339,8 @@ def test_a_plan_may_name_a_partition_that_stays(release: str) -> None:
 
 
 @rows("release", ["2.3", "3.9"])
-def test_a_broker_is_taken_away_when_its_partitions_have_moved(release: str) -> None:
-    """The plan that the tool has made names all partitions; two of them stay."""
+def test_a_broker_is_removed_after_its_partitions_have_moved(release: str) -> None:
+    """The tool's plan names all partitions; two of them stay."""
     cluster, plan = listed("in-04-decommission-before.txt"), read_plan(str(LISTINGS / "in-04-plan.json"))
     events: list[ClusterEvent] = [Reassign(plan), Crash(32)]
     found = what_if(cluster, *events, release=release)
@@ -359,7 +357,7 @@ def test_a_broker_is_taken_away_when_its_partitions_have_moved(release: str) -> 
 
 
 @rows("release", ["2.3", "3.9"])
-def test_a_move_that_waits_in_zookeeper_begins_with_the_controller(release: str) -> None:
+def test_a_reassignment_waiting_in_zookeeper_begins_with_the_controller(release: str) -> None:
     t0 = TopicPartition("t", 0)
     cluster = replace(listed("01-plan-same.txt", live={1, 2, 3}), reassigning={t0: (2, 3)})
     found = what_if(cluster, release=release)

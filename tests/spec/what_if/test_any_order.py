@@ -1,4 +1,4 @@
-"""Events in any order: the worst that can come of them, and which partitions are alike."""
+"""Events in any order: their worst outcome, and groups of equal partitions."""
 
 from __future__ import annotations
 
@@ -106,18 +106,18 @@ def test_a_shutdown_and_a_death() -> None:
     assert worst(alone) is PartitionHealth.Online
 
 
-def test_the_preferred_leader_is_elected_some_time() -> None:
+def test_the_preferred_leader_is_elected_at_some_time() -> None:
     found = in_any_order(cluster(status(1, 2)), Crash(1), Return(1), ElectPreferred())
     assert worst(found) is PartitionHealth.Online
 
 
-def test_the_controllers_broker_dies_which_is_a_failover_for_all() -> None:
+def test_the_death_of_the_controllers_broker_is_a_failover_for_all() -> None:
     found = situations(cluster(status(1, 2), status(3, 4), controller=1), [Crash(1)])
     assert {situation.events for situation in found} == {(AnotherController(), Crash(0)), (AnotherController(),)}
 
 
 @pytest.mark.parametrize(("release", "by_default"), [("0.10.2", True), ("0.11", False), ("3.9", False)])
-def test_unclean_elections_are_permitted_as_by_default_in_a_release(release: str, by_default: bool) -> None:
+def test_unclean_elections_have_the_releases_default(release: str, by_default: bool) -> None:
     begun = cluster(status(1, 2))
     assert [each.unclean for each in situations(begun, [Crash(1)], release)] == [by_default]
     assert [each.unclean for each in situations(begun, [AllowUnclean(), Crash(1)], "3.9")] == [True]
@@ -143,7 +143,7 @@ def test_equal_partitions_are_explored_once() -> None:
         (cluster(status(1, 2)), cluster(status(1, 2), min_isr=2)),
         (cluster(status(1, 2)), cluster(status(1, 7, isr=(1,)))),
     ],
-    ids=["replicas", "order of the ISR", "who is in sync", "min ISR", "who is alive"],
+    ids=["replicas", "order of the ISR", "members of the ISR", "min ISR", "live brokers"],
 )
 def test_different_partitions_are_explored_separately(one: KnownCluster, other: KnownCluster) -> None:
     assert set(situations(one, [Crash(1)])).isdisjoint(situations(other, [Crash(1)]))
@@ -156,12 +156,12 @@ class Apart(EventsInAnyOrder):
 
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
-        """As it was described."""
+        """The described state."""
         return {T0: ReplicaAssignment(self.order)}
 
 
 def in_full(subject: EventPlan[Any], *more: str) -> dict[str, str]:
-    """What is found of each outcome; and that there is an end, and no bound cuts off what comes before it."""
+    """Return the verdict on each outcome; assert that an end is reached, and that no bound cuts off anything."""
     result = check(subject, properties=[*HEALTH_BY_PROPERTY, *more, "comes_to_rest", "at_a_bound"], keep_going=True)
     verdicts = {each.name: each.verdict for each in result.properties}
     assert (verdicts.pop("comes_to_rest"), verdicts.pop("at_a_bound")) == ("witnessed", "unwitnessed")
@@ -170,13 +170,13 @@ def in_full(subject: EventPlan[Any], *more: str) -> dict[str, str]:
 
 
 WIDE = PlanBounds(11, 5)
-"""They cut nothing off that happens here."""
+"""Bounds that cut off nothing here."""
 
 
 def renamed(
     situation: Situation, release: str, order: tuple[int, ...], apart: type[EventPlan[Any]]
 ) -> tuple[EventPlan[Any], EventPlan[Any]]:
-    """The system, and the same with other ids for its brokers, so that their places have them in this order."""
+    """Return the system, and the same with other broker ids, so that the ids have this order."""
     isr = [order[each] for each in situation.isr]
     other = situation._replace(
         leader=None if situation.leader is None else order[situation.leader],
@@ -213,7 +213,7 @@ def renamed(
 def test_broker_ids_decide_only_the_first_event(
     order: tuple[int, ...], events: tuple[ClusterEvent, ...], release: str, unclean: bool
 ) -> None:
-    """Replicas of several dead brokers go offline in the order of ids: a way may be a step longer, its end is not."""
+    """Replicas of several dead brokers go offline in the order of ids: a path may gain a step, but ends the same."""
     everyone = tuple(range(len(order)))
     situation = Situation(len(order), 0, everyone, frozenset(everyone), events, 2, unclean)
     one, other = map(in_full, renamed(situation, release, order, Apart))
@@ -221,19 +221,19 @@ def test_broker_ids_decide_only_the_first_event(
 
 
 class Whole(EventsInAnyOrder):
-    """A whole cluster: all of its brokers, and of its partitions at least two; asked about is the first."""
+    """A whole cluster: all of its brokers, and at least two partitions; the question is about the first."""
 
     kept: tuple[tuple[int, ...], ...]
-    """The replicas of each partition, all in sync, the first of them leads."""
+    """The replicas of each partition, all in sync and led by the first."""
 
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
-        """As it was described."""
+        """The described state."""
         return {TopicPartition(TOPIC, at): ReplicaAssignment(replicas) for at, replicas in enumerate(self.kept)}
 
     @initial
     def a_cluster_set_up(self, s: PlannedCluster) -> None:
-        """With what stands there of the others."""
+        """With the initial state of the other partitions."""
         super().a_cluster_set_up(s)
         for partition, assignment in list(self.assignments.items())[1:]:
             state = LeaderAndIsr(assignment.replicas[0], 0, assignment.replicas)
@@ -242,11 +242,11 @@ class Whole(EventsInAnyOrder):
 
     @property
     def isrs(self) -> Sequence[tuple[BrokerId, ...]]:
-        """Those of any of its partitions."""
+        """The replicas of any of its partitions."""
         return [isr for length in range(self.brokers + 1) for isr in permutations(self.broker_ids, length)]
 
     def lags(self, s: PlannedCluster, broker: BrokerId) -> bool:
-        """A broker that keeps no replica catches up with none."""
+        """A broker without a replica catches up with none."""
         return broker not in self.kept[0] or super().lags(s, broker)
 
 
@@ -263,7 +263,7 @@ class Whole(EventsInAnyOrder):
 def test_other_partitions_do_not_matter(
     others: tuple[tuple[int, ...], ...], events: tuple[ClusterEvent, ...], release: str
 ) -> None:
-    """A partition on brokers 0 and 1 is explored alone; and with broker 2 beside it, and what happens to that one."""
+    """A partition on brokers 0 and 1 is explored alone, and together with broker 2 and its partitions."""
     own = tuple(event for event in events if event.seen_by(PARTITION, {0: 0, 1: 1}) is not None)
     alone = Situation(2, 0, (0, 1), frozenset({0, 1}), own, 2, False)
     beside = alone._replace(live=frozenset({0, 1, 2}), events=events)
@@ -304,7 +304,7 @@ def test_too_many_replicas() -> None:
 
 
 def test_a_broker_dies_returns_and_dies_again() -> None:
-    """Each time may come before the controller has taken the broker in again, or after."""
+    """Each event may come before the controller has noticed the broker's return, or after."""
     again = (Crash(1), Return(1), Crash(1))
     assert worst(in_any_order(cluster(status(1, 2)), *again)) is PartitionHealth.Online
     found = in_any_order(cluster(status(1, 2)), *again, Return(1), Crash(2))
@@ -333,7 +333,7 @@ def test_as_json() -> None:
 
 @pytest.mark.parametrize("events", [(Return(1),), (Crash(1), Shutdown(1))], ids=["alive already", "dead by then"])
 def test_events_that_cannot_all_happen_are_refused(events: tuple[ClusterEvent, ...]) -> None:
-    """Else nothing would ever be at rest, and so everything fine."""
+    """Otherwise the cluster would never be at rest, and everything would look fine."""
     with pytest.raises(UsageError, match="these events cannot all happen to t-0"):
         in_any_order(cluster(status(1, 2)), *events)
 
@@ -345,18 +345,18 @@ def test_a_lagging_broker_stays_behind_while_others_return() -> None:
     assert worst(back) is PartitionHealth.Online
 
 
-def test_an_election_that_is_not_needed_happens_too() -> None:
+def test_an_unnecessary_election_is_explored_too() -> None:
     assert worst(in_any_order(cluster(status(1, 2), min_isr=3), ElectPreferred())) is PartitionHealth.UnderMinIsr
 
 
 @pytest.mark.parametrize("release", ["2.3", "3.9"])
 def test_the_preferred_leader_of_a_single_replica(release: str) -> None:
-    """It leads already, or is gone; an election that is asked for happens, and brings nothing."""
+    """It leads already, or is gone; the requested election changes nothing."""
     assert worst(in_any_order(cluster(status(1)), ElectPreferred(), release=release)) is PartitionHealth.Online
     assert worst(in_any_order(cluster(status(1)), ElectPreferred(), Crash(1))) is PartitionHealth.Offline
 
 
-def test_the_way_to_the_worst_is_told_with_the_clusters_own_brokers() -> None:
+def test_the_path_to_the_worst_outcome_has_the_clusters_own_brokers() -> None:
     found = str(in_any_order(cluster(status(4, 2)), Crash(4), Return(4), Crash(2)))
     way = [line.partition(". ")[2] for line in found.splitlines() if line.startswith("     ")]
     assert way == [
@@ -369,14 +369,14 @@ def test_the_way_to_the_worst_is_told_with_the_clusters_own_brokers() -> None:
     ]
 
 
-def test_the_first_thing_happens_to_a_cluster_at_rest() -> None:
+def test_the_first_event_meets_a_cluster_at_rest() -> None:
     [case] = in_any_order(cluster(status(1, 2)), Crash(1, 2)).cases
     assert case.trace is not None
     steps = [each.step.action for each in case.trace.steps]
     assert steps.index("become_controller") < steps.index("happen")
 
 
-def test_a_bound_that_cuts_something_off_is_seen() -> None:
+def test_a_bound_that_cuts_something_off_is_noticed() -> None:
     situation = Situation(2, 0, (0, 1), frozenset({0, 1}), (Crash(0), Crash(1)), 1, False)
     cut = check(system_of(situation, "3.9", PlanBounds(1, 0)), properties=["at_a_bound"], engine="reference")
     assert cut.verdict == "holds"
@@ -398,8 +398,8 @@ def test_bounds_are_raised_until_none_cuts_something_off(monkeypatch: pytest.Mon
     assert len(tried) > 1
 
 
-def test_a_broker_that_shuts_down_and_follows_yet_is_taken_into_the_isr_again() -> None:
-    """It was told by a LeaderAndIsr that another leads: no StopReplica goes to the replica that led."""
+def test_a_broker_in_shutdown_that_still_follows_rejoins_the_isr() -> None:
+    """It received the new leader in a LeaderAndIsr: the former leader receives no StopReplica."""
     found = in_any_order(cluster(status(1, 2)), Shutdown(1), Return(1), release="2.2")
     assert worst(found) is PartitionHealth.Online
     assert found.exit_code == 0
@@ -407,7 +407,7 @@ def test_a_broker_that_shuts_down_and_follows_yet_is_taken_into_the_isr_again() 
 
 @pytest.mark.parametrize("failovers", [2, 3])
 def test_controllers_that_follow_each_other(failovers: int) -> None:
-    """Another broker's death is a failover here, too, and brings nothing but that."""
+    """Another broker's death is only a failover here, too."""
     found = in_any_order(cluster(status(1, 2), controller=9), *[AnotherController()] * failovers)
     assert worst(found) is PartitionHealth.Online
     dies = in_any_order(cluster(status(1, 2), controller=9), Crash(9), *[AnotherController()] * (failovers - 1))
@@ -423,7 +423,7 @@ def test_too_many_events_are_a_one_line_error() -> None:
         in_any_order(cluster(status(1, 2, 3)), Crash(1), Crash(2), explore=explore)
 
 
-def test_five_replicas_are_no_more_than_three_where_the_same_dies() -> None:
+def test_five_replicas_behave_like_three_with_the_same_deaths() -> None:
     three, five = (
         in_any_order(cluster(status(*brokers), min_isr=len(brokers) - 1), Crash(1, 2)).cases[0]
         for brokers in ((1, 2, 3), (1, 2, 3, 4, 9))
@@ -433,24 +433,24 @@ def test_five_replicas_are_no_more_than_three_where_the_same_dies() -> None:
 
 
 class Narrow(EventsInAnyOrder):
-    """A bound is too small for what happens."""
+    """A bound is too small for the events."""
 
     @property
     def type_sizes(self) -> Mapping[Any, Size]:
-        """There is one leader epoch only."""
+        """There is only one leader epoch."""
         return {**super().type_sizes, LeaderEpoch: (0,)}
 
 
 class Presumptuous(EventsInAnyOrder):
-    """A broker that starts takes itself for the leader."""
+    """A broker that starts believes that it leads."""
 
     def forget_roles(self, s: PlannedCluster, broker: BrokerId) -> None:
-        """And of an epoch that is yet to come."""
+        """In a future epoch."""
         s.roles[PartitionAndReplica(T0, broker)] = Role(broker, 3)
 
 
 def explored_as(faulty: type[EventPlan[Any]]) -> Callable[..., Result]:
-    """What is found of the same situation by a system that is at fault."""
+    """Return the result of a faulty system in the same situation."""
 
     def explore(subject: EventPlan[Any], **options: Any) -> Result:
         cls: Any = type("Faulty", (faulty,), {"situation": subject.situation})
@@ -460,10 +460,8 @@ def explored_as(faulty: type[EventPlan[Any]]) -> Callable[..., Result]:
 
 
 @pytest.mark.parametrize(("faulty", "broken"), [(Narrow, "type_ok"), (Presumptuous, "role_as_in_zookeeper")])
-def test_a_rule_that_breaks_is_a_fault_of_the_program_and_no_outcome(
-    faulty: type[EventsInAnyOrder], broken: str
-) -> None:
-    """Else steps that leave a domain would be passed over, and the partition told to be online in every order."""
+def test_a_broken_rule_is_an_internal_error_and_no_outcome(faulty: type[EventsInAnyOrder], broken: str) -> None:
+    """Otherwise steps outside a domain would be skipped, and the partition reported online in every order."""
     with pytest.raises(BrokenRule, match=f"{broken}, in the system that stands for t-0"):
         in_any_order(cluster(status(1, 2)), Crash(1), Return(1), explore=explored_as(faulty))
 
@@ -482,13 +480,13 @@ def test_each_invariant_is_an_outcome_or_a_rule_or_breaks_in_some_release() -> N
 
 
 DIFFERENT = {str(valuation(EventsInAnyOrder.releases, release)): release for release in RELEASES}
-"""A release for each way in which controllers have done it."""
+"""A release for each generation of controllers."""
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", DIFFERENT.values())
 def test_rules_hold_in_every_release(release: str) -> None:
-    """Else an outcome would be taken for a fault."""
+    """Otherwise an outcome would count as an internal error."""
     events = (Crash(1), Return(1), Crash(2), AnotherController(), ElectPreferred())
     for begun in (cluster(status(1, 2)), cluster(status(1, 2, isr=(1,)))):
         assert all(case.explored for case in in_any_order(begun, *events, release=release).cases)
@@ -497,14 +495,14 @@ def test_rules_hold_in_every_release(release: str) -> None:
 
 
 class SlowCluster(PlannedCluster):
-    """A cluster whose brokers are told later what they are told."""
+    """A cluster whose brokers receive their requests late."""
 
-    sent: Total[PartitionAndReplica, Role | None] = variable("The last that was sent to each replica.")
-    waits: frozenset[BrokerId] = variable("The brokers for which requests wait.")
+    sent: Total[PartitionAndReplica, Role | None] = variable("The last request sent to each replica.")
+    waits: frozenset[BrokerId] = variable("The brokers with waiting requests.")
 
 
 class WithSlowQueues(EventsInAnyOrder[SlowCluster]):
-    """The same; of the requests that wait for a broker the last is all that counts, as it goes by that in the end."""
+    """The same; only the last waiting request of a broker counts, since it determines the broker's final role."""
 
     def receive(self, s: SlowCluster, broker: BrokerId, request: ControlRequest) -> None:
         """It waits."""
@@ -515,14 +513,14 @@ class WithSlowQueues(EventsInAnyOrder[SlowCluster]):
         s.waits |= {broker}
 
     def forget_roles(self, s: SlowCluster, broker: BrokerId) -> None:
-        """A queue goes with its broker."""
+        """A broker's queue is lost with the broker."""
         super().forget_roles(s, broker)
         s.sent[PartitionAndReplica(T0, broker)] = None
         s.waits -= {broker}
 
     @action
     def be_told(self, s: SlowCluster, broker: BrokerId) -> None:
-        """A broker gets what waits for it."""
+        """A broker receives its waiting requests."""
         require(broker in s.waits)
         s.roles[PartitionAndReplica(T0, broker)] = s.sent[PartitionAndReplica(T0, broker)]
         s.waits -= {broker}
@@ -548,7 +546,7 @@ class WithSlowQueues(EventsInAnyOrder[SlowCluster]):
     ids=str,
 )
 def test_slow_queues_add_no_outcomes(begun: PartitionStatus, events: tuple[ClusterEvent, ...], release: str) -> None:
-    """What breaks is the same; a way to it may be longer, as brokers are told on it."""
+    """The same properties break; a path to them may be longer by the deliveries."""
     [situation] = situations(cluster(begun, min_isr=2), events, release)
     system = system_of(situation, release, PlanBounds(9, 3))
     cls: Any = type("WithSlowQueues", (WithSlowQueues,), {"situation": situation})
@@ -561,7 +559,7 @@ def test_slow_queues_add_no_outcomes(begun: PartitionStatus, events: tuple[Clust
     assert verdicts[0] == verdicts[1]
 
 
-# Partitions that are to move.
+# Reassigned partitions.
 
 
 def move(*target: int) -> Reassign:
@@ -575,7 +573,7 @@ def test_a_partition_moves_whether_its_leader_dies_or_not(others: tuple[ClusterE
     assert (case.health, case.arrives, case.explored) == (PartitionHealth.Online, True, True)
 
 
-def test_a_partition_does_not_get_where_a_broker_has_died() -> None:
+def test_a_partition_does_not_move_to_a_dead_broker() -> None:
     found = in_any_order(cluster(status(1, 2)), move(2, 3), Crash(3))
     [case] = found.cases
     assert (case.health, case.arrives, found.exit_code) == (PartitionHealth.Online, False, 0)
@@ -592,8 +590,8 @@ def test_a_request_is_lost_with_its_controller() -> None:
     assert case.arrives is False
 
 
-def test_the_only_replica_dies_as_it_moves() -> None:
-    """The way there has the brokers' own ids, what is written, and whose log is deleted."""
+def test_the_only_replica_dies_during_its_move() -> None:
+    """The path has the brokers' own ids, each write, and the owner of the deleted log."""
     told = str(in_any_order(cluster(status(4)), move(2), Crash(2)))
     assert "at worst offline, and may not have moved" in told
     for line in (
@@ -619,8 +617,8 @@ UNDER_WAY = PartitionStatus(ReplicaAssignment((2, 3, 1), (3,), (1,)), 1, (1, 2),
     [((AnotherController(),), True), ((Crash(1),), True), ((Crash(3),), False), ((Crash(3), Return(3)), True)],
     ids=str,
 )
-def test_a_move_that_is_under_way(events: tuple[ClusterEvent, ...], arrives: bool) -> None:
-    """The controller goes on with it, whatever happens meanwhile, without being asked again."""
+def test_a_move_under_way(events: tuple[ClusterEvent, ...], arrives: bool) -> None:
+    """The controller continues it through all events, without another request."""
     found = in_any_order(cluster(UNDER_WAY), *events)
     [case] = found.cases
     assert (case.health, case.arrives, case.explored) == (PartitionHealth.Online, arrives, True)
@@ -628,7 +626,7 @@ def test_a_move_that_is_under_way(events: tuple[ClusterEvent, ...], arrives: boo
 
 
 def test_a_move_under_way_is_described() -> None:
-    """Not only what comes after the first event."""
+    """From its beginning, not only after the first event."""
     alone = PartitionStatus(ReplicaAssignment((3, 1), (3,), (1,)), 1, (1,), 0)
     lines = iter(str(in_any_order(cluster(alone), Crash(3))).splitlines())
     for told in ("at worst offline", "takes broker 3 into the ISR", "broker 1 deletes its log", "broker 3 dies"):
@@ -655,7 +653,7 @@ def test_a_move_under_way_is_described() -> None:
     ],
     ids=["another move", "a shutdown", "2.3", "another order"],
 )
-def test_a_move_that_is_under_way_is_refused(
+def test_another_move_during_a_move_is_refused(
     begun: PartitionStatus, events: tuple[ClusterEvent, ...], release: str, said: str
 ) -> None:
     with pytest.raises(UsageError) as refused:
@@ -665,8 +663,8 @@ def test_a_move_that_is_under_way_is_refused(
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", [each for each in RELEASES if control_design_of(each).kip_455])
-def test_a_move_that_is_under_way_breaks_no_rule(release: str) -> None:
-    """With any ISR, and whatever happens: else it would be a fault of the program."""
+def test_a_move_under_way_breaks_no_rule(release: str) -> None:
+    """With any ISR and any events: a broken rule would be an internal error."""
     for isr in ((1,), (1, 2), (1, 2, 3)):
         begun = cluster(PartitionStatus(UNDER_WAY.assignment, 1, isr, 0))
         for events in (
@@ -693,7 +691,7 @@ class MoveApart(PlannedMove):
 
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
-        """As it was described."""
+        """The described state."""
         return {T0: ReplicaAssignment(self.order[: self.situation.replicas])}
 
 
@@ -716,13 +714,13 @@ def test_broker_ids_do_not_matter_for_a_move(
 
 
 class Ends(PlannedMove):
-    """A cluster that may come to rest in some way."""
+    """A cluster with a given final state."""
 
     end: ClassVar[tuple[ReplicaAssignment, int | None, frozenset[int]]]
 
     @sometimes(where=PlannedMove.at_rest)
     def ends_so(self, s: MovingCluster) -> bool:
-        """All has happened, and this is who keeps the partition, leads it and is in sync."""
+        """All events have happened, and replicas, leader and ISR are these."""
         state = s.state(T0)
         if state is None:
             return False
@@ -770,25 +768,25 @@ def test_one_order_is_among_any_order(begun: PartitionStatus, events: tuple[Clus
 
 
 class Hidden(PlannedMove):
-    """Nothing is known of brokers that die together."""
+    """The system knows of no brokers that die together."""
 
     groups_of_brokers = property(lambda self: iter(((),)))
 
 
 class Stale(PlannedMove):
-    """A broker stays in the ISR that does not keep the partition any more."""
+    """A broker without the partition stays in the ISR."""
 
     leaving = EventPlan.leaving
 
 
 class Restless(PlannedMove):
-    """A broker is to be in sync that does not keep the partition any more."""
+    """A broker without the partition is expected to join the ISR."""
 
     followers = EventPlan.followers
 
 
 class Lame(PlannedMove):
-    """A broker that is added catches up only if it is started again."""
+    """An added broker catches up only after a restart."""
 
     lags = EventPlan.lags
 
@@ -796,14 +794,12 @@ class Lame(PlannedMove):
 @pytest.mark.parametrize(
     ("faulty", "events"), [(Hidden, (move(2), Crash(2), Return(2))), (Stale, (move(1, 2),))], ids=["Hidden", "Stale"]
 )
-def test_a_move_that_is_not_whole_is_a_fault_of_the_program(
-    faulty: type[PlannedMove], events: tuple[ClusterEvent, ...]
-) -> None:
+def test_an_incomplete_move_is_an_internal_error(faulty: type[PlannedMove], events: tuple[ClusterEvent, ...]) -> None:
     with pytest.raises(BrokenRule, match="type_ok, in the system that stands for t-0"):
         in_any_order(cluster(status(3, 1)), *events, explore=explored_as(faulty))
 
 
-def test_a_move_that_comes_to_no_rest_or_to_rest_too_early_is_noticed() -> None:
+def test_a_move_that_never_ends_or_ends_too_early_is_noticed() -> None:
     with pytest.raises(UsageError, match="these events cannot all happen to t-0"):
         in_any_order(cluster(status(1, 2)), move(3), explore=explored_as(Restless))
     assert in_any_order(cluster(status(1, 2)), move(3)).cases[0].arrives
@@ -811,7 +807,7 @@ def test_a_move_that_comes_to_no_rest_or_to_rest_too_early_is_noticed() -> None:
 
 
 class Hollow(PlannedMove):
-    """A broker is taken into the ISR before it has all records."""
+    """A broker joins the ISR before it has all records."""
 
     def change_isr(self, s: MovingCluster, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
         """It has none of them."""
@@ -827,7 +823,7 @@ def test_a_leader_without_all_records_is_noticed() -> None:
 
 @pytest.mark.long
 def test_move_properties_hold_in_every_release() -> None:
-    """And what is not among these rules breaks in some release, or is an outcome."""
+    """Every other property breaks in some release, or is an outcome."""
     broken: set[str] = set()
     invariants: set[str] = set()
     for release in {str(valuation(PlannedMove.releases, each)): each for each in RELEASES}.values():

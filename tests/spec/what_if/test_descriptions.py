@@ -1,4 +1,4 @@
-"""Descriptions of clusters, as Kafka's tools print them: read rightly, or refused in a line that says where."""
+"""Descriptions of clusters, as Kafka's tools print them, are read correctly, or refused with the line."""
 
 from dataclasses import replace
 from pathlib import Path

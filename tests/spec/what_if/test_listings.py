@@ -1,4 +1,4 @@
-"""Listings as people paste them: each is read rightly, or refused in a line that says what to paste instead."""
+"""Pasted listings are read correctly, or refused in one line that says what to paste instead."""
 
 from pathlib import Path
 from typing import Final
@@ -27,7 +27,7 @@ def of(tmp_path: Path, text: str, release: str = "3.9") -> Description:
 
 
 def shown(described: Description, topic: str, number: int) -> str:
-    """A partition as `leader: replicas: ISR`."""
+    """Return a partition as `leader: replicas: ISR`."""
     each = described.partitions[TopicPartition(topic, number)]
     replicas, isr = (",".join(map(str, brokers or ())) for brokers in (each.assignment.replicas, each.isr))
     return f"{each.leader}: {replicas}: {isr}"

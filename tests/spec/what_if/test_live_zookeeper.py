@@ -1,4 +1,4 @@
-"""A cluster as it stands in a real ZooKeeper."""
+"""A cluster read from a real ZooKeeper."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ OF_ALL_BROKERS = {"version": 1, "config": {"min.insync.replicas": "3", "unclean.
 
 @pytest.fixture
 def chroot(server: Server, request: pytest.FixtureRequest) -> Iterator[tuple[Any, str]]:  # noqa: F811
-    """A client below a node of its own, and how the cluster there is named."""
+    """A client below a node of its own, and the address of the cluster there."""
     host, port = server.address
     place = f"/{request.node.name.replace('/', '')}"
     client = KazooClient(f"{host}:{port}")
@@ -73,7 +73,7 @@ def lay_out(client: Any, changed: dict[str, object] | None = None) -> None:
 
 
 def tree(client: Any, path: str = "/") -> dict[str, Any]:
-    """Every node, with what tells whether it was touched."""
+    """Return every node, with the values that show whether it was touched."""
     _, stat = client.get(path)
     below = [f"{path.rstrip('/')}/{child}" for child in client.get_children(path)]
     found = {path: (stat.mzxid, stat.pzxid)}
@@ -175,7 +175,7 @@ def test_a_zookeeper_of_another_or_the_wrong_chroot(chroot: tuple[Any, str], fur
 
 @pytest.fixture
 def refusing() -> Iterator[str]:
-    """A host with a port of its own to which nobody listens."""
+    """A host and port without a listener."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{taken.getsockname()[1]}"
@@ -184,7 +184,7 @@ def refusing() -> Iterator[str]:
 def test_an_unreachable_server_is_reported(
     refusing: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """One line says so; what kazoo logs of each attempt is nowhere. A host that is silent may still answer."""
+    """One line says so; kazoo's log of each attempt is suppressed. A silent host may still answer."""
     monkeypatch.setattr(live_zookeeper, "PATIENCE", 0.2)
     no_answer = pytest.raises(EnvironmentFailed, match="no server answers")
     with socket.create_server(("127.0.0.1", 0)) as silent, no_answer:
@@ -193,7 +193,7 @@ def test_an_unreachable_server_is_reported(
 
 
 def test_a_refused_connection_is_reported_at_once(refusing: str) -> None:
-    """Where no host of the list can do otherwise, each with its reason."""
+    """If every host of the list refuses, each with its reason."""
     with pytest.raises(EnvironmentFailed) as failed:
         read_cluster(f"zookeeper://{refusing},no.invalid:1/kafka")
     assert f"no server listens ({refusing}: Connection refused; no.invalid:1: " in str(failed.value)

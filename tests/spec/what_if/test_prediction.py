@@ -1,4 +1,4 @@
-"""What comes of failures, by Kafka's rules."""
+"""The outcome of failures, by Kafka's rules."""
 
 from dataclasses import replace
 from time import process_time
@@ -54,7 +54,7 @@ def health(prediction: Prediction, partition: TopicPartition = T0) -> PartitionH
 
 @pytest.mark.parametrize("release", ["2.0.0", "3.2.0", "3.4.0"])
 def test_an_exact_release_is_not_its_line(release: str) -> None:
-    """What a later release of the line changed is not there yet."""
+    """Changes in later releases of the line are not there yet."""
     running = RunningCluster(cluster(status(1, 2)), release)
     assert running.design == control_design_of(release)
     assert running.design != control_design_of(release.removesuffix(".0"))
@@ -111,7 +111,7 @@ def test_a_topic_that_permits_unclean_elections_says_so_itself() -> None:
 
 def test_a_lagging_broker_is_not_elected_and_catches_up_on_return() -> None:
     begun = cluster(status(1, 2, 3, isr=(1, 3)))
-    assert after(what_if(begun, AnotherController())) == (1, (1, 3)), "it stays behind by itself"
+    assert after(what_if(begun, AnotherController())) == (1, (1, 3)), "alone it does not catch up"
     assert after(what_if(begun, Crash(2), Return(2))) == (1, (1, 2, 3))
 
 
@@ -120,7 +120,7 @@ def test_a_shutdown_moves_leaders_before_the_broker_goes() -> None:
     assert after(prediction) == (2, (2, 3))
     assert after(prediction, T1) == (2, (2, 3))
     stopped = [step for step in prediction.steps[0] if isinstance(step, Sent) and step.broker == 1]
-    assert any(isinstance(step.request, StopReplicaRequest) for step in stopped), "it is told to stop following"
+    assert any(isinstance(step.request, StopReplicaRequest) for step in stopped), "it must stop following"
 
 
 def test_a_shutdown_that_leaves_a_partition_behind_says_so() -> None:
@@ -139,7 +139,7 @@ def test_all_die_and_the_first_that_returns_is_controller() -> None:
     begun = cluster(status(1, 2), live=(1, 2), controller=1)
     dead = what_if(begun, Crash(1, 2))
     assert after(dead)[0] is None
-    assert dead.steps[0] == (), "there is none to write anything"
+    assert dead.steps[0] == (), "no broker is left to write"
     back = what_if(begun, Crash(1, 2), Return(2))
     assert back.steps[1][0] == Elected(2, 2)
     assert after(back) == (2, (2,))
@@ -156,7 +156,7 @@ def test_a_partition_moves(release: str) -> None:
 
 @rows("release", ["1.1", "2.3", "2.4"])
 def test_the_leader_epoch_does_not_go_back_while_a_partition_moves(release: str) -> None:
-    """A leader writes the epoch in which it leads, though until 2.3 the controller does not remember the last one."""
+    """A leader writes its own epoch, although until 2.3 the controller does not remember the last one."""
     moved = what_if(cluster(status(1, 2)), Reassign({T0: (1, 3)}), release=release)
     written = [
         each.data.leader_and_isr for each in moved.steps[0] if isinstance(each, Written) and "/state" in each.path
@@ -165,7 +165,7 @@ def test_the_leader_epoch_does_not_go_back_while_a_partition_moves(release: str)
     assert moved.changes[0].after.leader_epoch == written[-1].leader_epoch
 
 
-def test_a_move_to_a_broker_that_is_dead_waits_or_is_refused() -> None:
+def test_a_move_to_a_dead_broker_waits_or_is_refused() -> None:
     begun = cluster(status(1, 2), live=(1, 2, 4))
     with pytest.raises(UsageError, match="there is no broker 3; there are 1, 2, 4"):
         what_if(begun, Reassign({T0: (3, 2)}))
@@ -176,7 +176,7 @@ def test_a_move_to_a_broker_that_is_dead_waits_or_is_refused() -> None:
 
 @rows("release", ["0.10.2", "1.0", "2.3"])
 def test_a_second_plan_is_refused_while_a_partition_moves_until_2_3(release: str) -> None:
-    """The tool does not touch a node that is there; of the first one nothing is lost."""
+    """The tool does not overwrite an existing node, so the first plan stays intact."""
     waits, second = Reassign({T0: (3, 2)}), Reassign({T0: (1, 4)})
     prediction = what_if(cluster(status(1, 2)), Crash(3), waits, second, release=release)
     [refused] = prediction.steps[2]
@@ -196,7 +196,7 @@ def test_a_partition_that_never_had_a_leader_gets_one() -> None:
     assert after(what_if(cluster(never), ElectPreferred())) == (1, (1, 2))
 
 
-def test_two_partitions_of_one_topic_of_which_one_is_asked_about() -> None:
+def test_one_of_two_partitions_is_asked_about() -> None:
     begun = cluster(status(1, 2))
     other = KnownCluster({**begun.partitions, TopicPartition("u", 0): status(1)}, begun.live, 4, {"t": 1, "u": 1}, {})
     assert what_if(other, Crash(1)).exit_code == 12
@@ -218,7 +218,7 @@ def test_changes_are_read_from_zookeeper() -> None:
 
 
 def test_controller_log_lines_are_among_the_steps() -> None:
-    """Not without them: which partitions are offline stands in the table."""
+    """They are omitted by default, because the table shows which partitions are offline."""
     prediction = what_if(cluster(status(1)), Crash(1))
     logged = "error: t-0 did not change from OfflinePartition to OnlinePartition: NoLeaderElected"
     assert logged in prediction.text(with_steps=True)
@@ -234,7 +234,7 @@ def test_changes_are_sorted_worst_first() -> None:
     told = [row for row in prediction.text(every=True).splitlines() if row.startswith("t-")]
     assert [row.split()[0] for row in told] == ["t-3", "t-4", "t-2", "t-0", "t-1"]
     few = [row.split()[0] for row in str(prediction).splitlines() if row.startswith("t-")]
-    assert few == ["t-3", "t-4", "t-2"], "what is offline as before is counted, and told when asked for"
+    assert few == ["t-3", "t-4", "t-2"], "unchanged offline partitions are counted, and listed on request"
     assert "5 partitions: 2 offline, 1 under min ISR, 2 online; 2 as before" in str(prediction)
 
 
@@ -263,7 +263,7 @@ def test_partition_states_before_and_after_are_reported(
     assert told in str(what_if(unclean, event)).splitlines()
 
 
-def test_epochs_go_on_where_they_are_known() -> None:
+def test_epochs_continue_where_they_are_known() -> None:
     begun = replace(cluster(status(1, 2, 3), controller=1), controller_epoch=7)
     assert what_if(begun, Crash(1)).steps[0][0] == Elected(2, 8)
     none_alive = replace(cluster(status(1, 2), live=()), controller=None, controller_epoch=7)
@@ -271,15 +271,15 @@ def test_epochs_go_on_where_they_are_known() -> None:
 
 
 @rows("release", ["1.0", "2.2", "2.3", "3.9"])
-def test_a_partition_without_leader_keeps_its_epoch_until_it_is_led(release: str) -> None:
-    """Its controller has been so for long: that one takes over here is no event."""
+def test_a_leaderless_partition_keeps_its_epoch_until_it_is_led(release: str) -> None:
+    """Its controller has long been in office, so no failover happens first."""
     leaderless = cluster(PartitionStatus(ReplicaAssignment((1, 2)), None, (1,), 4), live=(2, 4))
     assert what_if(leaderless, release=release).changes[0].after.leader_epoch == 4
     assert what_if(leaderless, Return(1), release=release).changes[0].after.leader_epoch == 5
 
 
 @rows("release", RELEASES)
-def test_unclean_elections_are_permitted_as_by_default_in_a_release(release: str) -> None:
+def test_unclean_elections_have_the_releases_default(release: str) -> None:
     begun = cluster(status(1, 2, isr=(1,)))
     before_0_11 = release.startswith("0.10")
     prediction = what_if(begun, Crash(1), release=release)
@@ -311,7 +311,7 @@ def test_as_json() -> None:
     assert "steps" not in what_if(cluster(status(1)), Crash(2)).to_json()["events"][0]
 
 
-def test_a_topic_that_is_created_is_placed_on_the_living_and_led() -> None:
+def test_a_created_topic_is_placed_on_live_brokers_and_led() -> None:
     told = what_if(cluster(status(1, 2)), Crash(4), CreateTopic("u", 3, 2), Crash(1))
     new = {each.partition: each for each in told.changes if each.partition.topic == "u"}
     assert [each.after.assignment.replicas for _, each in sorted(new.items())] == [(1, 2), (2, 3), (3, 1)]
@@ -321,7 +321,7 @@ def test_a_topic_that_is_created_is_placed_on_the_living_and_led() -> None:
 
 
 @pytest.mark.parametrize(("partitions", "leads"), [(9, 1), (10, 2)])
-def test_the_controller_gives_leadership_back_by_itself_where_much_is_astray(partitions: int, leads: int) -> None:
+def test_the_controller_rebalances_leadership_on_its_own(partitions: int, leads: int) -> None:
     """One of nine that prefer broker 1 is more than a tenth of them; one of ten is not."""
     begun = cluster(status(1, 2, leader=2), *[status(1, 2)] * (partitions - 1))
     assert after(what_if(begun, Rebalance()))[0] == leads
@@ -351,13 +351,13 @@ def test_a_dead_broker_does_not_die_again() -> None:
         what_if(cluster(status(1, 2)), Crash(1), Crash(1))
 
 
-def test_a_failover_takes_two() -> None:
+def test_a_failover_needs_two_brokers() -> None:
     with pytest.raises(UsageError, match="no other broker"):
         what_if(cluster(status(1), live=(1,), controller=1), AnotherController())
 
 
 def test_a_topic_is_laid_out_in_linear_time() -> None:
-    """A topic of 32 times as many partitions takes about 45 times as long, with the collector of garbage."""
+    """A topic of 32 times as many partitions takes about 45 times as long, garbage collection included."""
 
     def seconds(partitions: int) -> float:
         there = {TopicPartition("t", number): status(1) for number in range(partitions)}

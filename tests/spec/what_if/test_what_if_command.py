@@ -1,4 +1,4 @@
-"""The command: events in their order, exit codes, lines."""
+"""The command `what-if`: order of events, exit codes, and printed lines."""
 
 import io
 from collections.abc import Callable
@@ -29,7 +29,7 @@ Asked: TypeAlias = Callable[[str], Answer]
 
 @pytest.fixture
 def asked(ask: Ask, topics: str) -> Asked:  # noqa: F811
-    """Ask the command's entry point about the cluster with these options."""
+    """Call the command's entry point for the cluster, with these options."""
     return lambda options: ask("what-if", topics, *options.split())
 
 
@@ -44,7 +44,7 @@ def happened(answer: Answer) -> list[str]:
     return [each["event"] for each in answer.json()["events"]]
 
 
-def test_events_happen_in_the_order_in_which_they_are_given(asked: Asked) -> None:
+def test_events_happen_in_the_given_order(asked: Asked) -> None:
     first = asked("--crash 1 --return 1 --crash 3 --prefer --json")
     assert happened(first) == ["crash of 1", "return of 1", "crash of 3", "election of preferred leaders"]
     assert first.code == 0
@@ -116,7 +116,7 @@ def test_an_older_controller(asked: Asked) -> None:
 def test_the_command_has_an_exit_code_and_a_first_line(
     asked: Asked, plan: str, options: str, code: int, first: str
 ) -> None:
-    """What comes of it stands on stdout; a mistake is one line on stderr, and nothing else anywhere."""
+    """The answer is on stdout; a mistake is one line on stderr, and prints nothing more."""
     answer = asked(options.format(plan=plan))
     told, other = (answer.err, answer.out) if code == 2 else (answer.out, answer.err)
     assert (answer.code, other) == (code, "")
@@ -150,7 +150,7 @@ def test_steps_and_unchanged_partitions_are_printed_on_request(asked: Asked) -> 
     assert len(as_json["events"][0]["steps"]) > 3
 
 
-def test_whether_unclean_elections_are_permitted_is_as_the_release_has_it(asked: Asked) -> None:
+def test_unclean_elections_have_the_releases_default(asked: Asked) -> None:
     crash = "--isr t-1=3 --live 1,2,3 --crash 3 --release 0.10"
     unsafe, safe = asked(crash), asked(f"{crash} --no-unclean")
     assert "assumed: unclean elections are permitted where a topic does not say, by default in 0.10.2" in unsafe.out
