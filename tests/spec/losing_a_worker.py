@@ -1,6 +1,6 @@
-"""A standalone cluster that loses a worker in the middle of a level, with everything that it held.
+"""A standalone cluster loses a worker in the middle of a level, with all of the worker's data.
 
-A process has one Spark session, and the tests have theirs; so this is a process of its own, which fails loudly.
+A process has one Spark session, and the tests have theirs. So this program is a process of its own, and fails loudly.
 
 python -m tests.spec.losing_a_worker DIRECTORY
 """
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PATIENCE = 300
-"""Seconds in which anything should have happened that a test waits for."""
+"""A limit in seconds for everything that a test waits for."""
 
 
 class Daemon:
-    """A process of the cluster, and all processes that it starts."""
+    """A process of the cluster, with all processes that it starts."""
 
     def __init__(self, program: str, *arguments: str, says: str, home: Path):
         import pyspark
@@ -48,7 +48,7 @@ class Daemon:
             "SPARK_DAEMON_MEMORY": "256m",
             "XDG_CACHE_HOME": str(home / "cache"),
         }
-        environment.pop("PYTHONPATH", None)  # the workers must find our packages where they were sent
+        environment.pop("PYTHONPATH", None)  # the workers must import the packages that Spark sent them
         self.process = subprocess.Popen(
             command,
             cwd=home,
@@ -75,7 +75,7 @@ class Daemon:
         heard.put("")
 
     def members(self) -> list[int]:
-        """The living processes of its session: those that it starts belong to it, and those that they start."""
+        """Return the living processes of its session, which includes all descendants."""
         found = []
         for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
             with suppress(ProcessLookupError, FileNotFoundError):
@@ -85,7 +85,7 @@ class Daemon:
         return found
 
     def kill(self) -> None:
-        """All of them, first the one that might start others."""
+        """Kill all of them, starting with the one that might start others."""
         while members := self.members():
             handles = []
             for pid in sorted(members, key=lambda pid: pid != self.process.pid):
@@ -134,7 +134,7 @@ def cluster(home: Path) -> Iterator[tuple[SparkSession, list[Daemon]]]:
 
 
 def lose_a_worker(home: Path) -> None:
-    """Nothing is lost, and no process is left."""
+    """The result is complete, and no process is left."""
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
     with cluster(home) as (session, workers), socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(PATIENCE)
@@ -146,7 +146,7 @@ def lose_a_worker(home: Path) -> None:
                 announced = int(connection.recv(100))
                 doomed = next(worker for worker in workers if announced in worker.members())
                 doomed.kill()
-            server.close()  # whoever is next is not killed
+            server.close()  # so that the next worker is not killed
             return doomed
 
         with ThreadPoolExecutor(1) as pool:
@@ -155,7 +155,7 @@ def lose_a_worker(home: Path) -> None:
             try:
                 found = exploration(engine, toy)
             finally:
-                with suppress(OSError):  # it is closed, if somebody was killed
+                with suppress(OSError):  # it is closed after a kill
                     server.shutdown(socket.SHUT_RDWR)
             assert killed.result().members() == []
         assert comparable(found) == explored(ReferenceEngine(), toy)

@@ -1,4 +1,4 @@
-"""What a check may change of the process in which it runs, and leaves as it was."""
+"""Process-wide settings that a check may change, and must restore."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 
 def surroundings() -> dict[str, Any]:
-    """All of it, as it is now."""
+    """Return all of them, at this moment."""
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     descriptors = {each: _behind(each) for each in os.listdir("/proc/self/fd")}
     return {
@@ -43,11 +43,11 @@ def surroundings() -> dict[str, Any]:
 def _behind(descriptor: str) -> str:
     try:
         return os.readlink(f"/proc/self/fd/{descriptor}")
-    except OSError:  # that with which the directory was read
+    except OSError:  # the descriptor that read the directory
         return ""
 
 
 def changed(before: dict[str, Any]) -> dict[str, Any]:
-    """What is otherwise now: as it was, and as it is."""
+    """Return the differences, with the values before and now."""
     now = surroundings()
     return {name: (was, now[name]) for name, was in before.items() if was != now[name]}

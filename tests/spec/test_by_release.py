@@ -1,4 +1,4 @@
-"""What a system knows of releases is asked for by name."""
+"""A system's constants are looked up by the name of a release."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from statemachines.releases import Release, line_of
 
 
 def test_a_system_may_know_other_releases() -> None:
-    """Its own names are taken as they are, and what it lacks is not there for it."""
+    """Its own names are exact, and Kafka's other releases do not exist for it."""
     own: dict[str, object] = {"2.0": {}, "draft": {}}
     assert release_named("draft", own) == "draft"
     assert release_named("2.0.0", own) == "2.0"
@@ -21,7 +21,7 @@ def test_a_system_may_know_other_releases() -> None:
 
 
 def test_a_differing_patch_release_is_named_exactly() -> None:
-    """Else it is called by its line, which means its last release."""
+    """Other patch releases have their line's name, which means the newest of the line."""
     fixed = ByRelease(lambda release: {"fixed": Release(release) >= Release("2.0.1")})
     assert [release_named(name, fixed) for name in ("2.0", "2.0.1", "2.0.0", "2.1.0")] == [
         "2.0",
@@ -42,7 +42,7 @@ def test_a_differing_patch_release_is_named_exactly() -> None:
     ],
 )
 def test_releases_of_a_line_are_two_systems(system: str, switch: str, before: str, after: str) -> None:
-    """Where a fix came between them; the line is the last of them."""
+    """If a fix came between them; the line means the last of them."""
     cls = system_named(system)
     assert specification(cls, before).valuation[switch] is False
     assert specification(cls, after).valuation[switch] is True
@@ -51,7 +51,7 @@ def test_releases_of_a_line_are_two_systems(system: str, switch: str, before: st
 
 
 def test_an_exception_to_a_line_is_named() -> None:
-    """As it is in the list of systems."""
+    """As in the list of systems."""
     fixed = ByRelease(lambda release: {"fixed": Release(release) >= Release("2.0.1")})
     assert [name for name in distinct(fixed) if name.startswith("2.0")] == ["2.0.0", "2.0"]
     assert set(distinct(fixed)) == {"2.0.0", *RELEASES}

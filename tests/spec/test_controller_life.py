@@ -1,4 +1,4 @@
-"""What leads to what in a controller's life is found by exploring, all of it, and changes as the steps do."""
+"""A controller's changes are found by complete exploration, and depend on its steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.generations import each_generation
 from tests.rows import rows
 
 MOVES = {"0.10.1": 95, "0.10.2": 99, "1.0": 83, "2.0": 95, "3.0.0": 110, "3.9": 108}
-"""How many there are. In 3.0.0 a client may begin anew, with the office or without. [KAFKA-13461]"""
+"""The number of changes. In 3.0.0 a client may reconnect with the office or without. [KAFKA-13461]"""
 
 NEVER: dict[str, set[Agenda]] = {
     "0.10.2": {MAYBE_RESIGN, Agenda((ControllerStep.Serve,))},
@@ -28,20 +28,20 @@ NEVER: dict[str, set[Agenda]] = {
     "2.0": set(),
     "3.9": {Agenda((ControllerStep.DeleteRegistration, *STARTUP[Threads.barrier][1:]))},
 }
-"""Agendas that a domain has room for, and no thread ever has: what the step before passes over, and other designs'.
+"""Agendas in the domain that no thread reaches: the step before skips them, or they belong to other designs.
 
-A broker deletes what an older session of its own left, which a process that starts does not know.
+A broker deletes the nodes of its own older session, which a starting process does not know.
 """
 
 
 def places(found: Iterable[Transition]) -> set[Agenda]:
-    """All agendas that these moves lead from or to."""
+    """Return all agendas at either end of these transitions."""
     return {at.agenda for move in found for at in (move.source, move.target)}
 
 
 @rows("release", RELEASES)
 def test_a_design_is_that_of_the_system(release: str) -> None:
-    """What is drawn of a release, its rows and its moves, is of one design."""
+    """The picture, the rows and the moves of a release belong to one design."""
     system: Any = ControllerLife(**ControllerLife.releases[release], ephemeral_outlives_session=True, registrations=1)
     assert design_of(release) == system.design
 
@@ -54,14 +54,14 @@ def test_the_number_of_changes_is_pinned(release: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("release", MOVES)
 def test_larger_bounds_add_no_changes(release: str) -> None:
-    """So the bounds are wide: nearly twice as many states show nothing new. (In 1.0 four times as many show one.)"""
+    """So the bounds suffice: nearly twice as many states add nothing. (In 1.0 four times as many add one change.)"""
     assert len(transitions(release)) == MOVES[release]
     assert transitions_with(ControllerLife.releases[release], states=1_500_000) == transitions(release)
 
 
 @each_generation
 def test_every_agenda_is_reached(release: str) -> None:
-    """All that a thread can be about to do, but for what none ever is, and nothing else."""
+    """A thread reaches exactly the agendas in the domain, except the listed ones."""
     its = design_of(release)
     possible = {*agendas(its), *listener_agendas(its)}
     assert possible - places(transitions(release)) == {Agenda((ControllerStep.Started,))} | NEVER[release]
@@ -70,14 +70,14 @@ def test_every_agenda_is_reached(release: str) -> None:
 
 @each_generation
 def test_every_path_continues(release: str) -> None:
-    """No thread stays where it is: some answer to each request leads elsewhere, and waiting ends with an event."""
+    """No thread is stuck: each request has an answer that leads on, and waiting ends with an event."""
     found = transitions(release)
     for at in {move.source for move in found} | {move.target for move in found}:
         assert any(move.source == at and (move.target != at or at.is_zk_event_thread) for move in found), at
 
 
 def test_facts_of_the_newest_release() -> None:
-    """The moves that make the bugs are among them: B22 takes office without a failover, B24 leaves it at that."""
+    """The moves behind known bugs are present: in B22 it takes office without a failover, in B24 it does nothing."""
     its = design_of("3.9")
     found = transitions("3.9")
     idle, controller = At(IDLE), At(IDLE, active=True)
@@ -102,7 +102,7 @@ def test_facts_of_the_newest_release() -> None:
 
 
 @pytest.mark.long
-def test_the_second_thread_has_changes_of_its_own() -> None:
+def test_the_second_thread_has_its_own_changes() -> None:
     """In 1.0 ZkEventThread registers the broker, while the controller's thread waits or works."""
     beside = [move for move in transitions("1.0") if move.source.is_zk_event_thread]
     assert {do for move in beside for do in move.source.agenda} == {
@@ -117,7 +117,7 @@ def test_the_second_thread_has_changes_of_its_own() -> None:
 
 
 @each_generation
-def test_no_number_is_left_in_what_is_said(release: str) -> None:
+def test_the_words_contain_no_broker_ids(release: str) -> None:
     """A broker is this one or another, whatever its id."""
     assert not [move for move in transitions(release) if any(letter.isdigit() for letter in move.label)]
 
@@ -136,12 +136,12 @@ def test_no_number_is_left_in_what_is_said(release: str) -> None:
     ids=str,
 )
 def test_another_design_has_other_changes(release: str, changed: dict[str, Any]) -> None:
-    """What a release has or has not is seen."""
+    """A difference between releases is visible."""
     assert set(transitions_with({**ControllerLife.releases[release], **changed})) != set(transitions(release))
 
 
 def test_another_table_has_other_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row that is changed changes what leads to what."""
+    """A changed row changes the result."""
     before = set(transitions("3.9"))
     monkeypatch.setitem(HANDLING[Threads.barrier], ControllerEvent.Reelect, MAYBE_RESIGN)
     assert set(transitions_with({})) != before
@@ -149,7 +149,7 @@ def test_another_table_has_other_changes(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.long
 def test_another_step_has_other_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A step that is changed changes what leads to what, and nothing else."""
+    """A changed step changes only its own transitions."""
 
     def whoever_it_is(self: OnePartitionController, me: ControllerProcess) -> Answer:
         return Answer(me.with_steps(ControllerStep.DeleteController), "whoever it is")

@@ -1,4 +1,4 @@
-"""What stands in `diagrams/` is what the code draws today, of every table and every generation."""
+"""The files in `diagrams/` equal what the code draws, for every table and every generation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.rows import rows
 COMMITTED = Path(__file__).parents[2] / "diagrams"
 KINDS = ("mmd", "svg")
 SLOW = (*(f"controller-{release}" for release in GENERATIONS[:-1]), *(each for each in ANOMALIES if each != "K1"))
-"""Pictures for which much is explored."""
+"""Pictures that need a large exploration."""
 OLDER = [f"{picture}.{kind}" for picture in SLOW for kind in KINDS]
 NEWEST = [
     f"{picture}.{kind}"
@@ -30,54 +30,54 @@ NEWEST = [
 
 
 def words(picture: str) -> list[str]:
-    """All text of an SVG: states, transitions and labels, but no place or shape."""
+    """Return all text of an SVG: states, transitions and labels, without places and shapes."""
     return [text.strip() for text in ElementTree.fromstring(picture).itertext() if text.strip()]
 
 
 def graphviz_of(picture: str) -> list[str]:
-    """Which Graphviz drew it, if one did."""
+    """Return the Graphviz version that drew it, if one did."""
     return re.findall(r"drawn by Graphviz \S+", picture)
 
 
 @cache
 def drawn_today(name: str) -> str:
-    """What `make diagrams` would write into this file. It takes seconds to find what a controller can do."""
+    """Return what `make diagrams` would write into this file. A controller's changes take seconds to find."""
     return draw(*FILES[name])
 
 
 @pytest.mark.parametrize("name", [*NEWEST, *(pytest.param(name, marks=pytest.mark.long) for name in OLDER)])
-def test_the_committed_picture_is_what_the_code_draws_today(name: str) -> None:
-    """Another Graphviz may route arrows differently: then the words must agree, and if not, the bytes."""
+def test_the_committed_picture_equals_the_drawn_one(name: str) -> None:
+    """Another Graphviz version may route arrows differently: then only the words must agree, otherwise the bytes."""
     committed = (COMMITTED / name).read_bytes().decode()
     today = drawn_today(name)
     if graphviz_of(committed) != graphviz_of(today):
         assert words(committed) == words(today)
     else:
-        assert committed == today, "draw diagrams/ anew with: make diagrams"
+        assert committed == today, "draw diagrams/ again with: make diagrams"
 
 
 def test_every_table_and_every_generation_has_a_mermaid_and_an_svg_file() -> None:
-    """And nothing else stands there."""
+    """And there are no other files."""
     assert sorted(FILES) == sorted([*OLDER, *NEWEST])
     assert {path.name for path in COMMITTED.iterdir()} == set(FILES)
 
 
 @rows("form, release", [("dot", None), ("svg", "2.0")])
 def test_an_anomaly_is_a_sequence_diagram_in_the_release_of_its_row(form: str, release: str | None) -> None:
-    """So there is no other format, and no other release."""
+    """Other formats and other releases are refused."""
     with pytest.raises(UsageError, match=r"^K1 "):
         draw("K1", form, release)
 
 
 def test_a_release_is_of_a_line() -> None:
-    """As wherever a release is named; a life without one is the newest's."""
+    """As for every option with a release; a life without one is the newest's."""
     assert draw("controller", "mermaid", "3.9.1") == drawn_today("controller-3.9.mmd")
     assert draw("controller", "mermaid") == drawn_today("controller-3.9.mmd")
     assert draw("replica", "mermaid", "2.2.1") != draw("replica", "mermaid", "2.3.0")
 
 
 def test_the_command_writes_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Into a directory that need not be there."""
+    """The directory may be missing."""
     monkeypatch.setattr(diagrams, "draw", lambda *picture: f"{picture}, \N{RIGHTWARDS ARROW}\n")
     diagrams._main([str(tmp_path / "new")])
     written = {path.name: path.read_bytes() for path in (tmp_path / "new").iterdir()}
@@ -90,8 +90,8 @@ def test_the_command_wants_a_directory() -> None:
 
 
 def test_a_picture_is_the_same_everywhere(tmp_path: Path) -> None:
-    """Neither a hash seed nor fonts change a byte of what Graphviz lays out: fonts are taken away by an empty
-    configuration of fontconfig, and with any font at work places would move.
+    """Neither a hash seed nor fonts change a byte of Graphviz's layout. An empty fontconfig configuration removes the
+    fonts; if any font mattered, places would move.
     """
     no_fonts = tmp_path / "fonts.conf"
     no_fonts.write_text('<?xml version="1.0"?><fontconfig></fontconfig>')
@@ -103,7 +103,7 @@ def test_a_picture_is_the_same_everywhere(tmp_path: Path) -> None:
 
 
 def test_an_unknown_picture_is_refused() -> None:
-    """It is refused with what there is."""
+    """The error lists the known ones."""
     with pytest.raises(
         UsageError,
         match=r"^no diagram is called log; there are partition, replica, controller, and the anomalies: B1, K1, ...$",

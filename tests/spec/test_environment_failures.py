@@ -1,6 +1,6 @@
-"""The world as it is: full disks, closed streams, a Java that dies, specifications that print, exit or do not end.
+"""Failures of the environment: full disks, closed streams, a dying Java, specifications that print, exit or hang.
 
-What a person meets then is a line, the documented exit code, and what was found before is not lost.
+The user then sees one line and the documented exit code, and earlier results are not lost.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tests.spec.cli.test_commands import COMMAND, Answer, heed_interrupts
 from tests.spec.toys import RaisingAction, RaisingProperty, Walkers, WalkersState
 
 OWN = '''
-"""What specifications may do to those who explore them."""
+"""Specifications that disturb the checker."""
 
 import os
 import sys
@@ -100,13 +100,13 @@ class Exiting(Grid):
 
 
 class Digits(State):
-    digit: Total = variable("Each is turned.", of=lambda self: mapping(range(self.digits), integers(0, 9)))
+    digit: Total = variable("The digits.", of=lambda self: mapping(range(self.digits), integers(0, 9)))
 
 
 class Large(Specification[Digits]):
     """With six digits, levels are so large that several workers share them."""
 
-    digits = constant(5, "how many there are")
+    digits = constant(5, "number of digits")
 
     @action(at=lambda self: range(self.digits))
     def turn(self, s, at):
@@ -134,7 +134,7 @@ class Asleep(Large):
 
 @pytest.fixture(autouse=True)
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An own directory to stand in, with a file; what is imported from there is forgotten again."""
+    """A working directory with a file; modules imported from there are forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "own.py").write_text(OWN)
@@ -145,7 +145,7 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def shell(line: str, **environment: str) -> Answer:
-    """What the installed command says and answers, which a line of shell calls `kafkaspec`."""
+    """Run the installed command, as `kafkaspec` in a line of shell."""
     script = line.replace("kafkaspec", COMMAND)
     done = subprocess.run(
         ["/bin/bash", "-o", "pipefail", "-c", script],
@@ -159,7 +159,7 @@ def shell(line: str, **environment: str) -> Answer:
 
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[str], Answer]:
-    """Ask the command's entry point, in this process."""
+    """Call the command's entry point in this process."""
 
     def asked(arguments: str) -> Answer:
         monkeypatch.setattr(sys, "argv", ["kafkaspec", *arguments.split()])
@@ -178,7 +178,7 @@ BROKEN = "kafkaspec check own.py:Broken --engine reference"
 
 @pytest.mark.parametrize("lost", [">/dev/full", ">&-"])
 def test_an_unprintable_result_goes_to_stderr(lost: str) -> None:
-    """It exits 74, whatever the verdict, and says why; the result is not lost."""
+    """It exits 74 for any verdict, and says why; the result is not lost."""
     answer = shell(f"{BROKEN} {lost}")
     assert answer.code == 74
     assert answer.err.startswith("broken: low is violated, in 4 states\n")
@@ -187,20 +187,20 @@ def test_an_unprintable_result_goes_to_stderr(lost: str) -> None:
 
 @pytest.mark.parametrize("deaf", ["2>/dev/full", "2>&-", "2>&- <&-"])
 def test_a_closed_stderr_changes_nothing(deaf: str) -> None:
-    """The verdict stands on stdout, with its exit code."""
+    """The verdict is on stdout, with its exit code."""
     answer = shell(f"{BROKEN} --json {deaf}")
     assert (answer.code, answer.json()["verdict"]) == (12, "violated")
     assert shell(f"kafkaspec check own.py:Nothing --engine reference {deaf}").code == 2
 
 
 def test_a_closed_pipe_changes_no_exit_code() -> None:
-    """`| head -1` gets its line, and the command exits as if all had been read."""
+    """`| head -1` receives its line, and the command exits as if all output had been read."""
     assert shell(f"{BROKEN} | head -1") == Answer(12, "broken: low is violated, in 4 states\n", "")
 
 
 @pytest.mark.parametrize("engine", ["reference", "local"])
 def test_output_of_actions_goes_to_stderr(engine: str) -> None:
-    """By whatever way it prints; stdout has one object alone."""
+    """However it prints; stdout has only the one object."""
     answer = shell(f"kafkaspec check own.py:Printing --engine {engine} --json")
     assert (answer.code, answer.json()["verdict"]) == (12, "violated")
     assert "printed by an action" in answer.err
@@ -209,7 +209,7 @@ def test_output_of_actions_goes_to_stderr(engine: str) -> None:
 
 @pytest.mark.parametrize("environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C"}, {"LC_ALL": "POSIX"}])
 def test_a_character_that_cannot_be_encoded_is_no_error(environment: dict[str, str]) -> None:
-    """A result that has one is told all the same."""
+    """A result with such a character is printed with an escape."""
     answer = shell("kafkaspec diagram partition | head -1; kafkaspec check own.py:Ähm", **environment)
     assert answer.code == 2
     assert "hm" in answer.err
@@ -220,7 +220,7 @@ def test_an_empty_environment_suffices(tmp_path: Path) -> None:
     assert shell(f"env -i {BROKEN}").code == 12
 
 
-# Errors are objects, too.
+# Errors as objects.
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_an_empty_environment_suffices(tmp_path: Path) -> None:
     ],
 )
 def test_an_error_is_json_too(ask: Callable[[str], Answer], arguments: str, code: int, part: str) -> None:
-    """Whatever went wrong: on stdout stands what is on stderr for a person, with the exit code."""
+    """Stdout has the text of stderr as an object, with the exit code."""
     answer = ask(arguments)
     told = answer.json()
     assert (answer.code, told["exit"]) == (code, code)
@@ -253,7 +253,7 @@ def test_an_error_is_json_too(ask: Callable[[str], Answer], arguments: str, code
 def test_an_internal_error_is_json_too(
     ask: Callable[[str], Answer], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The traceback is not hidden."""
+    """The traceback is printed, too."""
     monkeypatch.setattr("election.STRATEGIES", {})
     with pytest.raises(KeyError):
         ask("elect offline --replicas 1 --isr 1 --live 1 --json")
@@ -282,7 +282,7 @@ class Exits(Walkers):
 
 @pytest.mark.parametrize("toy", [RaisingAction(), RaisingProperty(), Exits(starts=2)], ids=repr)
 def test_a_failure_shows_the_shortest_trace(toy: Specification) -> None:
-    """Every engine tells of the same state, reached in the same way."""
+    """Every engine reports the same state, reached by the same path."""
     told = {}
     for name, engine in ENGINES.items():
         with pytest.raises(EvaluationFailed) as failed:
@@ -297,7 +297,7 @@ def test_a_failure_shows_the_shortest_trace(toy: Specification) -> None:
 
 
 def test_the_trace_has_view_sentences(ask: Callable[[str], Answer]) -> None:
-    """Step by step, below the error; the last step is where it fails."""
+    """Step by step, below the error; the last step is the failing one."""
     answer = ask("check own.py:Raising --engine reference")
     assert (answer.code, answer.out) == (75, "")
     error, _, way = answer.err.partition("\n\n")
@@ -307,7 +307,7 @@ def test_the_trace_has_view_sentences(ask: Callable[[str], Answer]) -> None:
 
 
 def test_a_constant_that_exits_is_a_mistake() -> None:
-    """So it is anywhere in a specification."""
+    """As anywhere in a specification."""
     with (
         pytest.raises(Exception, match=r"test_environment_failures\.py, line .*SystemExit: 3"),
         answering_for(Leaving),
@@ -318,14 +318,14 @@ def test_a_constant_that_exits_is_a_mistake() -> None:
 class LeavingState(WalkersState):
     """Of `Leaving`."""
 
-    reached: int = variable("It does not come to that.", of=lambda self: sys.exit(3))
+    reached: int = variable("Its domain is never made.", of=lambda self: sys.exit(3))
 
 
 class Leaving(Walkers, Specification[LeavingState]):
     """Its domain ends the program."""
 
 
-# Evaluations that do not come to an end.
+# Evaluations that do not end.
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ class Leaving(Walkers, Specification[LeavingState]):
     ],
 )
 def test_an_evaluation_without_end_can_be_interrupted(cls: str, engine: str, digits: int, number: int) -> None:
-    """Whichever worker wants it evaluated: it exits 130, with what is known of the levels that are whole."""
+    """In any worker: it exits 130, with the figures of the complete levels."""
     options = ["--engine", engine, "--set", f"digits={digits}", "--json"]
     with subprocess.Popen(
         [COMMAND, "check", f"own.py:{cls}", *options, *["--workers", "2"] * (engine == "local")],
@@ -364,7 +364,7 @@ CALLED = Event()
 
 
 class Waiting(Walkers):
-    """An action waits for somebody to tell of it."""
+    """An action waits until its report arrives."""
 
     @action
     def wait(self, s: WalkersState) -> None:
@@ -376,7 +376,7 @@ class Waiting(Walkers):
 
 @pytest.mark.parametrize("engine", ["reference", "local"])
 def test_a_long_evaluation_is_reported(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With its name, the state and the seconds, while it takes."""
+    """With its name, the state and the seconds, while it runs."""
     monkeypatch.setattr("spec.checking.watchdog.LOOK", 0.01)
     monkeypatch.setattr("spec.checking.watchdog.LONG", 0.02)
     told = []
@@ -397,7 +397,7 @@ def test_a_long_evaluation_is_reported(engine: str, monkeypatch: pytest.MonkeyPa
 
 @contextmanager
 def files_up_to(size: int) -> Iterator[None]:
-    """No file can grow beyond a size meanwhile, as if the disk were full."""
+    """Limit file sizes meanwhile, as if the disk were full."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -407,9 +407,9 @@ def files_up_to(size: int) -> Iterator[None]:
 
 
 MANY = Walkers(walkers=5, length=6)
-"""In 16 buckets, a commit is its largest file."""
+"""With 16 buckets, a level's commit is its largest file."""
 MORE = Walkers(walkers=6, length=7)
-"""In one bucket, the states of a level are."""
+"""With one bucket, a level's states are."""
 ONE = {"buckets": 1}
 
 
@@ -425,7 +425,7 @@ ONE = {"buckets": 1}
 def test_a_full_disk_loses_nothing(
     made: Callable[..., Engine], subject: Walkers, options: dict[str, Any], size: int, tmp_path: Path
 ) -> None:
-    """What is kept is said; when there is room, the run goes on from its last whole level, and ends as any other."""
+    """The error says what is kept; with more space, the run continues from its last complete level as usual."""
     unbroken, run = check(subject, engine="reference"), tmp_path / "run"
     with files_up_to(size), pytest.raises(EnvironmentFailed, match="File too large") as full:
         check(subject, engine=made(run_dir=run, **options))
@@ -436,7 +436,7 @@ def test_a_full_disk_loses_nothing(
 
 
 def figures(result: Result) -> tuple[Any, ...]:
-    """What an unbroken run comes to as well."""
+    """The figures of an uninterrupted run."""
     return result.verdict, result.distinct_states, result.depth, result.generated_states
 
 
@@ -444,23 +444,23 @@ REFUSED = {
     errno.ENOSPC: ("write_bytes", "write_text"),
     errno.EROFS: ("mkdir", "write_bytes", "write_text", "replace", "unlink"),
 }
-"""What a disk that is full does no more, and one that can only be read."""
+"""Calls that fail on a full disk, and on a read-only one."""
 
 
 def gives_way(run: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on the disk under a run does no more of that, with this number of an error."""
+    """Make these calls on a run's disk fail from now on, with this errno."""
     for name in REFUSED[number]:
         monkeypatch.setattr(Path, name, refusing(getattr(Path, name), run, number))
 
 
 def refusing(do: Callable[..., Any], run: Path, number: int) -> Callable[..., Any]:
-    """The same, done nowhere below a directory."""
+    """Return a call that fails below a directory."""
 
     def refused(path: Path, *arguments: Any, **options: Any) -> Any:
         if not path.is_relative_to(run):
             return do(path, *arguments, **options)
         if number == errno.ENOSPC:
-            path.touch()  # an empty file is what there is room for
+            path.touch()  # a full disk has room for an empty file
         raise OSError(number, os.strerror(number), str(path))
 
     return refused
@@ -479,7 +479,7 @@ def refusing(do: Callable[..., Any], run: Path, number: int) -> Callable[..., An
 def test_a_disk_failure_during_a_run_loses_nothing(
     made: Callable[..., Engine], point: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Full or read-only, between any two writes of a level: what it said is told, what is kept, and how to go on."""
+    """Full or read-only, between any two writes of a level: it reports the error, the kept levels, and `--resume`."""
     run, times = tmp_path / "run", count(1)
 
     def reached(where: str) -> None:
@@ -527,7 +527,7 @@ except EnvironmentFailed as failure:
 mount("-o", "remount,rw,size=64m")
 print(check(Walkers(walkers=5, length=6), engine=made(run_dir=run, resume=True)).distinct_states)
 """
-"""In a namespace of its own, where anybody may mount something."""
+"""In a namespace of its own, where any user may mount a disk."""
 
 
 @pytest.mark.long
@@ -544,11 +544,11 @@ print(check(Walkers(walkers=5, length=6), engine=made(run_dir=run, resume=True))
     ids=["local, full", "local, read-only", "spark, full", "spark, read-only", "spark, full under its workers"],
 )
 def test_a_real_full_disk_loses_nothing(engine: str, size: str, wrong: str, tmp_path: Path) -> None:
-    """Small, or mounted anew so that it can only be read; with workers of Spark's that write on it, too."""
+    """A small disk, or one remounted read-only; Spark's workers write to it, too."""
     alone = ["unshare", "--user", "--map-root-user", "--mount"]
     (tmp_path / "disk").mkdir()
     if subprocess.run([*alone, "mount", "-t", "tmpfs", "none", "disk"], check=False, capture_output=True).returncode:
-        pytest.skip("this machine lets nobody mount a disk, not even for himself")
+        pytest.skip("on this machine no user may mount a disk, not even in a namespace")
     done = subprocess.run(
         [*alone, sys.executable, "-c", SMALL_DISK, engine, size],
         capture_output=True,
@@ -562,7 +562,7 @@ def test_a_real_full_disk_loses_nothing(engine: str, size: str, wrong: str, tmp_
 
 
 def test_a_full_disk_has_its_exit_code(ask: Callable[[str], Answer], tmp_path: Path) -> None:
-    """And is an object, as every error is; what only a temporary directory held is not kept."""
+    """And is an object, as every error is; a temporary run directory is not kept."""
     with files_up_to(1_600):
         kept = ask("check own.py:Large --engine local --run-dir run --json")
         answer = ask("check own.py:Large --engine spark --json")
@@ -573,7 +573,7 @@ def test_a_full_disk_has_its_exit_code(ask: Callable[[str], Answer], tmp_path: P
 
 
 class Removing(Walkers):
-    """Somebody removes the run directory."""
+    """An action removes the run directory."""
 
     run: str = constant("", "where it is")
 
@@ -586,16 +586,16 @@ class Removing(Walkers):
 
 
 @pytest.mark.parametrize("made", [LocalEngine, SparkEngine])
-def test_a_run_directory_that_is_removed_is_not_made_again(made: Callable[..., Engine], tmp_path: Path) -> None:
-    """It would look like a run, and be none."""
+def test_a_removed_run_directory_is_not_created_again(made: Callable[..., Engine], tmp_path: Path) -> None:
+    """An empty one would look like a run."""
     run = tmp_path / "run"
     with pytest.raises(EnvironmentFailed, match="nothing is kept"):
         check(Removing(run=str(run)), engine=made(run_dir=run))
     assert not run.exists()
 
 
-def test_memory_that_is_reached_without_room_for_spark_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was found is told; that Spark could have gone on, too."""
+def test_the_memory_limit_without_room_for_spark_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result has the figures so far, and a hint that Spark could have continued."""
     monkeypatch.setattr("spec.checking.auto._may_have_java", lambda: True)
     insert = Visited.insert
 
@@ -615,7 +615,7 @@ def test_memory_that_is_reached_without_room_for_spark_is_a_bound(monkeypatch: p
 def test_a_place_that_cannot_be_a_run_directory_is_a_mistake(
     ask: Callable[[str], Answer], place: str, tmp_path: Path
 ) -> None:
-    """It is said before anything is explored."""
+    """The error comes before exploration."""
     (tmp_path / "rr").symlink_to(tmp_path / "rr")
     assert ask(f"check own.py:Large --run-dir {place}").code == 2
 
@@ -624,16 +624,16 @@ def test_a_place_that_cannot_be_a_run_directory_is_a_mistake(
 
 
 @pytest.mark.parametrize("engine", ["auto", "local", "spark"])
-def test_without_a_compiler_there_is_the_reference_engine(engine: str) -> None:
-    """It is said in a line, whether or not another engine would be needed, and works."""
+def test_without_a_compiler_the_reference_engine_explores(engine: str) -> None:
+    """One line says so, whether or not another engine would be needed."""
     answer = shell(f"kafkaspec check own.py:Broken --engine {engine}", NUMBA_DISABLE_JIT="1")
     assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert "NUMBA_DISABLE_JIT" in answer.err
     assert shell(BROKEN, NUMBA_DISABLE_JIT="1").code == 12
 
 
-def test_compiled_code_that_cannot_be_kept_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A warning says that it costs time, and how not."""
+def test_an_uncacheable_function_is_compiled_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warning says that it costs time, and how to avoid it."""
 
     def njit(**options: Any) -> Any:
         if options.get("cache"):
@@ -648,7 +648,7 @@ def test_compiled_code_that_cannot_be_kept_is_compiled(monkeypatch: pytest.Monke
 def test_a_warning_of_the_environment_is_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Others come as Python has them."""
+    """Other warnings keep Python's form."""
     from spec.cli.streams import take_over
 
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
@@ -687,7 +687,7 @@ print(check(Walkers(), engine=then(run_dir=Path("run"), resume=True)).distinct_s
 @pytest.mark.long
 @pytest.mark.parametrize("then", ["local", "spark"])
 def test_a_dead_java_is_a_one_line_error(then: str, tmp_path: Path) -> None:
-    """Nothing else is printed, and the levels that are whole are kept; the same process goes on with them."""
+    """The complete levels are kept, and the same process continues from them."""
     here = Path(__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", JAVA_DIES, then],
@@ -704,7 +704,7 @@ def test_a_dead_java_is_a_one_line_error(then: str, tmp_path: Path) -> None:
     )
 
 
-# Files that are none.
+# Unreadable files.
 
 BAD_FILES = {
     "is not UTF-8": b'x = "\xff"\n',
@@ -715,7 +715,7 @@ BAD_FILES = {
 
 @pytest.mark.parametrize("bad", BAD_FILES)
 def test_a_file_that_cannot_be_read_is_one_line(ask: Callable[[str], Answer], tmp_path: Path, bad: str) -> None:
-    """A file that ... is a mistake, and told as one."""
+    """A file that ... is reported as a mistake of the user."""
     (tmp_path / "other.py").write_text("from bad import Nothing\n")
     (tmp_path / "bad.py").write_bytes(BAD_FILES[bad])
     answer = ask("check bad.py:A")

@@ -1,4 +1,4 @@
-"""The page in which one steps through states: what is in it, and, in a real browser, what it does."""
+"""The page for stepping through states: its contents, and its behaviour in a real browser."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Lifts(Specification[Lift]):
 
     @action
     def stop(self, s: Lift) -> None:
-        """It stops where it is, below."""
+        """It stops at its floor, below the top."""
         require(not s.stops and s.floor == 0)
         s.stops = (0,)
 
@@ -105,19 +105,19 @@ class Lifts(Specification[Lift]):
         return f"it is on floor {s.floor}"
 
     def sizes(self) -> dict[object, Any]:
-        """How far it goes at once."""
+        """Three floors, and at most one stop."""
         return {int: range(3), tuple[int, ...]: at_most(1)}
 
 
 def page_of_a_trace(most: int = 100) -> Explorer:
-    """The way to a lift that is on two, and what is around."""
+    """The trace to a lift on floor two, and the states around it."""
     found = check(Lifts, engine="reference").counterexample
     assert found is not None
     return of_trace(validate(RecordedTrace.of(Lifts(), found, "lifts.py:Lifts"), Lifts()), most)
 
 
-def test_a_page_of_a_system_has_its_states_and_all_that_can_be_done() -> None:
-    """Six: three floors, stopped or not; what a bound closes is not done."""
+def test_the_page_of_a_system_has_its_states_and_their_enabled_steps() -> None:
+    """Six: three floors, stopped or not; steps beyond a bound are not enabled."""
     found = of_system(Lifts())
     assert [list(each.values()) for each in found.states] == [
         ["0", []],
@@ -137,15 +137,15 @@ def test_a_page_of_a_system_has_its_states_and_all_that_can_be_done() -> None:
     assert found.views[2] == ["it is on floor 1"]
 
 
-def test_a_step_beyond_the_states_in_the_file_leads_nowhere() -> None:
-    """As many states as one asks for, the nearest."""
+def test_a_step_beyond_the_states_in_the_file_has_no_target() -> None:
+    """The file has the requested number of states, the nearest ones."""
     found = of_system(Lifts(), most=3)
     assert len(found.states) == 3
     assert [each.to for each in found.exits[0]] == [2, 1, None]
 
 
-def test_a_trace_is_there_however_few_states_are_asked_for() -> None:
-    """And one knows which step it takes in each."""
+def test_a_trace_is_complete_however_few_states_are_requested() -> None:
+    """The data mark its step in each state."""
     found = page_of_a_trace(most=1)
     here, way = 0, []
     for taken in found.trace:
@@ -158,13 +158,13 @@ def test_a_trace_is_there_however_few_states_are_asked_for() -> None:
 
 
 def data_in(page: str) -> str:
-    """What the page is given to show."""
+    """Return the page's data."""
     [data] = re.findall(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)
     return str(data)
 
 
 def test_nothing_in_the_data_ends_the_script() -> None:
-    """What a person writes into a sentence stays a sentence; and nothing is fetched."""
+    """A user's text stays text; and the page loads nothing."""
     page = page_of_a_trace().to_html()
     assert "<b>now" not in page
     assert json.loads(data_in(page))["documentation"]["floor"] == "Where it is, <b>now</b>."
@@ -172,7 +172,7 @@ def test_nothing_in_the_data_ends_the_script() -> None:
 
 
 class Drawn(Lifts):
-    """A lift that is drawn in every shape there is, and goes down as well as up."""
+    """A lift drawn in every available shape, which goes down as well as up."""
 
     @picture
     def shaft(self, s: Lift) -> Cells:
@@ -188,7 +188,7 @@ class Drawn(Lifts):
 
     @picture
     def rooms(self, s: Lift) -> Tree:
-        """Where the lift goes: the attic is there only while it is."""
+        """The lift's floor; the attic is drawn only while the lift is there."""
         return Tree({"/": "", "/cellar": s.floor, **({"/cellar/attic": "open"} if s.floor else {})})
 
 
@@ -202,7 +202,7 @@ def page(browser: Any, tmp_path: Path) -> Iterator[Page]:
 
 @contextmanager
 def serving(territory: ExplorerModel) -> Iterator[ExplorerServer]:
-    """A server, while it is asked."""
+    """A server for the duration of a test."""
     with ExplorerServer(territory) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -214,13 +214,13 @@ def serving(territory: ExplorerModel) -> Iterator[ExplorerServer]:
 
 
 def told(page: Page) -> tuple[str, list[str]]:
-    """Where one is, and what holds there."""
+    """Return the position in the trace, and the views."""
     return page.inner_text("#where"), page.locator("#views li").all_inner_texts()
 
 
 @in_a_browser
 def test_stepping_forward_and_back(page: Page) -> None:
-    """By buttons and by keys; what has changed is marked, and the end says what breaks."""
+    """By buttons and by keys; changed values are marked, and the last step names the violation."""
     assert told(page) == ("state 1 of 3", ["it is on floor 0"])
     page.click("#forward")
     page.keyboard.press("ArrowRight")
@@ -234,7 +234,7 @@ def test_stepping_forward_and_back(page: Page) -> None:
 
 @in_a_browser
 def test_leaving_and_rejoining_the_trace(page: Page) -> None:
-    """A link leads to the same step, of the trace or of another way."""
+    """A link leads to the same step, of the trace or of another path."""
     up = page.locator("#choices button:has-text('by=1')")
     assert up.inner_text().splitlines() == [
         "up(by=1)",
@@ -257,7 +257,7 @@ def test_leaving_and_rejoining_the_trace(page: Page) -> None:
 
 @in_a_browser
 def test_searching_in_the_state(page: Page) -> None:
-    """What does not have the words is hidden."""
+    """Places without the words are hidden."""
     page.keyboard.press("/")
     page.keyboard.type("stops")
     assert page.locator(".variable:visible h3").all_inner_texts() == ["stops Where it has stopped."]
@@ -267,7 +267,7 @@ def test_searching_in_the_state(page: Page) -> None:
 
 @in_a_browser
 def test_the_trace_is_shown_in_lanes(page: Page) -> None:
-    """As a sequence diagram has them; a click on a step goes there. They are those of the way that one went."""
+    """The lanes are those of a sequence diagram; a click on a step goes there. They follow the current path."""
     assert page.locator("#lanes span").all_inner_texts() == ["the lift", "system"]
     assert [each.get_attribute("title") for each in page.locator("#steps .arrow").all()] == ["", "the lift"]
     page.click("#steps li:nth-child(2) button")
@@ -283,13 +283,13 @@ BROKEN = """() => [...document.querySelectorAll("#lanes span")].flatMap(lane => 
         return range.getClientRects().length > 1;
     }).map(word => word[0]);
 })"""
-"""Words in the names of lanes that stand on two lines."""
+"""Words in lane names that are split over two lines."""
 
 
 @in_a_browser
 @pytest.mark.parametrize("brokers", [2, 5])
 def test_no_word_in_the_name_of_a_lane_is_broken(browser: Any, tmp_path: Path, brokers: int) -> None:
-    """On a desk and in a hand: many lanes have their names upright."""
+    """On a desktop and a phone; with many lanes, their names are vertical."""
 
     class Brokers(Specification[Lift]):
         """Each does something."""
@@ -305,7 +305,7 @@ def test_no_word_in_the_name_of_a_lane_is_broken(browser: Any, tmp_path: Path, b
             s.floor += 1
 
         def sizes(self) -> dict[object, Any]:
-            """How far it goes."""
+            """How far it moves."""
             return {int: range(brokers + 1), tuple[int, ...]: at_most(1)}
 
     (tmp_path / "page.html").write_text(of_system(Brokers()).to_html(), encoding="utf-8")
@@ -320,7 +320,7 @@ def test_no_word_in_the_name_of_a_lane_is_broken(browser: Any, tmp_path: Path, b
 
 @in_a_browser
 def test_searching_other_states(page: Page) -> None:
-    """A state that is not on the path is shown with the shortest way to it."""
+    """A state off the path is shown with the shortest path to it."""
     page.fill("#search", "floor 1")
     assert [each.split("another")[0] for each in page.locator("#hits button").all_inner_texts()] == [
         "it is on floor 1",
@@ -336,7 +336,7 @@ def test_searching_other_states(page: Page) -> None:
 
 @in_a_browser
 def test_a_state_is_drawn(browser: Any, tmp_path: Path) -> None:
-    """What is new in a drawing is marked; nothing is wider than the window, of a desk or of a hand."""
+    """New parts of a picture are marked; nothing is wider than the window of a desktop or a phone."""
     (tmp_path / "drawn.html").write_text(of_system(Drawn()).to_html(), encoding="utf-8")
     with opened(browser, (tmp_path / "drawn.html").as_uri()) as page:
         assert page.locator(".changed").count() == 0
@@ -353,7 +353,7 @@ def test_a_state_is_drawn(browser: Any, tmp_path: Path) -> None:
             "open",
         ]
         assert page.locator("#changes li").all_inner_texts() == ["floor: 0 \N{RIGHTWARDS ARROW} 2"]
-        assert not page.is_visible(".variable"), "where there are pictures, variables are folded"
+        assert not page.is_visible(".variable"), "with pictures, variables are folded"
         page.emulate_media(color_scheme="dark")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(23, 25, 28)"
         assert [each for width in WIDTHS for each in unusable(page, width)] == []
@@ -363,7 +363,7 @@ def test_a_state_is_drawn(browser: Any, tmp_path: Path) -> None:
 
 
 WIDTHS = (1280, 390)
-"""Of a desk and of a hand."""
+"""Of a desktop and of a phone."""
 OUT_OF_REACH = """() => {
     const seen = each => each.checkVisibility() && !each.disabled;
     const controls = [...document.querySelectorAll("button, input, select, summary")].filter(seen);
@@ -374,11 +374,11 @@ OUT_OF_REACH = """() => {
         return box.left < 0 || box.right > innerWidth + 1 || !(there && each.contains(there));
     }).map(each => each.id || each.innerText);
 }"""
-"""What can be clicked, but does not lie in the window wherever one scrolls to, or lies below something else."""
+"""Controls that no scrolling brings into the window, or that another element covers."""
 
 
 def unusable(page: Page, width: int) -> list[str]:
-    """What is wrong with a page in a window of this width: it is wider than that, or a control cannot be reached."""
+    """Return the faults of a page at this width: it is wider than the window, or a control cannot be reached."""
     page.set_viewport_size({"width": width, "height": 800})
     wide = page.evaluate("document.documentElement.scrollWidth")
     hidden: list[str] = page.evaluate(OUT_OF_REACH)
@@ -388,8 +388,8 @@ def unusable(page: Page, width: int) -> list[str]:
 @pytest.mark.long
 @in_a_browser
 @pytest.mark.parametrize("system", ["replication", "partitions", "controller"])
-def test_the_page_of_a_system_is_usable_on_a_desk_and_in_a_hand(browser: Any, system: str) -> None:
-    """Wherever one goes: in eight states, each reached by the last step that can be done in the one before."""
+def test_the_page_of_a_system_is_usable_on_desktop_and_phone(browser: Any, system: str) -> None:
+    """In eight states, each reached by the last enabled step of the one before."""
     with serving(model_of_system(under(system_named(system)))) as server, opened(browser, server.url) as page:
         for number in range(1, 9):
             page.locator("#where", has_text=f"state {number} of {number}").wait_for()
@@ -401,7 +401,7 @@ def test_the_page_of_a_system_is_usable_on_a_desk_and_in_a_hand(browser: Any, sy
 
 @in_a_browser
 def test_a_page_is_served(browser: Any) -> None:
-    """It knows what was met so far, and a link leads to the same state."""
+    """It knows all states visited so far, and a link leads to the same state."""
     with serving(model_of_system(Drawn())) as server, opened(browser, server.url) as page:
         page.select_option("#begins", label="begin 2 of 2")
         page.click("#choices button:has-text('down')")
@@ -421,7 +421,7 @@ def test_a_page_is_served(browser: Any) -> None:
 
 
 def asked_for(server: ExplorerServer, path: str, host: str = "") -> tuple[int, str]:
-    """What it answers: a status, and a text."""
+    """Return the server's response: a status, and a text."""
     connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
     connection.request("GET", path, headers={"Host": host or f"127.0.0.1:{server.port}"})
     answer = connection.getresponse()
@@ -430,8 +430,8 @@ def asked_for(server: ExplorerServer, path: str, host: str = "") -> tuple[int, s
     return answer.status, text
 
 
-def test_a_server_tells_of_states_that_are_some_and_of_nothing_else() -> None:
-    """No file, no state outside the domains, and nothing to those who call it by another name."""
+def test_a_server_serves_only_valid_states() -> None:
+    """It refuses files, states outside the domains, and requests under another host name."""
     with serving(model_of_system(Lifts())) as server:
         status, text = asked_for(server, "/")
         data = json.loads(data_in(text))
@@ -454,8 +454,8 @@ def test_a_server_tells_of_states_that_are_some_and_of_nothing_else() -> None:
         assert asked_for(server, f"/state/{begin}", f"localhost:{server.port}")[0] == 200
 
 
-def test_a_page_of_another_site_cannot_frame_what_is_served() -> None:
-    """It would lie under what a person believes to click on: browsers go by one of two headers."""
+def test_another_site_cannot_frame_the_served_page() -> None:
+    """It could place it under the user's clicks; each browser obeys one of two headers."""
     with serving(model_of_system(Lifts())) as server:
         connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
         connection.request("GET", "/")
@@ -465,8 +465,8 @@ def test_a_page_of_another_site_cannot_frame_what_is_served() -> None:
     assert answer.headers["X-Frame-Options"] == "DENY"
 
 
-def test_a_server_says_what_an_action_raised() -> None:
-    """And goes on with other states."""
+def test_a_server_reports_an_actions_exception() -> None:
+    """And continues with other states."""
 
     class Failing(Lifts):
         """A lift that is stuck on one."""
@@ -486,13 +486,13 @@ def test_a_server_says_what_an_action_raised() -> None:
 
 
 def test_an_internal_error_is_reported() -> None:
-    """In a line, whatever it is; the page is told, and the server goes on."""
+    """In one line; the page receives it too, and the server continues."""
 
     class Faulty(ExplorerModel):
-        """A territory in which something is wrong."""
+        """A model with an internal fault."""
 
         def drawings_of(self, state: Any) -> list[Any]:
-            """Nothing can be drawn."""
+            """Drawing always fails."""
             raise LookupError("lost")
 
     lifts = model_of_system(Lifts())
@@ -504,7 +504,7 @@ def test_an_internal_error_is_reported() -> None:
 
 
 def test_a_port_in_use_is_reported() -> None:
-    """In one line; another port may be asked for."""
+    """In one line, which suggests another port."""
     territory = model_of_system(Lifts())
     refused = pytest.raises(UsageError, match=r"port \d+ of 127.0.0.1 cannot be had: Address already in use")
     with ExplorerServer(territory) as server, refused:
@@ -523,7 +523,7 @@ def test_any_initial_state_can_be_chosen(browser: Any, tmp_path: Path) -> None:
 
 
 def test_the_documentation_of_pictures_is_true(tmp_path: Path) -> None:
-    """The specification that stands there has the pictures that it speaks of."""
+    """Its example specification has the documented pictures."""
     [code] = re.findall(r"^```python\n(.*?)^```", (DOCS / "explorer.md").read_text(), re.DOTALL | re.MULTILINE)
     (tmp_path / "tape.py").write_text(code)
     tapes = system_named(str(tmp_path / "tape.py"))
@@ -537,13 +537,13 @@ class Broken(Lifts):
 
     @action
     def shoot_up(self, s: Lift) -> None:
-        """It goes farther than there are floors."""
+        """It goes beyond the top floor."""
         require(s.floor == 1)
         s.floor = 7
 
 
 def test_a_trace_that_leaves_the_domains_ends_in_a_step_that_says_so() -> None:
-    """The last state is none, so there is no page of it."""
+    """Its last state is invalid, so the page does not show it."""
     found = check(Broken, engine="reference", properties=["type_ok"]).counterexample
     assert found is not None
     page = of_trace(validate(RecordedTrace.of(Broken(), found, "lifts.py:Broken"), Broken()))
@@ -558,7 +558,7 @@ def test_a_trace_that_leaves_the_domains_ends_in_a_step_that_says_so() -> None:
 
 
 class Bounded(Lifts):
-    """A lift that is not watched when it goes down."""
+    """A lift whose way down has a bound."""
 
     @action
     def down(self, s: Lift) -> None:
@@ -568,8 +568,8 @@ class Bounded(Lifts):
         s.floor -= 1
 
 
-def test_a_trace_goes_where_a_bound_closes() -> None:
-    """Its own step is there, and no other that the bound closes."""
+def test_a_trace_may_cross_a_bound() -> None:
+    """Its own step is shown, and no other beyond the bound."""
     replay = Replay(Lifts, {"floor": 2, "stops": ()})
     replay.do(Step("down", {}))
     recorded = RecordedTrace.of(Bounded(), replay.run, "lifts.py:Bounded")
@@ -578,13 +578,13 @@ def test_a_trace_goes_where_a_bound_closes() -> None:
     assert [each.action for each in page.exits[1]] == ["up"]
 
 
-# What takes long: systems as they are, and the command as a person has it.
+# Slow tests: the systems themselves, and the installed command.
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_every_state_of_a_system_can_be_drawn_and_soon(name: str) -> None:
-    """On walks through the newest release and the oldest; a step costs less than a tenth of a second."""
+def test_every_state_of_a_system_is_drawn_quickly(name: str) -> None:
+    """On walks through the newest and the oldest release, a step takes less than a tenth of a second."""
     system = system_named(name)
     for release in (None, *list(system.releases)[:1]):
         territory = model_of_system(under(system, release))
@@ -604,7 +604,7 @@ def test_every_state_of_a_system_can_be_drawn_and_soon(name: str) -> None:
 @pytest.mark.long
 @in_a_browser
 def test_the_command_serves_until_it_is_interrupted(browser: Any) -> None:
-    """Ctrl-C ends it as it ends everything else; the page says that nobody answers, and nothing is left running."""
+    """Ctrl-C ends it like any command; the page says that the server is gone, and no process is left."""
     command = [sys.executable, "-m", "spec", "explore", "replication", "--serve"]
     process = Popen(command, stdout=PIPE, stderr=PIPE, text=True)
     assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""Kept traces and pinned instances are tests of pytest's."""
+"""Kept traces and pinned instances are pytest tests."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ depth = 5
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A person's project: a specification, and a folder of tests with a kept trace and a pinned instance."""
+    """A user's project: a specification, and a folder of tests with a kept trace and a pinned instance."""
     (tmp_path / "own.py").write_text(OWN)
     (tmp_path / "pytest.ini").write_text("[pytest]\nkafkaspec_specs =\n    own.py\n")
     tests = tmp_path / "tests"
@@ -62,14 +62,14 @@ def project(tmp_path: Path) -> Path:
 
 
 def ran(project: Path, *options: str) -> tuple[int, str]:
-    """What pytest says of it."""
+    """Run pytest there, and return its exit code and output."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-v", *options, "tests"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
 
 
 def test_kept_traces_are_tests(project: Path) -> None:
-    """With names that can be read; from another directory too."""
+    """With readable names; from another directory too."""
     (project / "tests" / "another.itf.json").write_text('{"#meta": {"format": "ITF"}, "vars": [], "states": []}')
     code, said = ran(project)
     assert code == 0, said
@@ -77,8 +77,8 @@ def test_kept_traces_are_tests(project: Path) -> None:
     assert "tests/instances.toml::counter, four PASSED" in said
     assert "2 passed" in said
     kept = project / "tests" / "beyond.itf.json"
-    kept.write_text(json.dumps(json.loads(kept.read_text()), indent=2))  # as another tool lays it out
-    (project / "tests" / "instances.toml").write_text(PINNED.replace(":Counter", ""))  # there is no other in the file
+    kept.write_text(json.dumps(json.loads(kept.read_text()), indent=2))  # in another tool's layout
+    (project / "tests" / "instances.toml").write_text(PINNED.replace(":Counter", ""))  # the file has only one class
     elsewhere = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(project), str(project / "tests")],
         cwd=project.parent,
@@ -91,9 +91,9 @@ def test_kept_traces_are_tests(project: Path) -> None:
 
 
 def test_an_outdated_trace_fails_with_one_line(project: Path) -> None:
-    """The step that the specification does not have, and the figure that is another one; no traceback of ours.
+    """The line has the refused step, or the differing figure; there is no traceback of ours.
 
-    A name that somebody else wrote is seen.
+    Control characters in a foreign name are escaped.
     """
     own = project / "own.py"
     (project / "tests" / "instances.toml").write_text(PINNED.replace("four", "\\u001b[2J"))
@@ -108,8 +108,8 @@ def test_an_outdated_trace_fails_with_one_line(project: Path) -> None:
     assert "\x1b" not in said
 
 
-def test_a_file_names_no_code_that_the_configuration_does_not_list(project: Path) -> None:
-    """A trace or an instance that somebody else wrote is refused in a line, and nothing of it is imported."""
+def test_a_file_names_only_code_that_the_configuration_lists(project: Path) -> None:
+    """A foreign trace or instance is refused in one line, and its code is not imported."""
     (project / "other.py").write_text(OWN + "open('ran', 'w').close()\n")
     for kept in ("beyond.itf.json", "instances.toml"):
         file = project / "tests" / kept
@@ -188,7 +188,7 @@ def test_a_reply_is_lost(zookeeper_in_memory, zookeeper_client):
 def nothing_is_left():
     threads = set(threading.enumerate())
     yield
-    for thread in set(threading.enumerate()) - threads:  # of kazoo's, which are stopped and may not be over
+    for thread in set(threading.enumerate()) - threads:  # kazoo's threads were stopped, but may still be ending
         thread.join(10)
         assert not thread.is_alive()
 """
@@ -196,7 +196,7 @@ def nothing_is_left():
 
 @pytest.fixture
 def clients(tmp_path: Path) -> Path:
-    """A person's project with tests of what talks with ZooKeeper."""
+    """A user's project with tests of ZooKeeper clients."""
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["spec.pytest_plugin"]\n')
     (tmp_path / "tests").mkdir()
@@ -204,7 +204,7 @@ def clients(tmp_path: Path) -> Path:
 
 
 def test_a_zookeeper_in_memory_is_a_fixture(clients: Path) -> None:
-    """With kazoo clients and what may go wrong with them; nothing of it is left when a test is over."""
+    """With kazoo clients and their faults; no thread outlives its test."""
     (clients / "tests" / "test_locked.py").write_text(LOCKED)
     code, said = ran(clients, "-W", "error")
     assert code == 0, said
@@ -212,7 +212,7 @@ def test_a_zookeeper_in_memory_is_a_fixture(clients: Path) -> None:
 
 
 def test_clients_need_kazoo(clients: Path) -> None:
-    """Without it one line names the extra; the server needs nothing."""
+    """Without it, one line names the extra; the server does not need it."""
     without = 'import sys\nsys.modules["kazoo"] = None\n'
     (clients / "conftest.py").write_text(without + (clients / "conftest.py").read_text())
     (clients / "tests" / "test_fixtures.py").write_text(

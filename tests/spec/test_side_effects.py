@@ -1,4 +1,4 @@
-"""A check leaves the process in which it runs as it was."""
+"""A check leaves its process unchanged."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_a_check_leaves_its_surroundings_as_they_were(
     assert changed(before) == {}
 
 
-def test_checks_at_the_same_time_leave_the_switch_interval_as_it_was() -> None:
-    """Of two that overlap, neither takes what the other has set for what was there before."""
+def test_concurrent_checks_restore_the_switch_interval() -> None:
+    """When two overlap, neither takes the other's setting for the original one."""
     before = sys.getswitchinterval()
     first, second = Event(), Event()
 

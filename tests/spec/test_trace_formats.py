@@ -1,4 +1,4 @@
-"""Six anomalies in every face that a trace has, each opened by the tool that people open it with."""
+"""Six anomalies in every format of a trace, each opened by its usual tool."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ BY = {
     "controller-election": ["s.epoch", "s.named_controller"],
     "controller": ["s.epoch", "s.named_controller"],
 }
-"""What tells nodes of a state graph apart."""
+"""The expressions that distinguish nodes of a state graph."""
 
 
 @cache
 def subject_of(anomaly: str) -> Specification:
-    """The system without the fix."""
+    """Return the system without the fix."""
     return anomaly_named(anomaly).specification("off")
 
 
 @cache
 def trace_of(anomaly: str) -> Trace:
-    """The shortest way to what it breaks."""
+    """The shortest trace to its violation."""
     row = anomaly_named(anomaly)
     found = check(subject_of(anomaly), properties=[row.property]).counterexample
     assert found is not None
@@ -58,7 +58,7 @@ def trace_of(anomaly: str) -> Trace:
 
 
 def recorded(anomaly: str) -> RecordedTrace:
-    """As it is kept. The command calls the system by its name, under the newest release."""
+    """Return a kept trace. The command finds the system by its name, under the newest release."""
     return RecordedTrace.of(subject_of(anomaly), trace_of(anomaly), anomaly_named(anomaly).system)
 
 
@@ -68,12 +68,12 @@ def actions_of(trace: Trace) -> list[str]:
 
 
 def ran(*command: str, directory: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """A program of this installation."""
+    """Run a program of this installation."""
     return subprocess.run([sys.executable, *command], cwd=directory, capture_output=True, text=True, check=False)
 
 
 def test_text(anomaly: str) -> None:
-    """All steps in their order, each once; the brief form ends with what breaks, too."""
+    """All steps in order, each once; the brief form ends with the violation, too."""
     trace = trace_of(anomaly)
     lines = str(trace).splitlines()
     assert [line for line in lines if line[:4].strip().isdigit()][1:] == [
@@ -84,7 +84,7 @@ def test_text(anomaly: str) -> None:
 
 
 def test_itf(anomaly: str, tmp_path: Path) -> None:
-    """It is read by itf-py, and followed to its end by the command."""
+    """itf-py reads it, and the command replays it to its end."""
     trace, path = trace_of(anomaly), tmp_path / "kept.itf.json"
     recorded(anomaly).write(path)
     opened = itf_py.trace_from_json(json.loads(path.read_text(encoding="utf-8")))
@@ -96,7 +96,7 @@ def test_itf(anomaly: str, tmp_path: Path) -> None:
 
 
 def test_a_program(anomaly: str, tmp_path: Path) -> None:
-    """It runs as it stands; without one of its steps it does not."""
+    """It runs unchanged; without one of its steps it does not."""
     trace = trace_of(anomaly)
     text = program(subject_of(anomaly), trace)
     lines = text.splitlines()
@@ -109,7 +109,7 @@ def test_a_program(anomaly: str, tmp_path: Path) -> None:
 
 def test_tables(anomaly: str, tmp_path: Path) -> None:
     """A row for each state, in pandas and in Parquet."""
-    import pandas  # only here: it takes half a second, and each worker collects all files
+    import pandas  # here, since it takes half a second, and each worker collects all files
 
     trace = trace_of(anomaly)
     frame = to_pandas(trace)
@@ -122,7 +122,7 @@ def test_tables(anomaly: str, tmp_path: Path) -> None:
 
 
 def test_sequence_diagrams(anomaly: str) -> None:
-    """A lane for each who acts, a line for each step, in XML and in Mermaid."""
+    """A lane for each actor, a line for each step, in XML and in Mermaid."""
     trace = trace_of(anomaly)
     words = [each.text or "" for each in ElementTree.fromstring(svg(trace)).iter("{http://www.w3.org/2000/svg}text")]
     assert [str(number) for number in range(2, trace.length + 1)] == [each for each in words if each.isdigit()][1:]
@@ -133,7 +133,7 @@ def test_sequence_diagrams(anomaly: str) -> None:
 
 @in_a_browser
 def test_a_drawing_in_a_browser(browser: Any, tmp_path: Path, anomaly: str) -> None:
-    """No word of it lies outside, or on another."""
+    """No word lies outside the picture, or on another word."""
     (tmp_path / "drawn.svg").write_text(svg(trace_of(anomaly)), encoding="utf-8")
     with opened(browser, (tmp_path / "drawn.svg").as_uri()) as page:
         boxes: list[list[float]] = page.evaluate(
@@ -146,7 +146,7 @@ def test_a_drawing_in_a_browser(browser: Any, tmp_path: Path, anomaly: str) -> N
 
 
 def overlap(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Whether two boxes (left, top, width, height) have more in common than the space between two lines."""
+    """Return whether two boxes (left, top, width, height) overlap by more than the space between two lines."""
     wide = min(one[0] + one[2], other[0] + other[2]) - max(one[0], other[0])
     high = min(one[1] + one[3], other[1] + other[3]) - max(one[1], other[1])
     return wide > 2 and high > 4
@@ -154,7 +154,7 @@ def overlap(one: Sequence[float], other: Sequence[float]) -> bool:
 
 @in_a_browser
 def test_a_notebook(browser: Any, tmp_path: Path, anomaly: str) -> None:
-    """A row for each state, and what breaks in the last."""
+    """A row for each state, and the violation in the last."""
     trace = trace_of(anomaly)
     (tmp_path / "cell.html").write_text(f"<!doctype html><body>{html_of(trace)}</body>", encoding="utf-8")
     with opened(browser, (tmp_path / "cell.html").as_uri()) as page:
@@ -165,7 +165,7 @@ def test_a_notebook(browser: Any, tmp_path: Path, anomaly: str) -> None:
 
 @in_a_browser
 def test_a_page_to_step_through(browser: Any, tmp_path: Path, anomaly: str) -> None:
-    """From its first state to the one in which it breaks, without an error on the console."""
+    """From its first state to the violation, without an error on the console."""
     trace = trace_of(anomaly)
     explorer = of_trace(validate(recorded(anomaly), subject_of(anomaly)), most=trace.length)
     (tmp_path / "page.html").write_text(explorer.to_html(), encoding="utf-8")
@@ -178,8 +178,8 @@ def test_a_page_to_step_through(browser: Any, tmp_path: Path, anomaly: str) -> N
 
 
 def test_state_graphs(anomaly: str) -> None:
-    """DOT is drawn by Graphviz, GraphML read by networkx: the same nodes and edges."""
-    import networkx  # only here, as pandas above
+    """Graphviz draws the DOT, and networkx reads the GraphML: both have the same nodes and edges."""
+    import networkx  # here, for the same reason as pandas
 
     graph = quotient_of(anomaly)
     drawn = AGraph(string=dot(graph))
@@ -193,5 +193,5 @@ def test_state_graphs(anomaly: str) -> None:
 
 
 def quotient_of(anomaly: str) -> StateGraph:
-    """The states of its system that are nearest, folded."""
+    """The nearest states of its system, as a quotient."""
     return state_graph(subject_of(anomaly), BY[anomaly_named(anomaly).system], max_states=2_000)

@@ -1,4 +1,4 @@
-"""Names and values that somebody else wrote: a terminal, a page and a picture show them, and obey nothing in them."""
+"""Names and values from others: a terminal, a page and a picture display them, and obey nothing in them."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import LEGAL_NAME, TopicPartition
 
 WORDS = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e\u2066\u061c\u2028\ud800\x7f\r\nforged: line"
-"""They clear a terminal, turn lines, and begin another one."""
+"""They clear a terminal, reverse text, and begin another line."""
 TEXTS = st.text(st.characters(exclude_categories=()) | st.sampled_from(WORDS), min_size=1, max_size=9)
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Slip(NamedTuple):
-    """A record that says itself how it is printed."""
+    """A record with its own `__str__`."""
 
     words: str
 
@@ -92,7 +92,7 @@ class Letters(State):
 
 
 class Post(Specification[Letters]):
-    """A letter is written, by and to whom is said in the same words."""
+    """A letter is written, with actor and receiver in the same words."""
 
     word: str = constant("x", "what is written")
 
@@ -129,15 +129,15 @@ def found(word: str) -> tuple[Result, Trace]:
 
 
 def assert_seen(text: str, but: str = "") -> None:
-    """Every character is printable, but line ends and those of our own."""
+    """Assert that every character is printable, except line ends and our own escapes."""
     hidden = {each for each in text if not each.isprintable()} - {"\n", *but}
     assert not hidden, sorted(map(ascii, hidden))
 
 
 @settings(max_examples=60, deadline=None)
 @given(TEXTS)
-def test_a_text_of_any_characters_is_seen_wherever_it_is_shown(word: str) -> None:
-    """And an XML parser and Graphviz read what is written for them."""
+def test_text_of_any_characters_is_visible_in_every_format(word: str) -> None:
+    """And an XML parser and Graphviz read the output."""
     result, trace = found(word)
     assert_seen(program(Post(word=word), trace))
     for report in (result, trace, brief(Post(word=word), trace)):
@@ -162,7 +162,7 @@ def test_a_text_of_any_characters_is_seen_wherever_it_is_shown(word: str) -> Non
 @pytest.mark.parametrize("inside", [False, True])
 @given(TEXTS)
 def test_no_text_looks_like_its_own_escapes(inside: bool, word: str) -> None:
-    """One that is not seen is a literal, which is the text itself again."""
+    """An invisible one prints as a literal, which evaluates to the text again."""
     written = show(word, inside=inside)
     if not word.isprintable():
         assert literal_eval(written) == word
@@ -173,8 +173,8 @@ def test_no_text_looks_like_its_own_escapes(inside: bool, word: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(TEXTS)
-def test_the_page_of_the_explorer_shows_what_can_be_seen(word: str) -> None:
-    """Whatever its script puts on it."""
+def test_the_explorers_page_shows_only_visible_text(word: str) -> None:
+    """The page's script receives only escaped text."""
     page = of_system(Post(word=word)).to_html()
     assert_seen(page)
     data = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.DOTALL)
@@ -190,7 +190,7 @@ def test_the_page_of_the_explorer_shows_what_can_be_seen(word: str) -> None:
 
 
 @given(TEXTS.map("t{}-".format))
-def test_topics_that_kafka_does_not_have_are_refused_on_a_line(topic: str) -> None:
+def test_impossible_topic_names_are_one_line_errors(topic: str) -> None:
     """In a description with its place, and in a plan."""
     assume(not LEGAL_NAME.fullmatch(topic))
     partition, assignment = TopicPartition(topic, 0), ReplicaAssignment((1, 2))
@@ -214,7 +214,7 @@ def test_an_error_stays_on_its_line(error: Exception) -> None:
 def test_terminal_escapes_are_neutralized(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither a result, nor a note, a warning, or the traceback of a fault."""
+    """In a result, a note, a warning, and the traceback of a fault."""
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     streams.take_over()
@@ -229,7 +229,7 @@ def test_terminal_escapes_are_neutralized(
 
 
 def kept(tmp_path: Path) -> dict[str, Any]:
-    """A trace of a system of ours, as a file has it."""
+    """A trace of one of our systems, as in a file."""
     system = Post(word="x")
     path = tmp_path / "kept.itf.json"
     RecordedTrace.of(system, found("x")[1], f"{__file__}:Post").write(path)

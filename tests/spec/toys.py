@@ -1,4 +1,4 @@
-"""Toy specifications whose answers are small enough to be known, one for each thing that can happen to an engine."""
+"""Toy specifications with known small results, one for each event that an engine may meet."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ class JugsState(State):
     """Of `Jugs`."""
 
     jug: Total[str, int] = variable(
-        "What is in them.",
+        "The litres in each.",
         of=lambda self: mapping(("small", "large"), lambda which: integers(0, getattr(self, which))),
     )
 
 
 class Jugs(Specification[JugsState]):
-    """Two jugs without a scale, of 3 and 5 litres; 4 litres are to be measured."""
+    """Two jugs without a scale, of 3 and 5 litres; the task is to measure 4 litres."""
 
-    small: int = constant(3, "litres that the small one holds", at_least=1)
-    large: int = constant(5, "litres that the large one holds", at_least=1)
+    small: int = constant(3, "capacity of the small one in litres", at_least=1)
+    large: int = constant(5, "capacity of the large one in litres", at_least=1)
 
     @action(which=("small", "large"))
     def fill(self, s: JugsState, which: str) -> None:
-        """Fill one, whatever is in it."""
+        """Fill one, full or not."""
         s.jug[which] = getattr(self, which)
 
     @action(which=("small", "large"))
@@ -69,7 +69,7 @@ class Jugs(Specification[JugsState]):
 
     @invariant
     def never_four(self, s: JugsState) -> bool:
-        """There are never 4 litres in the large one; it is to be broken."""
+        """There are never 4 litres in the large one; this must break."""
         return bool(s.jug["large"] != 4)
 
     @sometimes
@@ -87,20 +87,20 @@ class WalkersState(State):
 
 
 class Walkers(Specification[WalkersState]):
-    """Walkers on a line who go a step at a time, or change places. Many ways lead to each state."""
+    """Walkers on a line who take steps, or change places. Many paths lead to each state."""
 
-    walkers: int = constant(3, "how many there are", at_least=2)
-    length: int = constant(4, "how many places there are", at_least=2)
-    starts: int = constant(1, "how many initial states there are", at_least=1)
-    far: int = constant(1000, "the sum of places that nobody should reach")
-    apart: int = constant(1000, "the distance that two who change places should not have")
+    walkers: int = constant(3, "number of walkers", at_least=2)
+    length: int = constant(4, "number of places", at_least=2)
+    starts: int = constant(1, "number of initial states", at_least=1)
+    far: int = constant(1000, "the sum of places that must not be reached")
+    apart: int = constant(1000, "the distance at which walkers must not change places")
     bounded: int = constant(1000, "the sum of places at which the search stops")
     back: bool = switch(True, "they can go back")
     fenced: bool = switch(True, "there is a fence at the end of the line")
 
     @initial(start=lambda self: range(self.starts))
     def begin(self, s: WalkersState, start: int) -> None:
-        """They are at the first place, but for the last of them."""
+        """All are at the first place, except the last walker."""
         s.at[self.walkers - 1] = start
 
     @action(walker=lambda self: range(self.walkers))
@@ -118,7 +118,7 @@ class Walkers(Specification[WalkersState]):
 
     @action(walker=lambda self: range(self.walkers - 1))
     def change(self, s: WalkersState, walker: int) -> None:
-        """One changes places with the next; where both are is a step that changes nothing, and is left out."""
+        """One changes places with the next; at the same place, this step changes nothing, and is left out."""
         require(s.at[walker] != s.at[walker + 1])
         s.at[walker], s.at[walker + 1] = s.at[walker + 1], s.at[walker]
 
@@ -134,7 +134,7 @@ class Walkers(Specification[WalkersState]):
 
     @transition_invariant
     def change_when_near(self, before: WalkersState, step: Step, after: WalkersState) -> bool:
-        """Only those who are near each other change places."""
+        """Only neighbours change places."""
         if step.action != "change":
             return True
         walker = step.parameters["walker"]
@@ -152,7 +152,7 @@ class Walkers(Specification[WalkersState]):
 
 
 class OneWay(Walkers, back=False):
-    """They get stuck at the end of the line, which is asked for."""
+    """They get stuck at the end of the line, and deadlock is checked."""
 
     deadlock = True
 
@@ -160,7 +160,7 @@ class OneWay(Walkers, back=False):
 
 
 class OffTheLine(Walkers, fenced=False):
-    """Somebody forgot the fence: a step leaves the domain."""
+    """Without the fence, a step leaves the domain."""
 
 
 class TurnstileState(State):
@@ -171,7 +171,7 @@ class TurnstileState(State):
 
 
 class Turnstile(Specification[TurnstileState]):
-    """People go into a room through something that may know when it is full, and home from there."""
+    """People enter a room through a rope or an arm, which may know when it is full, and go home from there."""
 
     releases = {
         "0.11": {"kind": "rope"},
@@ -199,7 +199,7 @@ class Turnstile(Specification[TurnstileState]):
 
     @invariant
     def never_crowded(self, s: TurnstileState) -> bool:
-        """All who are in fit in."""
+        """The room has space for all people in it."""
         return bool(s.inside <= self.room)
 
     @sometimes
@@ -225,13 +225,13 @@ class Arm(Turnstile, kind="arm"):
 
 
 class Jammed(Arm):
-    """Nobody's variant, since it fixes nothing else; with a constant and a value that nobody else has."""
+    """Never selected as a variant, since it fixes nothing more; its constant and one value are its own."""
 
     force: bool = switch(False, "somebody kicks it")
 
 
 class JammedAgain(Arm, kind="arm"):
-    """Nor is this one."""
+    """Never selected either."""
 
 
 class CountdownState(State):
@@ -239,17 +239,17 @@ class CountdownState(State):
 
     number: int = variable("The number.", of=lambda self: integers(0, self.top))
     twice: int = variable(
-        "What is done between the numbers, so that there are many states.", of=lambda self: integers(0, self.top)
+        "The phase between numbers, which makes many states.", of=lambda self: integers(0, self.top)
     )
 
 
 class Countdown(Specification[CountdownState]):
-    """Each step goes down by one, two or three, and what happens at one number is asked of a subclass."""
+    """Each step goes down by one, two or three; a subclass defines the event at one number."""
 
     top: int = constant(6, "where it starts", at_least=1)
-    fatal: int = constant(2, "the number at which it happens")
-    driver: int = constant(0, "the process in which it does not happen")
-    flag: str = constant("", "a file that is there once it happened")
+    fatal: int = constant(2, "the number of the event")
+    driver: int = constant(0, "the process that is spared")
+    flag: str = constant("", "a file that exists after the event")
 
     @initial
     def begin(self, s: CountdownState) -> None:
@@ -270,11 +270,11 @@ class Countdown(Specification[CountdownState]):
 
 
 class RaisingAction(Countdown):
-    """An action divides by zero, first in the state with the lowest code of those that do."""
+    """An action divides by zero, first in the state with the lowest code of those where it does."""
 
     @action
     def divide(self, s: CountdownState) -> None:
-        """It is not enabled, but nobody gets to know."""
+        """It raises, so its guard is never evaluated."""
         require(1 // (s.number - self.fatal) > 100)
 
 
@@ -308,7 +308,7 @@ class WrongStart(Countdown):
 
 
 def die_once(specification: Countdown) -> None:
-    """Kill this process, unless it is the driver or it happened before."""
+    """Kill this process, unless it is the driver or the event has already happened."""
     if os.getpid() != specification.driver and not Path(specification.flag).exists():
         Path(specification.flag).touch()
         os.kill(os.getpid(), signal.SIGKILL)
@@ -327,7 +327,7 @@ class DeadlyAction(Countdown):
 
 
 class DeadlyProperty(Countdown):
-    """A worker that judges a certain state is killed, with some of its files written."""
+    """A worker that checks a certain state is killed, with some of its files written."""
 
     @invariant
     def lives(self, s: CountdownState) -> bool:
@@ -338,10 +338,10 @@ class DeadlyProperty(Countdown):
 
 
 class Announcing(Walkers):
-    """A worker that expands certain states tells who it is, and waits to be killed, as long as somebody listens."""
+    """A worker that expands certain states reports its process id, and waits to be killed while someone listens."""
 
-    driver: int = constant(0, "the process in which it does not happen")
-    port: int = constant(0, "where somebody listens, on this machine")
+    driver: int = constant(0, "the process that is spared")
+    port: int = constant(0, "the listener's port on this machine")
 
     @action
     def announce(self, s: WalkersState) -> None:
@@ -349,12 +349,12 @@ class Announcing(Walkers):
         if sum(s.at.values()) == self.length and os.getpid() != self.driver:
             with suppress(ConnectionError), socket.create_connection(("127.0.0.1", self.port)) as connection:
                 connection.sendall(str(os.getpid()).encode())
-                connection.recv(1)  # which ends when nobody listens any more
+                connection.recv(1)  # returns when the listener closes
         require(False)
 
 
 class Interrupting(Countdown):
-    """A worker presses Ctrl-C in the driver, and does not come to an end itself."""
+    """A worker sends Ctrl-C to the driver, and does not end itself."""
 
     @action
     def interrupt(self, s: CountdownState) -> None:
@@ -370,23 +370,23 @@ class RetryingState(State):
     """Of `Retrying`."""
 
     progress: Total[int, int] = variable(
-        "Of each request: 0 it waits, 1 it was sent, 2 it is answered.",
+        "State of each request: 0 waiting, 1 sent, 2 answered.",
         of=lambda self: mapping(range(self.requests), integers(0, 2)),
     )
-    done: bool = variable("No request is sent any more.")
+    done: bool = variable("No further request is sent.")
 
 
 class Retrying(Specification[RetryingState]):
-    """Requests are sent again and again, which changes nothing: most steps lead to the state where they begin."""
+    """Requests are sent repeatedly, which changes nothing: most steps are self-loops."""
 
     deadlock = True
 
-    requests: int = constant(2, "how many there are", at_least=2)
-    once: bool = switch(False, "the first request must not be sent again; it is to be broken")
+    requests: int = constant(2, "number of requests", at_least=2)
+    once: bool = switch(False, "the first request must not be sent again; this must break")
 
     @action(request=lambda self: range(self.requests))
     def send(self, s: RetryingState, request: int) -> None:
-        """Send a request; or again, whether or not it is answered."""
+        """Send a request, or send it again, answered or not."""
         require(not s.done)
         s.progress[request] = max(s.progress[request], 1)
 
@@ -410,12 +410,12 @@ class Retrying(Specification[RetryingState]):
 
     @transition_invariant(when=lambda self: self.once)
     def first_is_sent_once(self, before: RetryingState, step: Step, after: RetryingState) -> bool:
-        """It breaks in a step that changes nothing, and in no other."""
+        """It breaks only in a step that changes nothing."""
         return not (step.action == "send" and step.parameters["request"] == 0 and before.progress[0] == 2)
 
     @sometimes
     def sent_in_vain(self, before: RetryingState, step: Step, after: RetryingState) -> bool:
-        """A request can be sent again; it is witnessed in a step that changes nothing, and in no other."""
+        """A request can be sent again; the only witness is a step that changes nothing."""
         return bool(step.action == "repeat" and before.progress[1] == 2)
 
 
@@ -434,7 +434,7 @@ TOYS: Mapping[str, Specification] = {
     "steps that change nothing": Retrying(),
     "a step that changes nothing breaks it": Retrying(once=True),
 }
-"""By what happens in them."""
+"""The toys by the events in them."""
 TO_THE_END: dict[str, Any] = {"keep_going": True}
 BOUNDS: list[dict[str, Any]] = [{}, TO_THE_END, {"max_depth": 4}, {"max_states": 20}]
 BOUNDED = [
@@ -447,4 +447,4 @@ BOUNDED = [
     for toy in TOYS
     for bounds in BOUNDS
 ]
-"""Each toy to its end, and one of them with all bounds, as most can happen there; in `make long` all of them."""
+"""Each toy, complete, and one of them with all bounds, the one with most events; `make long` has all of them."""

@@ -1,4 +1,4 @@
-"""Running a generated machine to its failure, and reading what was printed."""
+"""Running a generated machine to its failure, and reading its output."""
 
 import re
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ THOROUGH = settings(
 
 @dataclass
 class Failure:
-    """What a machine came to."""
+    """The failure of a machine."""
 
     error: Exception
     text: str
-    """All that is printed of it."""
+    """Everything printed about it."""
 
     @property
     def steps(self) -> list[str]:
-        """The steps of the printed program, which it takes between the machine's making and its teardown."""
+        """Return the steps of the printed program, between the machine's construction and its teardown."""
         lines = self.text.splitlines()
         start = next(n for n, line in enumerate(lines) if line.startswith("state = "))
         taken = [STEP.fullmatch(line) for line in lines[start + 1 : lines.index("state.teardown()")]]
@@ -41,7 +41,7 @@ class Failure:
 
     @property
     def program(self) -> str:
-        """The printed program, from its imports to its end; Hypothesis's releases differ in the heading above."""
+        """Return the printed program, from its imports to its end, without Hypothesis's heading."""
         lines = self.text.splitlines()
         first = next(n for n, line in enumerate(lines) if line.startswith(("from ", "import ")))
         made = next(n for n, line in enumerate(lines) if line.startswith("state = "))

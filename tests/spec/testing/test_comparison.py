@@ -1,4 +1,4 @@
-"""A real system beside its specification."""
+"""A real system compared with its specification."""
 
 import doctest
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class TillState(State):
 
 
 class Till(Specification[TillState]):
-    """Money that is put in and taken out; taking too much is refused."""
+    """Money is put in and taken out; taking too much is refused."""
 
     @initial(money=range(3))
     def opened(self, s: TillState, money: int) -> None:
@@ -76,7 +76,7 @@ class Generous(Drawer):
 
 
 class Silent(Drawer):
-    """It does not say when it refuses."""
+    """It does not report a refusal."""
 
     def take(self, amount: int) -> bool:
         super().take(amount)
@@ -93,29 +93,29 @@ class Shy(Drawer):
 
 
 class Wrong(Drawer):
-    """It never opens with money."""
+    """It always opens without its money."""
 
     def __init__(self, money: int):
         super().__init__(0)
 
 
 def look(drawer: Drawer, answer: Any) -> Mapping[str, object]:
-    """What is seen of a drawer."""
+    """Return the observable state of a drawer."""
     return {"money": drawer.money, "refused": answer is False}
 
 
 def expectation(s: Any) -> Mapping[str, object]:
-    """What should be seen."""
+    """Return the expected observation."""
     return {"money": s.money, "refused": s.refused}
 
 
 def test_a_faithful_system_passes() -> None:
-    """Nothing is found where there is nothing; the system is made with the parameters of the beginning."""
+    """No difference is reported; the system is made with the initial parameters."""
     run(against(Till(), Drawer, see=look, expected=expectation), max_examples=50)
 
 
 def test_a_difference_is_reported_field_by_field() -> None:
-    """The failure says after which step, and what each of the two has."""
+    """The failure names the step, and both values."""
     failure = failure_of(against(Till(), Generous, see=look, expected=expectation))
     assert isinstance(failure.error, Mismatch)
     assert str(failure.error).startswith("after take(amount=1) the system is not where its specification is")
@@ -124,14 +124,14 @@ def test_a_difference_is_reported_field_by_field() -> None:
 
 
 def test_a_wrong_answer_is_a_difference() -> None:
-    """What a step answers is seen with what it did."""
+    """A step's answer is compared along with its effect."""
     failure = failure_of(against(Till(), Silent, see=look, expected=expectation))
     assert "refused: the system has False, expected is True" in str(failure.error)
     assert failure.steps == ["opened(money=0)", "take(amount=1)"]
 
 
 def test_a_system_that_breaks_fails() -> None:
-    """What the system raises comes through as it is, with the program."""
+    """The system's exception comes through unchanged, with the program."""
     failure = failure_of(against(Till(), Shy, see=look, expected=expectation))
     assert isinstance(failure.error, RuntimeError)
     assert failure.steps == ["opened(money=0)", "take(amount=1)"]
@@ -146,7 +146,7 @@ def test_a_system_that_begins_wrong_fails() -> None:
 
 @pytest.mark.parametrize("drawer", [Generous, Silent, Shy, Wrong])
 def test_a_printed_program_runs(drawer: type[Drawer]) -> None:
-    """The lines above it name the author's functions, and fail again below them."""
+    """Its first lines name the author's functions, and it fails again below them."""
     failure = failure_of(against(Till(), drawer, see=look, expected=expectation))
     with pytest.raises(type(failure.error)) as again:
         exec(failure.program, {})
@@ -154,7 +154,7 @@ def test_a_printed_program_runs(drawer: type[Drawer]) -> None:
 
 
 def test_the_specification_is_judged_too() -> None:
-    """A specification that breaks its own invariant is not blamed on the system."""
+    """A broken invariant of the specification is not reported as the system's fault."""
 
     class Rich(Till):
         @invariant
@@ -165,8 +165,8 @@ def test_the_specification_is_judged_too() -> None:
         run(against(Rich(), Drawer, see=look, expected=expectation))
 
 
-def test_the_author_defines_how_steps_are_done() -> None:
-    """Without methods of those names, a function does the steps."""
+def test_the_author_defines_how_to_take_steps() -> None:
+    """If the system has no methods of those names, a function takes the steps."""
 
     def do(ledger: list[int], step: Step) -> bool:
         amount = step.parameters["amount"]
@@ -185,7 +185,7 @@ def test_the_author_defines_how_steps_are_done() -> None:
 
 
 def test_every_system_is_closed() -> None:
-    """Of each walk there is one system, and it is closed whether the walk failed or not."""
+    """Each walk makes one system, and closes it, whether the walk failed or not."""
     made: list[Drawer] = []
 
     def make(money: int) -> Drawer:
@@ -202,7 +202,7 @@ def test_every_system_is_closed() -> None:
 
 
 def test_a_system_is_closed_when_it_begins_wrong() -> None:
-    """Even where there is but one beginning, which the machine's own making goes through."""
+    """Even with a single initial state, which the machine's constructor takes."""
 
     class Shut(Till):
         opened = None  # type: ignore[assignment]
@@ -249,7 +249,7 @@ class Both:
     ],
 )
 def test_observations_are_compared_in_depth(expected: object, seen: object, differences: list[str]) -> None:
-    """Mappings and records field by field, at any depth, and what only one of the two has is a difference."""
+    """Mappings and records are compared by field, at any depth; a field of only one of them is a difference."""
 
     class Still(Specification):
         @action
@@ -263,7 +263,7 @@ def test_observations_are_compared_in_depth(expected: object, seen: object, diff
 
 @pytest.mark.parametrize("module", [machine, comparison], ids=lambda module: str(module.__name__))
 def test_the_examples_in_the_docstrings_run(module: ModuleType) -> None:
-    """What is shown is what happens."""
+    """The doctests pass."""
     results = doctest.testmod(module)
     assert results.attempted > 0
     assert results.failed == 0

@@ -51,7 +51,7 @@ FLAWED: tuple[Specification, ...] = (
 
 
 def python(*arguments: str, **environment: str) -> str:
-    """What a new process prints."""
+    """Run a program in a new process, and return its output."""
     ran = subprocess.run(
         [sys.executable, *arguments], capture_output=True, text=True, env={**os.environ, **environment}, check=False
     )
@@ -59,7 +59,7 @@ def python(*arguments: str, **environment: str) -> str:
 
 
 class Counted:
-    """A machine, how often it was made, and which steps it took."""
+    """A machine, the number of its instances, and the steps they took."""
 
     def __init__(self, specification: Specification):
         self.runs, self.taken = 0, list[Step]()
@@ -76,11 +76,11 @@ class Counted:
         self.machine: type[SpecificationMachine] = Counting
 
 
-# What is found
+# Findings
 
 
 def test_a_broken_invariant_is_found_and_reported() -> None:
-    """The failure says which property, what it states, for which parameters, what it saw, what the step did."""
+    """The failure has the property, its sentence, the parameters, the state, and the step's changes."""
     failure = failure_of(as_state_machine(Lock()))
     assert isinstance(failure.error, Violation)
     assert str(failure.error) == "\n".join(
@@ -99,7 +99,7 @@ def test_a_broken_invariant_is_found_and_reported() -> None:
 
 
 def test_a_violation_carries_its_trace() -> None:
-    """A violation that is caught has the whole trace, not only words."""
+    """A caught violation has the whole trace, not only text."""
     error = failure_of(as_state_machine(Lock())).error
     assert isinstance(error, Violation)
     assert error.trace is not None
@@ -107,7 +107,7 @@ def test_a_violation_carries_its_trace() -> None:
 
 
 def test_a_broken_transition_invariant_is_found() -> None:
-    """Steps are judged, with the states on both sides."""
+    """Steps are checked, with the states on both sides."""
     failure = failure_of(as_state_machine(Clock()))
     assert str(failure.error).startswith("never_back is broken by turn(hour=3)")
     assert "hour from 4 to 3" in str(failure.error)
@@ -115,15 +115,15 @@ def test_a_broken_transition_invariant_is_found() -> None:
 
 
 def test_a_value_outside_its_domain_is_found() -> None:
-    """The failure says what, where, and what is allowed."""
+    """The failure has the value, its variable, and the allowed values."""
     failure = failure_of(as_state_machine(Overflowing()))
     assert str(failure.error).startswith("type_ok is broken by press()")
     assert "count: 3 is not an integer of 0..2" in str(failure.error)
     assert failure.steps == ["press()"] * 3
 
 
-def test_each_initial_state_is_begun_in() -> None:
-    """Where several are possible one is drawn, and the program says which; the disabled one is not drawn."""
+def test_each_initial_state_is_drawn() -> None:
+    """The program names the drawn initial state; a disabled one is never drawn."""
     counted = Counted(Dial())
     run(counted.machine, max_examples=50, phases=[Phase.generate])
     begun = {step.parameters["side"] for step in counted.taken if step.action == "thrown"}
@@ -132,7 +132,7 @@ def test_each_initial_state_is_begun_in() -> None:
     assert failure.steps[0] in {f"thrown(side={side})" for side in begun}
 
 
-def test_a_sole_initial_state_is_judged_too() -> None:
+def test_a_sole_initial_state_is_checked_too() -> None:
     """A walk that is wrong before its first step fails, with a program."""
 
     class Wrong(Fuse):
@@ -164,16 +164,16 @@ def test_an_initial_that_raises_is_reported_as_by_check() -> None:
     ids=lambda system: type(system).__name__,
 )
 def test_programs_are_as_short_as_can_be(system: Specification) -> None:
-    """Hypothesis shrinks to the length that the checker proves to be the least."""
+    """Hypothesis shrinks to the minimal length, as the checker proves."""
     shortest = check(system).counterexample
     assert shortest is not None
     assert len(failure_of(as_state_machine(system)).steps) == shortest.length - 1
 
 
 @pytest.mark.long  # tests/spec/systems/test_generated_machines.py looks at each system
-def test_events_that_hang_together_are_shrunk_together() -> None:
-    """Many steps can go only with others far from them; the program still is as short as the checker's trace."""
-    system = Partitions()  # the newest release, where a controller that fails leaves requests in its batch
+def test_dependent_events_are_shrunk_together() -> None:
+    """Many steps can only be removed together with distant others; the program is still as short as the trace."""
+    system = Partitions()  # the newest release, where a failed controller keeps requests in its batch
     shortest = check(system).counterexample
     assert shortest is not None
     assert shortest.length == 16
@@ -181,7 +181,7 @@ def test_events_that_hang_together_are_shrunk_together() -> None:
 
 
 def test_failures_beyond_the_look_ahead_are_shrunk() -> None:
-    """In a large system the program has no step that can be left out."""
+    """In a large system, every step of the program is necessary."""
     system = Crowd()
     steps = failure_of(as_state_machine(system)).steps
     assert len(steps) == 6
@@ -190,7 +190,7 @@ def test_failures_beyond_the_look_ahead_are_shrunk() -> None:
 
 @pytest.mark.parametrize("system", FLAWED, ids=repr)
 def test_a_printed_program_runs(system: Specification) -> None:
-    """As it stands, with nothing before it, it fails in the same way."""
+    """Unchanged, with nothing before it, it fails in the same way."""
     failure = failure_of(as_state_machine(system))
     with pytest.raises(type(failure.error)) as again:
         exec(failure.program, {})
@@ -198,29 +198,29 @@ def test_a_printed_program_runs(system: Specification) -> None:
 
 
 def test_a_sound_system_passes() -> None:
-    """Without the flaw nothing is found; a closed bound and a missing witness are no failures."""
+    """Without the flaw nothing is found; a closed bound and an unseen witness are no failures."""
     run(as_state_machine(Lock(forcing=False)), max_examples=50)
     run(as_state_machine(Lock(clients=1)), max_examples=50)
 
 
-def test_bounds_hold_unless_they_are_taken_off() -> None:
-    """Beyond its bound the system leaves a domain, and that is only found without bounds."""
+def test_bounds_hold_unless_removed() -> None:
+    """Beyond its bound the system leaves a domain, which only a machine without bounds finds."""
     with pytest.raises(Violation, match=r"taken: 10 is not an integer of 0\.\.9"):
         run(as_state_machine(Lock(forcing=False), bounds=False), max_examples=50, phases=[Phase.generate])
 
 
-def test_the_ci_profile_finds_what_lies_deep() -> None:
-    """One wrong position among all that nine turns lead to."""
+def test_the_ci_profile_finds_deep_errors() -> None:
+    """One wrong position among all positions after nine turns."""
     with pytest.raises(Violation, match="not_that_position"):
         run(as_state_machine(Wheels()), max_examples=settings.get_profile("ci").max_examples)
 
 
 def test_states_that_actions_undo_are_reached() -> None:
-    """Forty steps up, where every other step would fall: runs that mute the fall get there."""
+    """Forty steps up, where half of the enabled steps are falls: runs that disable the fall reach the top."""
     assert failure_of(as_state_machine(Climb())).steps == ["step_up()"] * 40
 
 
-# How steps are drawn
+# Drawing of steps
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_states_that_actions_undo_are_reached() -> None:
     ids=lambda system: type(system).__name__,
 )
 def test_no_draw_is_wasted(system: Specification) -> None:
-    """Only what is enabled is drawn, and no run is given up because what is enabled was switched off."""
+    """Only enabled steps are drawn, and no run ends because the enabled ones are switched off."""
     counted, statuses = Counted(system), Counter[str]()
 
     def keep(statistics: Any) -> None:
@@ -238,12 +238,12 @@ def test_no_draw_is_wasted(system: Specification) -> None:
     with collector.with_value(cast("None", keep)):
         run(counted.machine, max_examples=40, phases=[Phase.generate])
     assert statuses["valid"] > 0
-    assert set(statuses) <= {"valid", "overrun"}  # an overrun is the engine's own affair
+    assert set(statuses) <= {"valid", "overrun"}  # Hypothesis causes an overrun
     assert len(counted.taken) > 3 * counted.runs
 
 
 def test_parameters_are_drawn_together() -> None:
-    """Of 64 combinations the one that is enabled; they are printed as they are declared."""
+    """The one enabled combination of 64 is drawn; parameters print in the order of declaration."""
 
     class Opening(Combination):
         @invariant
@@ -256,8 +256,8 @@ def test_parameters_are_drawn_together() -> None:
     ]
 
 
-def test_actions_are_taken_alike_often() -> None:
-    """One with many enabled instances does not crowd out one with few."""
+def test_actions_are_taken_equally_often() -> None:
+    """An action with many enabled instances does not crowd out one with few."""
 
     class Uneven(Specification):
         """One action with one instance, one with thirty."""
@@ -276,7 +276,7 @@ def test_actions_are_taken_alike_often() -> None:
 
 
 def test_a_dead_end_is_no_failure() -> None:
-    """Where nothing is enabled the walk stays; runs get there, and no further."""
+    """In a deadlock the walk stays; runs reach it, and go no further."""
     counted = Counted(Fuse())
     run(counted.machine, max_examples=20, phases=[Phase.generate])
     burnt = Counter(step.action for step in counted.taken)["burn"]
@@ -293,11 +293,11 @@ def test_a_dead_end_is_no_failure() -> None:
         state.take(burn())
 
 
-# What users do with the class
+# Direct use of the class
 
 
 def test_steps_are_made_of_plain_values() -> None:
-    """By hand, in any order; sets and enumerations are given as they are written."""
+    """By hand, in any order; sets and enumerations are written as in Python."""
     machine = as_state_machine(Names())
     teardown, rules, paint = machine.actions
     state = machine()
@@ -308,7 +308,7 @@ def test_steps_are_made_of_plain_values() -> None:
 
 
 def test_a_step_that_is_not_enabled_is_refused() -> None:
-    """The error says what was tried, in which state, and what is enabled there; nothing has happened."""
+    """The error has the step, the state, and the enabled steps; the state is unchanged."""
     machine = as_state_machine(Lock(clients=2))
     take, _, give = machine.actions
     state = machine()
@@ -324,8 +324,8 @@ def test_a_step_that_is_not_enabled_is_refused() -> None:
     state.take(give(client=0))
 
 
-def test_before_the_beginning_only_that_is_enabled() -> None:
-    """With several initial states a program must say which."""
+def test_before_the_beginning_only_initial_states_are_enabled() -> None:
+    """With several initial states a program must name one."""
     machine = as_state_machine(Dial())
     thrown, turn_on = machine.actions
     state = machine()
@@ -335,8 +335,8 @@ def test_before_the_beginning_only_that_is_enabled() -> None:
     state.take(turn_on())
 
 
-def test_functions_have_the_names_and_sentences_of_their_actions() -> None:
-    """What a program calls something else gets an underscore."""
+def test_functions_have_the_names_and_docstrings_of_their_actions() -> None:
+    """A name that the program already uses gets an underscore."""
 
     class Named(Names):
         @action
@@ -349,7 +349,7 @@ def test_functions_have_the_names_and_sentences_of_their_actions() -> None:
 
 
 def test_the_names_of_many_actions_stand_on_several_lines() -> None:
-    """And the program still names all of them."""
+    """And the program still lists all of them."""
     names = [f"a_name_of_a_good_length_{number}" for number in range(9)]
     lines = unpacked(names, "given")
     assert max(map(len, lines)) <= 118
@@ -358,8 +358,8 @@ def test_the_names_of_many_actions_stand_on_several_lines() -> None:
     assert [found[name] for name in names] == list(range(9))
 
 
-def test_class_names_tell_apart_systems_variants_and_constants() -> None:
-    """Hypothesis keeps the examples of a generated class under its name alone."""
+def test_class_names_distinguish_systems_variants_and_constants() -> None:
+    """Hypothesis stores the examples of a generated class by its name alone."""
 
     class Unforced(Lock, forcing=False):
         """A variant with a name of its own for the same system."""
@@ -382,7 +382,7 @@ def test_class_names_tell_apart_systems_variants_and_constants() -> None:
 
 
 def test_class_names_are_the_same_in_every_process() -> None:
-    """Neither the order of sets nor an address in memory gets into them."""
+    """They contain no order of a set and no memory address."""
     program = (
         "from spec.language import Specification, action, constant\n"
         "from spec.testing import as_state_machine\n"
@@ -399,7 +399,7 @@ def test_class_names_are_the_same_in_every_process() -> None:
 
 
 def test_it_runs_under_pytest(tmp_path: Path) -> None:
-    """`.TestCase` is collected, a failure prints its program, and the statistics say what was seen."""
+    """`.TestCase` is collected, a failure prints its program, and the statistics list the events."""
     (tmp_path / "test_lock.py").write_text(
         "from spec.testing import as_state_machine\n"
         "from tests.spec.testing.toys import Lock\n"
@@ -421,7 +421,7 @@ def test_it_runs_under_pytest(tmp_path: Path) -> None:
 
 
 def test_distinct_actions_are_a_target_where_there_are_many_examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a few examples they would make a thousand."""
+    """With few examples, targeting would multiply them to a thousand."""
     best = list[Any]()
 
     def keep(statistics: Any) -> None:
@@ -435,7 +435,7 @@ def test_distinct_actions_are_a_target_where_there_are_many_examples(monkeypatch
 
 
 def test_it_is_a_hypothesis_state_machine() -> None:
-    """A subclass may look at more and clean up; settings stand before it."""
+    """A subclass may add checks and a teardown; settings apply to it."""
     ended = 0
 
     @settings(THOROUGH, max_examples=5)
@@ -451,7 +451,7 @@ def test_it_is_a_hypothesis_state_machine() -> None:
 
 
 def test_a_subclass_invariant_is_checked() -> None:
-    """Hypothesis shrinks what it breaks."""
+    """Hypothesis shrinks its violation."""
 
     class Bounded(as_state_machine(Lock(forcing=False))):  # type: ignore[misc]
         @hypothesis_invariant()
@@ -472,7 +472,7 @@ def test_a_subclass_invariant_is_checked() -> None:
 
 
 def test_no_private_name_of_hypothesis_is_used() -> None:
-    """Neither read nor overwritten, so that another version of Hypothesis does what its documentation says."""
+    """It neither reads nor overwrites one, so other versions of Hypothesis work as documented."""
 
     class Blank(RuleBasedStateMachine):
         @rule()

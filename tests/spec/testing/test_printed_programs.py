@@ -1,4 +1,4 @@
-"""The programs that are printed run as they are printed, whatever the steps have for parameters."""
+"""Printed programs run unchanged, for parameters of any type."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ Names = Enum("Names", {"class": 1, "two words": 2}, module=__name__)
 
 
 class Door(Enum):
-    """There is another class of this name, in another module."""
+    """Another module has a class of the same name."""
 
     OPEN = 1
 
 
 class Message(NamedTuple):
-    """A record, whose class has a class in it."""
+    """A record whose class contains a class."""
 
     kind: Kind
     of: Odd
 
 
 class Step(NamedTuple):
-    """It is called as a class is that programs import."""
+    """It has the name of a class that programs import."""
 
     number: int
 
@@ -58,13 +58,13 @@ class Sent(State):
     """What was sent."""
 
     class Phase(Enum):
-        """Stands in the class of the state."""
+        """Defined inside the class of states."""
 
         ON = 1
         OFF = 2
 
     v: Odd = variable("Any value.")
-    phase: Phase = variable("Of what it is.")
+    phase: Phase = variable("The phase of sending.")
 
 
 VALUES: tuple[Any, ...] = (
@@ -92,10 +92,10 @@ VALUES: tuple[Any, ...] = (
 
 
 class Odds(Specification[Sent]):
-    """Any value may be sent, and the one that is meant must not be."""
+    """Any value may be sent, except the forbidden one."""
 
     meant: int = constant(0, "Which.", at_least=0)
-    kinds: frozenset = constant(frozenset(), "A constant that a program writes.")  # type: ignore[type-arg]
+    kinds: frozenset = constant(frozenset(), "A constant whose value a program prints.")  # type: ignore[type-arg]
 
     def sizes(self) -> Any:
         """The odd ones."""
@@ -103,7 +103,7 @@ class Odds(Specification[Sent]):
 
     @initial(phase=Sent.Phase)
     def begin(self, s: Sent, phase: Sent.Phase) -> None:
-        """In one of several states."""
+        """One of several initial states."""
         s.phase = phase
 
     @action
@@ -118,12 +118,12 @@ class Odds(Specification[Sent]):
 
     @invariant
     def never(self, s: Sent) -> bool:
-        """Not what is meant, when it is off."""
+        """The forbidden value is not sent while it is off."""
         return s.v != VALUES[self.meant] or s.phase is not Sent.Phase.OFF
 
 
 class OddMachine(as_state_machine(Odds(meant=13))):  # type: ignore[misc]
-    """A person's own machine, made of a generated one."""
+    """A user's own machine, derived from a generated one."""
 
 
 def runs(text: str) -> None:
@@ -133,7 +133,7 @@ def runs(text: str) -> None:
 
 @pytest.mark.parametrize("meant", range(len(VALUES)))
 def test_a_trace_as_a_program(meant: int) -> None:
-    """It asserts what breaks."""
+    """It asserts the violation."""
     specification = Odds(meant=meant, kinds=frozenset({Kind.ASK}) if meant else frozenset())
     trace = check(specification, engine="reference", properties=["never"]).counterexample
     assert trace is not None
@@ -142,7 +142,7 @@ def test_a_trace_as_a_program(meant: int) -> None:
 
 @pytest.mark.parametrize("meant", [5, 12, 13])
 def test_a_failing_machine_prints_a_program_that_fails(meant: int) -> None:
-    """As Hypothesis prints it."""
+    """In the form that Hypothesis prints."""
     failure = failure_of(as_state_machine(Odds(meant=meant)))
     with pytest.raises(Violation, match="never is broken"):
         runs(printed(failure.text))
@@ -156,7 +156,7 @@ def test_a_hand_edited_program_still_fails() -> None:
 
 
 def printed(text: str) -> str:
-    """The program in what Hypothesis prints."""
+    """Return the program in Hypothesis's output."""
     lines = text.splitlines()
     begin = next(at for at, line in enumerate(lines) if line.startswith(("from ", "import ")))
     end = next(at for at, line in enumerate(lines) if line.startswith("state.teardown"))

@@ -1,4 +1,4 @@
-"""Which Hypothesis profile tests run under."""
+"""The environment selects the Hypothesis profile of the tests."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ import pytest
     ],
 )
 def test_the_environment_chooses_the_profile(environment: dict[str, str], profile: str) -> None:
-    """A name counts before CI, and CI before nothing."""
+    """A name takes precedence over CI, and CI over the default."""
     program = "import tests.conftest, hypothesis; print(hypothesis.settings.get_current_profile_name())"
     around = {name: value for name, value in os.environ.items() if name not in {"CI", "HYPOTHESIS_PROFILE"}}
     printed = subprocess.run(

@@ -1,9 +1,8 @@
-"""The in-memory ZooKeeper beside a specification of what its clients can know.
+"""The in-memory ZooKeeper compared with a specification of its clients' knowledge.
 
-The specification is written from the point of view of two clients and three paths, and thinks in other terms
-than the class: there is no tree, no transaction and no stat, only which paths are there, who keeps them, how
-often they were written, and a letter box for each client. What a request is refused with is a list of reasons,
-the first that applies.
+The specification takes the point of view of two clients and three paths, and uses other terms than the class. It has
+no tree, no transaction and no stat, only the existing paths, their owners, the number of writes, and a letter box for
+each client. A list of reasons decides refusals: the first that applies.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,7 +38,7 @@ from tests.spec.testing.running import failure_of
 CLIENTS = (1, 2)
 PATHS = ("/a", "/a/b", "/e")
 OVER = {"/a/b": "/a"}
-"""The path above, where that is not the root."""
+"""The parent path, unless that is the root."""
 
 LETTERS = tuple(f"{path} {what}" for path in PATHS for what in ("created", "changed", "deleted"))
 WHAT_HAPPENED = {
@@ -57,30 +56,30 @@ class ClientsState(State):
 
     connected: Total[Any, bool] = variable("Who has a session.", of=lambda self: mapping(CLIENTS, booleans()))
     keeper: Partial[Any, Any] = variable(
-        "The paths that are there, each with the client whose session keeps it; None: it stays by itself.",
+        "The existing paths, each with the client whose session owns it, or None for a persistent one.",
         of=lambda self: partial_mapping(PATHS, optional(CLIENTS)),
     )
     writer: Total[Any, Any] = variable(
-        "Who wrote last what is there.", of=lambda self: mapping(PATHS, optional(CLIENTS))
+        "The last writer of each path.", of=lambda self: mapping(PATHS, optional(CLIENTS))
     )
     rewritten: Total[Any, int] = variable(
-        "How often, since it is there.", of=lambda self: mapping(PATHS, integers(0, 2))
+        "The number of writes since its creation.", of=lambda self: mapping(PATHS, integers(0, 2))
     )
     curious: Total[Any, frozenset[Any]] = variable(
-        "Who will get a letter when something happens to a path, there or not.",
+        "The clients with a watch on each path, existing or not.",
         of=lambda self: mapping(PATHS, subset_of(CLIENTS)),
     )
     letters: Total[Any, tuple[Any, ...]] = variable(
-        "What each has in the letter box, oldest first.", of=lambda self: mapping(CLIENTS, sequence_of(LETTERS, 3))
+        "Each client's unread letters, oldest first.", of=lambda self: mapping(CLIENTS, sequence_of(LETTERS, 3))
     )
-    answer: str = variable("What the last request was answered.", of=lambda self: one_of(*ANSWERS))
+    answer: str = variable("The answer to the last request.", of=lambda self: one_of(*ANSWERS))
 
 
 class Clients(Specification[ClientsState]):
-    """What two clients of a ZooKeeper can know of three paths.
+    """The possible knowledge of two clients of a ZooKeeper about three paths.
 
-    Left out: sequential nodes, watches of children, several operations in one, lost connections; data are the
-    number of who wrote them.
+    Left out: sequential nodes, watches of children, several operations in one, lost connections. Data are the number
+    of their writer.
     """
 
     name = "clients-of-zookeeper"
@@ -96,12 +95,12 @@ class Clients(Specification[ClientsState]):
 
     @action(client=CLIENTS)
     def close(self, s: ClientsState, client: int) -> None:
-        """The client leaves, and still gets its letters about what it takes along."""
+        """The client closes its session, and still receives letters about its own deleted nodes."""
         self.leave(s, client)
 
     @action(client=CLIENTS)
     def expire(self, s: ClientsState, client: int) -> None:
-        """The client is thrown out, and gets no more letters."""
+        """The client's session expires, and it receives no more letters."""
         before = s.letters[client]
         self.leave(s, client)
         s.letters[client] = before
@@ -164,14 +163,14 @@ class Clients(Specification[ClientsState]):
 
     @action(client=CLIENTS, path=PATHS)
     def get(self, s: ClientsState, client: int, path: str) -> None:
-        """With a watch, which a failure does not leave."""
+        """With a watch, which a failed read does not set."""
         s.answer = first_of({"SessionExpired": not s.connected[client], "NoNode": path not in s.keeper})
         if s.answer == DONE:
             s.curious[path] |= {client}
 
     @action(client=CLIENTS, path=PATHS)
     def exists(self, s: ClientsState, client: int, path: str) -> None:
-        """With a watch, also for what is not there."""
+        """With a watch, even on a missing path."""
         s.answer = first_of({"SessionExpired": not s.connected[client]})
         if s.answer == DONE:
             s.curious[path] |= {client}
@@ -183,7 +182,7 @@ class Clients(Specification[ClientsState]):
         s.letters[client] = s.letters[client][1:]
         s.answer = DONE
 
-    # what requests are made of
+    # helpers for requests
 
     def vanish(self, s: ClientsState, path: str) -> None:
         del s.keeper[path]
@@ -204,15 +203,15 @@ class Clients(Specification[ClientsState]):
 
 
 def first_of(reasons: Mapping[str, bool]) -> str:
-    """The first reason that applies."""
+    """Return the first reason that applies."""
     return next((reason for reason, applies in reasons.items() if applies), DONE)
 
 
-# How the two are mapped
+# Mapping between the two
 
 
 def do(zk: ZooKeeper, step: Step) -> str:
-    """Do a step to a ZooKeeper: the word for how it went."""
+    """Take a step on a ZooKeeper, and return the word for its outcome."""
     given: dict[str, Any] = dict(step.parameters)
     client = given.pop("client")
     if step.action == "set":
@@ -229,7 +228,7 @@ def do(zk: ZooKeeper, step: Step) -> str:
 
 
 class Seen(NamedTuple):
-    """What anybody can see of a node."""
+    """The observable part of a node."""
 
     keeper: int | None
     writer: int | None
@@ -238,7 +237,7 @@ class Seen(NamedTuple):
 
 
 def nodes_of(zk: ZooKeeper) -> Iterator[tuple[str, Seen]]:
-    """The nodes that are there, asked for by an onlooker."""
+    """Return the existing nodes, as an observer reads them."""
     for path in PATHS:
         if zk.exists(None, path):
             data, stat = zk.get(None, path)
@@ -246,7 +245,7 @@ def nodes_of(zk: ZooKeeper) -> Iterator[tuple[str, Seen]]:
 
 
 def see(zk: ZooKeeper, answer: str | None) -> Mapping[str, object]:
-    """What is seen of a ZooKeeper. Watches are not: they show when they fire."""
+    """Return the observation of a ZooKeeper, without watches: these are visible only when they fire."""
     letters = {
         client: tuple(f"{event.path} {WHAT_HAPPENED[event.type]}" for event in zk.state.events[client])
         for client in CLIENTS
@@ -255,7 +254,7 @@ def see(zk: ZooKeeper, answer: str | None) -> Mapping[str, object]:
 
 
 def expected(s: Any) -> Mapping[str, object]:
-    """What should be seen."""
+    """Return the expected observation."""
     nodes = {
         path: Seen(
             keeper, s.writer[path], s.rewritten[path], sum(under in s.keeper for under in OVER if OVER[under] == path)
@@ -268,11 +267,11 @@ def expected(s: Any) -> Mapping[str, object]:
 TestZooKeeperBesideItsClients = against(Clients(), ZooKeeper, do=do, see=see, expected=expected).TestCase
 
 
-# What would be noticed
+# Detectable flaws
 
 
 class KeepsEphemerals(ZooKeeper):
-    """Whose session ends loses nothing."""
+    """The end of a session deletes none of its nodes."""
 
     def expire(self, session: Any, *args: Any, **kwargs: Any) -> None:
         self.state.sessions[session] = frozenset()
@@ -280,21 +279,21 @@ class KeepsEphemerals(ZooKeeper):
 
 
 class IgnoresVersions(ZooKeeper):
-    """It writes whatever the version."""
+    """It writes over any version."""
 
     def set(self, session: Any, path: str, data: Any, version: int = -1) -> Stat:
         return super().set(session, path, data)
 
 
 class ForgetsToWait(ZooKeeper):
-    """It arms no watch for what is not there."""
+    """It sets no watch on a missing path."""
 
     def exists(self, session: Any, path: str, watch: bool = False) -> Stat | None:
         return super().exists(session, path, watch=watch and path in self.state.nodes)
 
 
 class WatchesFailures(ZooKeeper):
-    """It leaves a watch though the read failed."""
+    """It sets a watch although the read failed."""
 
     def get(self, session: Any, path: str, watch: bool = False) -> tuple[Any, Stat]:
         if watch:
@@ -303,7 +302,7 @@ class WatchesFailures(ZooKeeper):
 
 
 class RemembersDeadWatchers(ZooKeeper):
-    """Who has left still hears."""
+    """A client with a closed session still receives events."""
 
     def close(self, session: Any, *args: Any, **kwargs: Any) -> None:
         watched = [path for path, watchers in self.state.data_watches.items() if session in watchers]
@@ -313,19 +312,19 @@ class RemembersDeadWatchers(ZooKeeper):
                 self.state.data_watches[path] |= {session}
 
 
-@pytest.mark.long  # in every run, scenarios notice all mutants of `zookeeper/test_mutants.py`, and a real server some
+@pytest.mark.long  # scenarios always test all mutants of `zookeeper/test_mutants.py`, and a real server some
 @pytest.mark.parametrize(
     "flawed", [KeepsEphemerals, IgnoresVersions, ForgetsToWait, WatchesFailures, RemembersDeadWatchers]
 )
-def test_a_flawed_zookeeper_is_noticed(flawed: type[ZooKeeper]) -> None:
+def test_a_flawed_zookeeper_is_detected(flawed: type[ZooKeeper]) -> None:
     """Each flaw shows."""
     failure = failure_of(against(Clients(), flawed, do=do, see=see, expected=expected), phases=[Phase.generate])
     assert isinstance(failure.error, Mismatch)
 
 
 @pytest.mark.long
-def test_a_silent_zookeeper_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A change that nobody is told of shows in a letter box that stays empty."""
+def test_a_silent_zookeeper_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change without a notification leaves a letter box empty."""
     monkeypatch.setitem(FIRES, EventType.NodeDataChanged, ())
     beside = against(Clients(), ZooKeeper, do=do, see=see, expected=expected)
     failure = failure_of(beside, phases=[Phase.generate])
@@ -335,7 +334,7 @@ def test_a_silent_zookeeper_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.long
 def test_a_flaw_is_shown_in_few_steps() -> None:
-    """Somebody connects, asks for what is not there, and is told when it is: more is not needed."""
+    """A client connects, reads a missing path with a watch, and receives an event at its creation."""
     failure = failure_of(against(Clients(), WatchesFailures, do=do, see=see, expected=expected))
     assert len(failure.steps) <= 5
     assert failure.steps[-1].startswith("create(")

@@ -1,4 +1,4 @@
-"""Small systems with known flaws, to be walked through."""
+"""Small systems with known flaws, for random walks."""
 
 from enum import Enum
 from typing import Any
@@ -32,9 +32,9 @@ class LockState(State):
 
 
 class Lock(Specification[LockState]):
-    """Clients take a lock and give it back. A client that forces it does not look which of them has it."""
+    """Clients take a lock and give it back. A client that forces it ignores the current owner."""
 
-    clients: int = constant(3, "how many there are", at_least=1)
+    clients: int = constant(3, "number of clients", at_least=1)
     forcing: bool = constant(True, "whether a client may force it")
 
     @action(client=lambda self: range(self.clients))
@@ -75,7 +75,7 @@ class ClockState(State):
 
 
 class Clock(Specification[ClockState]):
-    """A clock that goes in any steps, and must not go back."""
+    """A clock that advances by any number of hours, and must not go back."""
 
     @action(hour=range(6))
     def turn(self, s: ClockState, hour: int) -> None:
@@ -84,7 +84,7 @@ class Clock(Specification[ClockState]):
 
     @transition_invariant(late=(4, 5))
     def never_back(self, before: ClockState, step: Step, after: ClockState, late: int) -> bool:
-        """Late hours are not left for earlier ones."""
+        """Time does not go back after a late hour."""
         return not (before.hour == late and after.hour < late and step.action == "turn")
 
 
@@ -95,11 +95,11 @@ class OverflowingState(State):
 
 
 class Overflowing(Specification[OverflowingState]):
-    """A counter that does not know where to stop."""
+    """A counter without a limit."""
 
     @action
     def press(self, s: OverflowingState) -> None:
-        """Somebody presses it, whatever it shows."""
+        """It is pressed, whatever it shows."""
         s.count += 1
 
 
@@ -110,7 +110,7 @@ class FuseState(State):
 
 
 class Fuse(Specification[FuseState]):
-    """It burns down, and that is that."""
+    """It burns down, and stays so."""
 
     @initial
     def lit(self, s: FuseState) -> None:
@@ -129,9 +129,9 @@ class DialState(State):
 
 
 class Dial(Specification[DialState]):
-    """It begins on any side, and the wrong one is wrong at once."""
+    """It begins on any side; the wrong side breaks its invariant at once."""
 
-    wrong: int = constant(9, "the side that must not be")
+    wrong: int = constant(9, "the forbidden side")
 
     @initial(side=range(5))
     def thrown(self, s: DialState, side: int) -> None:
@@ -154,7 +154,7 @@ class CombinationState(State):
 
 
 class Combination(Specification[CombinationState]):
-    """Of all combinations of three wheels exactly one is enabled in each state."""
+    """In each state exactly one combination of three wheels is enabled."""
 
     @action(zone=range(4), middle=range(4), area=range(4))
     def turn(self, s: CombinationState, zone: int, middle: int, area: int) -> None:
@@ -169,7 +169,7 @@ class PingPongState(State):
 
 
 class PingPong(Specification[PingPongState]):
-    """Two actions, of which one is enabled at a time."""
+    """Two actions, with one enabled at a time."""
 
     @action
     def ping(self, s: PingPongState) -> None:
@@ -189,7 +189,7 @@ class ClimbState(State):
 
 
 class Climb(Specification[ClimbState]):
-    """Forty steps up, each of which is as likely to be a fall to the ground."""
+    """Forty steps up; each is as likely to be a fall to the ground."""
 
     @action
     def step_up(self, s: ClimbState) -> None:
@@ -206,7 +206,7 @@ class Climb(Specification[ClimbState]):
 
 
 class Colour(Enum):
-    """Values that are printed by their names."""
+    """Values that print as their names."""
 
     RED = 1
     BLUE = 2
@@ -219,7 +219,7 @@ class NamesState(State):
 
 
 class Names(Specification[NamesState]):
-    """Actions that are called as Hypothesis calls things of its own; parameters of every kind."""
+    """Actions with names that Hypothesis uses itself; parameters of every kind."""
 
     @action
     def teardown(self, s: NamesState) -> None:
@@ -283,7 +283,7 @@ class RoomState(State):
 
 
 class Crowd(Specification[RoomState]):
-    """Twenty people, who enter a room and leave it; six are too many. A look ahead does not come so far."""
+    """Twenty people enter and leave a room; six are too many. That is beyond a look-ahead."""
 
     @action(person=range(20))
     def enter(self, s: RoomState, person: int) -> None:
