@@ -1,6 +1,6 @@
-"""What each release of Kafka has: the constants of a system, or the record that it asks for them.
+"""Values by release of Kafka: the constants of a system, or the record from which it reads them.
 
-A system of Kafka's goes over the lines and knows each of their releases; one of a person's own names what it likes.
+A Kafka system iterates over release lines and also knows their exact releases. Your own system may use any names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class ByRelease(Mapping[str, T]):
-    """Something for each of Kafka's releases. It goes over the lines, and knows their exact releases as well.
+    """A value for each of Kafka's releases. Iteration yields the lines; exact releases are also keys.
 
     >>> fixed = ByRelease(lambda release: Release(release) >= Release("2.0.1"))
     >>> fixed["2.0"], fixed["2.0.0"], "2.0.7" in fixed, list(fixed) == list(RELEASES)
@@ -42,7 +42,7 @@ class ByRelease(Mapping[str, T]):
 
 
 def since(changes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Every release with the constants it has, from those that changed and the release that changed them.
+    """The constants of every release, from the constants that each listed release changed.
 
     >>> every = since({"0.10.1": {"fence_zk": False}, "2.1": {"fence_zk": True}})
     >>> every["2.0"], every["3.9"]
@@ -60,15 +60,15 @@ def since(changes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]
 
 
 def release_named(name: str, known: Mapping[str, Any]) -> str:
-    """The release that a name means among those that a system knows: its own names are taken as they are.
+    """The release that a name means, among those of a system. The system's own names come first.
 
-    One of Kafka's is called by its line, but for an exact one that the system knows to be otherwise.
+    A release of Kafka is returned as its line, unless the exact release has other constants.
 
     >>> release_named("0.10", since({})), release_named("2.8.1", since({}))
     ('0.10.2', '2.8')
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is no such release.
     """
     own = tuple(known)
     if name in own:
@@ -86,7 +86,7 @@ def release_named(name: str, known: Mapping[str, Any]) -> str:
 
 
 def distinct(releases: Mapping[str, Any]) -> Iterator[str]:
-    """The releases that a system goes over, each after the exact ones of its line in which something is otherwise.
+    """The releases of a system in order, each after the exact releases of its line that differ from it.
 
     >>> list(distinct({"2.0": 1, "2.1": 2}))
     ['2.0', '2.1']
@@ -97,7 +97,7 @@ def distinct(releases: Mapping[str, Any]) -> Iterator[str]:
 
 
 def valuation(releases: Mapping[str, Mapping[str, Any]], name: str | None = None) -> Mapping[str, Any]:
-    """The constants of the release that a name means; without a name, of the newest one there is.
+    """The constants of the release that a name means; without a name, of the newest release.
 
     >>> valuation({"2.0": {"fence_zk": False}, "2.1": {"fence_zk": True}})
     {'fence_zk': True}

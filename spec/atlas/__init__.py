@@ -1,1 +1,1 @@
-"""The atlas: Kafka's anomalies, the pinned instances of systems, and how a system is found by its name."""
+"""The atlas: Kafka's anomalies, pinned instances of systems, and the lookup of a system by its name."""

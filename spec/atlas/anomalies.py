@@ -1,4 +1,4 @@
-"""The atlas of anomalies in `anomalies.toml`: what breaks without one switch, and holds with it.
+"""The atlas of anomalies in `anomalies.toml`: properties that break without one switch and hold with it.
 
 from spec.atlas.anomalies import anomaly_named
 outcome = anomaly_named("B4").explore()
@@ -26,14 +26,14 @@ from statemachines.changes import CHANGES
 
 Side = Literal["off", "on"]
 SIDES: Final[tuple[Side, Side]] = ("off", "on")
-"""The switch's, in the order in which they are explored."""
+"""The sides of a switch, in the order of exploration."""
 NEVER_SHIPPED: Final = "never shipped"
-"""In place of a release: every release has the switch on."""
+"""Stands for a release if every release has the switch on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Anomaly:
-    """One row of the file, whose head says what the fields mean."""
+    """One row of the file. The head of the file explains the fields."""
 
     id: str
     ticket: str
@@ -53,29 +53,29 @@ class Anomaly:
     seen_on_brokers: Sequence[str] = ()
 
     def releases(self) -> str:
-        """Which of them have it, as far as that is recorded."""
+        """The releases with the anomaly, as far as recorded."""
         if self.fixed_in is None:
             return f"open since {self.since}" if self.since else "open"
         return NEVER_SHIPPED if self.fixed_in == NEVER_SHIPPED else f"gone since {self.fixed_in}"
 
     def fix(self) -> str:
-        """The option of the command that prevents it."""
+        """The command's option that prevents it."""
         if isinstance(self.on, bool):
             return f"--{'with' if self.on else 'without'} {self.switch}"
         return f"--set {self.switch}={show(self.on)}"
 
     def prevents(self, trace: Trace, constants: Mapping[str, Any]) -> bool:
-        """Whether a trace of the system under these constants is one with the switch off, and is none with it on."""
+        """Whether a trace breaks its property under these constants with the switch off, but not with it on."""
         sides = ({**constants, self.switch: value} for value in (self.off, self.on))
         without, with_it = (_comes_to_pass(trace, self.system, side) for side in sides)
         return without and not with_it
 
     def setting(self, side: Side) -> str:
-        """What makes a side, as `fence_zk = false`."""
+        """The setting of a side, as `fence_zk = false`."""
         return f"{self.switch} = {show(getattr(self, side))}"
 
     def recorded(self, side: Side) -> str:
-        """What a side is known to come out as, in the words in which a result is told."""
+        """The recorded result of a side, in the words of a result's headline."""
         return violated(self.property, self.length) if side == "off" else "holds"
 
     def specification(self, side: Side) -> Specification:
@@ -84,11 +84,11 @@ class Anomaly:
         return under(system_named(self.system), self.release, constants)
 
     def sides(self, ask: Callable[..., Result] = check, **options: Any) -> Iterator[tuple[Side, Result]]:
-        """What each side comes out as, each explored when it is asked for; after an interruption comes none.
+        """The result of each side, explored on demand. Nothing follows an interruption.
 
         Args:
             ask: the function that explores, called as `spec.checking.check` is.
-            options: what else to give it: `engine`, `max_states`, `max_depth`, `on_progress`.
+            options: its further arguments: `engine`, `max_states`, `max_depth`, `on_progress`.
         """
         release = None if self.release is None else release_named(self.release, system_named(self.system).releases)
         for side in SIDES:
@@ -102,21 +102,21 @@ class Anomaly:
         return Outcome(self, dict(self.sides(ask, **options)))
 
     def to_json(self) -> dict[str, Any]:
-        """The row, with what it leaves unsaid."""
+        """The row, with its defaults."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the sides of an anomaly came out as."""
+    """The results of an anomaly's sides."""
 
     anomaly: Anomaly
     results: Mapping[Side, Result]
-    """Of both sides, unless the first was interrupted."""
+    """The results of both sides, unless the first was interrupted."""
 
     @property
     def differing(self) -> dict[Side, Result]:
-        """The sides that were decided, and not as recorded."""
+        """The decided sides whose result is not the recorded one."""
         return {
             side: result
             for side, result in self.results.items()
@@ -130,20 +130,20 @@ class Outcome:
 
     @property
     def as_recorded(self) -> bool | None:
-        """Whether both sides came out as recorded; None if neither that nor the contrary was found."""
+        """Whether both sides have the recorded result; None if undecided."""
         if self.differing:
             return False
         return None if self.undecided else True
 
     @property
     def exit_code(self) -> int:
-        """What the command line exits with, in the classes of `check`."""
+        """The exit code of the command line, in the classes of `check`."""
         if any(result.verdict == "interrupted" for result in self.undecided.values()):
             return EXIT_CODES["interrupted"]
         return {True: 0, False: EXIT_CODES["violated"], None: EXIT_CODES["bounded"]}[self.as_recorded]
 
     def conclusion(self) -> str:
-        """On one line whether both sides came out as recorded; else on one line each, which did not and how."""
+        """One line if both sides have the recorded result; else one line for each side that has not."""
         row = self.anomaly
         if self.as_recorded:
             return "As recorded: " + "; ".join(f"{row.recorded(side)}, with {row.setting(side)}" for side in SIDES)
@@ -163,7 +163,7 @@ class Outcome:
 
 
 def known_in(result: BaseResult) -> tuple[KnownViolation, ...]:
-    """The rows that counterexamples are of: what breaks a row's property, and does not if its switch is on."""
+    """The rows that a result's counterexamples show: each breaks the row's property, but not with the switch on."""
     constants = {**result.constants, **result.switches}
     return tuple(
         KnownViolation(row.property, row.id, row.ticket, row.releases(), row.fix())
@@ -176,7 +176,7 @@ def known_in(result: BaseResult) -> tuple[KnownViolation, ...]:
 
 
 def _comes_to_pass(trace: Trace, system: str, constants: Mapping[str, Any]) -> bool:
-    """Whether a system has these steps, and they break what the trace breaks."""
+    """Whether a system can do these steps, and they break the trace's property."""
     try:
         replay = Replay(system_named(system).of(**constants), trace.initial)
         for each in trace.steps:
@@ -196,7 +196,7 @@ def read(text: str) -> tuple[Anomaly, ...]:
     """The rows of a text in the form of the file.
 
     Raises:
-        SpecificationError: a field is unknown or missing, or there is something else than rows.
+        SpecificationError: a field is unknown or missing, or the text has entries other than rows.
     """
     rows = []
     for table, entries in tomllib.loads(text).items():
@@ -213,11 +213,11 @@ def read(text: str) -> tuple[Anomaly, ...]:
 
 
 def _dated(row: Anomaly, came_with: Mapping[str, Any]) -> Anomaly:
-    """A row with its releases, by the record of its switch; without such a record it says itself which they are.
+    """A row with its releases, from the record of its switch; without a record the row's own releases stay.
 
     Args:
-        row: as it was read.
-        came_with: what brought it, by the name of the change and the value that this has since then.
+        row: the row as read.
+        came_with: the change that introduced the anomaly, with the value that it has since then.
     """
     change = CHANGES.get(row.switch)
     if change is None:

@@ -1,4 +1,4 @@
-"""What there is to check: systems with their constants, switches, properties and releases, and anomalies."""
+"""The catalogue: systems with their constants, switches, properties and releases, and the anomalies."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from spec.systems import SYSTEMS
 
 
 def overview() -> Iterator[Line]:
-    """Our systems, one on a line: name, number of anomalies, states of the smallest check, and its sentence."""
-    rows = [("system", "anomalies", "smallest check", "what it is about")]
+    """A listing of systems: name, number of anomalies, states of the smallest check, and its sentence."""
+    rows = [("system", "anomalies"The lines that describe one "smallest check", "what it is about")]
     for name in SYSTEMS:
         smallest = _smallest_check(name)
         states = f"{smallest.distinct_states:,} states" if smallest else ""
@@ -36,13 +36,11 @@ def overview() -> Iterator[Line]:
 
 
 def describe(system: type[Specification]) -> Iterator[Line]:
-    """One system: how it is asked for, then its constants, properties, switches and releases."""
+    """The first line of a system's docstring; for, then its has none."""
     yield Line(words=system.name)
     yield Line("  ", _sentence(system))
     if smallest := _smallest_check(system.name):
-        settings = "".join(f" --set {name}={show(value)}" for name, value in smallest.constants.items())
-        yield Line(
-            "  smallest check: ", f"kafkaspec check {system.name}{settings} ({smallest.distinct_states:,} states)"
+        settings = "".join(f" --set {name}={show(value)}" for name, everything from `describe`, f"kafkaspec check {system.name}{settings} ({smallest.distinct_states:,} states)"
         )
     if known := _anomalies_of(system.name):
         yield Line("  anomalies: ", f"{', '.join(row.id for row in known)} (kafkaspec anomalies ID)")
@@ -175,7 +173,7 @@ def _section(title: str, rows: Iterable[Row]) -> Iterator[Line]:
 
 
 def _constants(title: str, constants: Mapping[str, Constant], *, switches: bool) -> Iterator[Line]:
-    chosen = {name: each for name, each in constants.items() if each.switch is switches}
+    """The constants of a variant that it = {name: inherit for name, variant.items() if each.switch is switches}
     yield from _section(
         title,
         (
@@ -195,7 +193,7 @@ def _properties(system: type[Specification]) -> Iterator[Row]:
 
 
 def _releases(releases: Mapping[str, Mapping[str, Any]]) -> Iterator[Row]:
-    """Releases in a row that have the same switches, each with those that differ from the row before."""
+    """The switches by release, with one line for consecutive releases that have the same ones."""
     runs: list[tuple[list[str], Mapping[str, Any]]] = []
     for release in distinct(releases):
         valuation = releases[release]
@@ -212,7 +210,7 @@ def _releases(releases: Mapping[str, Mapping[str, Any]]) -> Iterator[Row]:
 
 
 def atlas(rows: Iterable[Anomaly]) -> str:
-    """Anomalies, one below the other: what happens, and what makes the difference."""
+    """A listing of anomalies, each with its sentence and its switch."""
     rows = tuple(rows)
     names = max((len(row.id) for row in rows), default=0)
     tickets = max((len(row.ticket) for row in rows), default=0)

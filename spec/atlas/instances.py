@@ -1,4 +1,4 @@
-"""Pinned instances: systems under given constants, and the figures they must have. Ours are in `instances.toml`."""
+"""Pinned instances: systems under given constants, with their expected figures. Ours are in `instances.toml`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PinnedInstance:
     keep_going: bool = False
     properties: tuple[str, ...] = ()
     orbits: int | None = None
-    """Distinct states under symmetry; None: its brokers cannot be exchanged."""
+    """Distinct states under symmetry; None if its brokers are not interchangeable."""
     broken: Mapping[str, int] = field(default_factory=dict)
 
     def specification(self) -> Specification:
@@ -42,12 +42,12 @@ class PinnedInstance:
     def check(
         self, engine: Engine | str = "reference", *, symmetry: bool = False, of: Specification | None = None
     ) -> Result:
-        """Explore it as its figures were found; with symmetry, one state of each orbit.
+        """Explore it under the conditions of its figures; with symmetry, one state of each orbit.
 
         Args:
-            engine: what explores.
-            symmetry: whether by orbits.
-            of: the system under its constants, where it is found in another way than by its name.
+            engine: the engine that explores.
+            symmetry: whether to explore one state of each orbit.
+            of: the system under its constants, if it is not found by its name.
         """
         return check(
             of or self.specification(),
@@ -58,7 +58,7 @@ class PinnedInstance:
         )
 
     def figures(self) -> dict[str, Any]:
-        """The figures that are claimed."""
+        """The expected figures."""
         return {
             "verdict": self.verdict,
             "distinct_states": self.distinct_states,
@@ -89,7 +89,7 @@ def instances_in(path: Path) -> tuple[PinnedInstance, ...]:
     """The instances that a file pins, in its order.
 
     Raises:
-        UsageError: it cannot be read, is no TOML, or has an instance with something missing or unknown.
+        UsageError: it cannot be read, is not TOML, or has an instance with missing or unknown fields.
     """
     try:
         return _instances(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Finding a specification by what a person calls it, and giving it the constants that a person asked for."""
+"""Finding a specification by its name, and giving it the requested constants."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from spec.systems import SYSTEMS
 
 
 def system_named(name: str) -> type[Specification]:
-    """The specification that a name means: a system's, `path/to/file.py:Class` or `package.module:Class`.
+    """The specification of a name: the name of a system, `path/to/file.py:Class` or `package.module:Class`.
 
-    A file that has a single specification needs no class behind it.
+    A file with a single specification needs no `:Class`.
 
     Raises:
-        UsageError: there is none.
-        SpecificationError: there is one, and it is not well made.
+        UsageError: there is no such specification.
+        SpecificationError: the specification is malformed.
     """
     place, _, cls = SYSTEMS.get(name, name).rpartition(":")
     if name.endswith(".py"):
@@ -62,14 +62,14 @@ def system_named(name: str) -> type[Specification]:
 
 
 def system_to_follow(named: str, own: str | None) -> str:
-    """The name of the system on which to follow a trace or a transcript. Such a file may be from somebody else.
+    """The name of the system on which to follow a trace or a transcript. Such a file may come from another person.
 
     Args:
-        named: what the file names. It may name a system of kafkaspec; nothing else is imported for it.
-        own: the specification that the person names instead, if any.
+        named: the name in the file. Only a system of kafkaspec is imported for it.
+        own: the specification that the user names instead, if any.
 
     Raises:
-        UsageError: the file names another system, and the person names none.
+        UsageError: the file names another system, and the user names none.
     """
     if own is None and named not in SYSTEMS:
         raise UsageError(
@@ -102,7 +102,7 @@ def _module(name: str) -> Any:
 
 
 def _importable(directory: Path) -> None:
-    """A person's own modules are found beside their specification, after all that is installed."""
+    """Make the user's own modules importable from their specification's folder, after all installed modules."""
     if str(directory) not in sys.path:
         sys.path.append(str(directory))
 
@@ -134,13 +134,13 @@ def _module_in_file(path: Path) -> Any:
 
 
 def _is_of_another(name: str, path: Path) -> bool:
-    """Whether a module of this name is here or installed that is not this file: another module may import it yet."""
+    """Whether another file is a module of this name, here or installed. Another module may still import it."""
     found = find_spec(name) if name.isidentifier() else None
     return found is not None and found.origin != str(path)
 
 
 def _place_of(failure: BaseException | None, files: Iterable[Path]) -> str:
-    """Where in these files something went wrong; empty if it was not there."""
+    """The place in these files where an exception was raised; empty if it was raised elsewhere."""
     if isinstance(failure, SyntaxError) and failure.filename:
         return f"{Path(failure.filename).name}, line {failure.lineno}"
     frames = traceback.extract_tb(failure.__traceback__) if failure else ()
@@ -153,7 +153,7 @@ def _named(failure: BaseException) -> str:
 
 
 def place_in(system: type[Specification], failure: BaseException | None) -> str:
-    """Where in the source of a specification an exception was raised, as `lease.py, line 12`; or empty."""
+    """The place in a specification's source where an exception was raised, as `lease.py, line 12`; or empty."""
     modules = [
         sys.modules[cls.__module__] for cls in system.__mro__ if not cls.__module__.startswith("spec.language")
     ]
@@ -162,7 +162,7 @@ def place_in(system: type[Specification], failure: BaseException | None) -> str:
 
 @contextmanager
 def answering_for(system: type[Specification]) -> Iterator[None]:
-    """What the code of a specification raises while this is open is a mistake in it, and told on one line."""
+    """Turn exceptions of a specification's code in this context into a `SpecificationError` of one line."""
     try:
         yield
     except (UsageError, SpecificationError, AssumptionViolated):
@@ -177,10 +177,10 @@ def answering_for(system: type[Specification]) -> Iterator[None]:
 def under(
     system: type[Specification], release: str | None = None, constants: Mapping[str, Any] = MappingProxyType({})
 ) -> Specification:
-    """A system under the constants of a release, the newest without a name, changed by others.
+    """A system under the constants of a release, by default the newest, with these constants changed.
 
     Raises:
-        UsageError: no such release, an unknown constant, or a value of the wrong type.
+        UsageError: there is no such release, a constant is unknown, or a value has the wrong type.
         AssumptionViolated: constants that the specification does not admit.
     """
     if release is not None:
@@ -198,10 +198,10 @@ def specification(
 ) -> Specification:
     """A system under the constants of a release, changed by `name=value` settings and by switches.
 
-    A constant may be one of the variant that the others pick. It may be named twice, with the same value.
+    A constant may belong to a variant that other constants select. It may be named twice, with the same value.
 
     Raises:
-        UsageError: an unknown name, a value of the wrong type, or two values for one constant.
+        UsageError: a name is unknown, a value has the wrong type, or a constant has two values.
         AssumptionViolated: constants that the specification does not admit.
     """
     wishes = [_Setting.written(setting) for setting in settings]
@@ -221,7 +221,7 @@ def specification(
 
 
 class _Setting(NamedTuple):
-    """What a person wants a constant to be, and by which option."""
+    """A constant's requested value, and its option."""
 
     option: str
     name: str
@@ -255,7 +255,7 @@ class _Setting(NamedTuple):
 
 
 def _agreed(wishes: Iterable[_Setting], known: Mapping[str, Constant]) -> dict[str, Any]:
-    """The values that are wished for."""
+    """The requested values."""
     values: dict[str, tuple[Any, _Setting]] = {}
     for wish in wishes:
         value = wish.value(known[wish.name])
@@ -266,7 +266,7 @@ def _agreed(wishes: Iterable[_Setting], known: Mapping[str, Constant]) -> dict[s
 
 
 def value_of(name: str, constant: Constant, text: str) -> Any:
-    """The value that a person wrote for a constant.
+    """The value of a constant, from its text.
 
     Raises:
         UsageError: it is not of the constant's type.

@@ -1,7 +1,7 @@
 """A controller's channels to brokers, as a part: the queues and threads over which `ControllerChannelManager` works.
 
-The rules are those of `statemachines.controller.channel_manager`. The part does nothing by itself: a system says when
-requests are put into the queues, when a thread sends one, and what the broker does with it.
+The rules are those of `statemachines.controller.channel_manager`. The part has no actions: a system says when
+requests enter the queues, when a thread sends one, and how the broker handles it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = ["Channels", "ChannelsPart"]
 
 
 class Channels(State):
-    """The channels of one controller; of one that is gone, none [ControllerChannelManager.scala, 3.9]."""
+    """The channels of one controller; none once the controller is gone [ControllerChannelManager.scala, 3.9]."""
 
     message_queues: Partial[BrokerId, tuple[ControlRequest, ...]] = variable(
-        "What waits for a broker, the first to be sent first."
+        "The requests that wait for a broker, in the order of sending."
     )
     request_send_threads: Partial[BrokerId, RequestSendThread] = variable(
-        "What the thread of a broker sends, again and again until it is answered."
+        "The request that a broker's thread sends repeatedly until the answer arrives."
     )
 
 
@@ -36,11 +36,11 @@ class ChannelsPart(Part[Channels]):
     """The channels of one controller.
 
     Args:
-        brokers: those to which there may be one.
-        requests: those that may wait.
-        waiting: bound: how many may wait for a broker.
-        design: how it is done in this release.
-        manager: the rules by which channels work.
+        brokers: the brokers that may have a channel.
+        requests: the requests that may wait.
+        max_queued_requests: bound: how many may wait for a broker.
+        design: the design of this release.
+        manager: the rules of channels.
     """
 
     brokers: Domain[BrokerId]
@@ -50,7 +50,7 @@ class ChannelsPart(Part[Channels]):
     manager: type[ControllerChannelManager] = ControllerChannelManager
 
     def sizes(self) -> Mapping[Any, Size]:
-        """As it is given."""
+        """As the arguments say."""
         return {
             BrokerId: self.brokers,
             ControlRequest: self.requests,
@@ -59,23 +59,23 @@ class ChannelsPart(Part[Channels]):
         }
 
     def of(self, s: Channels, context: ControllerContext | None = None) -> ControllerChannelManager:
-        """The channels, over this state. The context says what an answer is about, where that matters."""
+        """The channels, over this state. The context is needed only where answers matter."""
         return self.manager(ControllerContext() if context is None else context, s, self.design)
 
     def send(self, s: Channels, broker: BrokerId, request: ControlRequest) -> None:
-        """A request is put into a queue, if there is one."""
+        """Put a request into a broker's queue, if there is one."""
         bound(len(s.message_queues.get(broker, ())) < self.max_queued_requests)
         self.of(s).send_request(broker, request)
 
     def queued_requests(self, s: Channels, broker: BrokerId) -> tuple[ControlRequest, ...]:
-        """What a broker has yet to answer, in order; the first is perhaps being sent."""
+        """The requests that a broker has yet to answer, in order; the first may be in transit."""
         if broker not in s.message_queues:
             return ()
         sending, queue = s.request_send_threads[broker].request, s.message_queues[broker]
         return queue if sending is None else (sending, *queue)
 
     def are_silent(self, s: Channels) -> bool:
-        """Whether nothing waits, and nothing is being sent."""
+        """Whether no request waits or is in transit."""
         return not any(self.queued_requests(s, broker) for broker in self.brokers)
 
     def are_closed(self, s: Channels) -> bool:
@@ -83,7 +83,7 @@ class ChannelsPart(Part[Channels]):
         return not any(broker in s.message_queues for broker in self.brokers)
 
     def hand_over(self, s: Channels, to: Channels) -> None:
-        """These channels are held elsewhere from now on, and are none here; what was held there is gone."""
+        """Move these channels into another variable, whose former channels are dropped."""
         for broker in self.brokers:
             for kept, others in (
                 (s.message_queues, to.message_queues),

@@ -1,9 +1,9 @@
-"""What an active controller knows, as a part: the variables over which `ControllerContext` works.
+"""The knowledge of an active controller, as a part: the variables over which `ControllerContext` works.
 
-The rules are those of `statemachines.controller.context`. The part says how large each variable is, and does nothing
-by itself: a system asks `ControllerContext(s.context)`.
+The rules are those of `statemachines.controller.context`. The part gives the size of each variable, and has no
+actions: a system uses `ControllerContext(s.context)`.
 
-Left out, until a system has them: log directories that fail.
+Left out, until a system has them: failing log directories.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ __all__ = ["Context", "ContextPart"]
 
 
 class Context(State):
-    """What a controller knows; of one that is not active, nothing [ControllerContext.scala, 3.9]."""
+    """A controller's knowledge; empty if the controller is not active [ControllerContext.scala, 3.9]."""
 
     epoch: ControllerEpoch = variable("The controller's own epoch; 0 if it is not active.")
     epoch_zk_version: ZkVersion = variable(
-        "The version of /controller_epoch that goes with it.", of=lambda self: self.domain_of(ControllerEpoch)
+        "The version of /controller_epoch at that epoch.", of=lambda self: self.domain_of(ControllerEpoch)
     )
     shutting_down_broker_ids: frozenset[BrokerId] = variable("The brokers that have asked for a controlled shutdown.")
     all_topics: frozenset[TopicName] = variable("The topics that it has heard of.")
     partitions_being_reassigned: frozenset[TopicPartition] = variable(
-        "The partitions that it moves from some brokers to others.", of=lambda self: self.reassigned
+        "The partitions that it moves between brokers.", of=lambda self: self.reassigned
     )
     topics_to_be_deleted: frozenset[TopicName] = variable(
-        "The topics that are to be deleted.", of=lambda self: self.deleted
+        "The topics marked for deletion.", of=lambda self: self.deleted
     )
     topics_with_deletion_started: frozenset[TopicName] = variable(
-        "Those of them whose partitions do not exist for it any more.", of=lambda self: self.deleted
+        "The marked topics whose partitions no longer exist for it.", of=lambda self: self.deleted
     )
     topics_ineligible_for_deletion: frozenset[TopicName] = variable(
-        "Those of them that have to wait, as it believes.", of=lambda self: self.deleted
+        "The marked topics that must wait, as it believes.", of=lambda self: self.deleted
     )
     partition_assignments: Partial[TopicPartition, ReplicaAssignment] = variable(
-        "Which brokers keep a partition.", of=lambda self, partition: self.assignments[partition]
+        "The brokers that keep a partition.", of=lambda self, partition: self.assignments[partition]
     )
     partition_leadership_info: Partial[TopicPartition, LeaderIsrAndControllerEpoch] = variable(
-        "The leaders and ISRs that it read or wrote last."
+        "The last leaders and ISRs that it read or wrote."
     )
     live_broker_epochs: Partial[BrokerId, BrokerEpoch] = variable(
-        "The brokers that it takes for registered, those that are shutting down among them."
+        "The brokers that it believes registered, also those that are shutting down."
     )
     replicas_on_offline_dirs: Partial[BrokerId, frozenset[TopicPartition]] = variable(
         "None.", of=lambda self: partial_mapping((), (frozenset(),))
@@ -68,8 +68,9 @@ class ContextPart(Part[Context]):
 
     Args:
         type_sizes: the sizes of the types in it, as the system has them.
-        assignments: how each partition may be assigned. Where there is one way to some replica, it is not reassigned.
-        deletable: the topics that may be to be deleted.
+        assignments: all assignments that each partition may have. A partition with a single one that is not empty is
+            never reassigned.
+        deletable: the topics that may be marked for deletion.
     """
 
     type_sizes: Mapping[Any, Size]
@@ -82,13 +83,13 @@ class ContextPart(Part[Context]):
 
     @property
     def reassigned(self) -> Domain[frozenset[TopicPartition]]:
-        """Every set of partitions that may be reassigned at a time."""
+        """Every set of partitions that may be reassigned at once."""
         several = (partition for partition, ways in self.assignments.items() if sum(map(_is_kept, ways)) > 1)
         return subset_of(tuple(several))
 
     @property
     def deleted(self) -> Domain[frozenset[TopicName]]:
-        """Every set of topics that may be to be deleted."""
+        """Every set of topics that may be marked for deletion."""
         return subset_of(tuple(self.deletable))
 
     def of(self, s: Context) -> ControllerContext:
@@ -97,5 +98,5 @@ class ContextPart(Part[Context]):
 
 
 def _is_kept(assignment: ReplicaAssignment) -> bool:
-    """Whether some broker keeps the partition; none does when its topic is deleted."""
+    """Whether some broker keeps the partition; none does after the deletion of its topic."""
     return bool(assignment.replicas)

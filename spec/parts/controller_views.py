@@ -1,4 +1,4 @@
-"""Brokers that compete to be controller, as a reader of a trace sees them: in sentences, and drawn."""
+"""Views and pictures of brokers that compete to be controller."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ __all__ = ["belief", "draw_controllers", "intent"]
 
 
 def is_superseded(me: ControllerProcess, epoch: ControllerEpoch) -> bool:
-    """Whether it acts as controller though another one was elected since, under the epoch that is in ZooKeeper."""
+    """Whether it acts as controller though another one was elected since, under the epoch in ZooKeeper."""
     return me.acts_as_controller and me.epoch < epoch
 
 
 def belief(broker: BrokerId, me: ControllerProcess, named: BrokerId | None, epoch: ControllerEpoch) -> str:
-    """What a broker takes itself for, and whether that is so.
+    """Whether a broker believes it is controller, and whether it is.
 
     Args:
         broker: its id.
         me: its controller.
-        named: the broker that /controller names, if it is there.
-        epoch: the one that is in ZooKeeper.
+        named: the broker that /controller names; None if the node does not exist.
+        epoch: the controller epoch in ZooKeeper.
     """
     if not me.is_running:
         return f"broker {broker} is not running"
     if not me.active:
         but = f", but acts as one under epoch {me.epoch}" if me.acts_as_controller else ""
-        return f"broker {broker} does not take itself for controller{but}"
+        return f"broker {broker} does not believe it is controller{but}"
     over = is_superseded(me, epoch)
     under = (
         f"under epoch {me.epoch}{', which is over' if over else ''}"
@@ -40,25 +40,25 @@ def belief(broker: BrokerId, me: ControllerProcess, named: BrokerId | None, epoc
     )
     if named == broker:
         acts = me.acts_as_controller and not over
-        return f"broker {broker} {'is' if acts else 'takes itself for'} controller, {under}"
+        return f"broker {broker} {'is' if acts else 'believes it is'} controller, {under}"
     beside = "" if named is None or over else f" beside broker {named}"
-    return f"broker {broker} still takes itself for controller{beside}, {under}"
+    return f"broker {broker} still believes it is controller{beside}, {under}"
 
 
 def intent(
     broker: BrokerId, me: ControllerProcess, named: BrokerId | None, epoch: ControllerEpoch, writes: ZkVersion
 ) -> str:
-    """What a broker writes next, and what it does not know; empty if it writes nothing of the controller's.
+    """A broker's next write as controller, and the changes that it does not know of; empty if it writes nothing.
 
     Args:
         broker: its id.
         me: its controller.
-        named: the broker that /controller names, if it is there.
-        epoch: the one that is in ZooKeeper.
+        named: the broker that /controller names; None if the node does not exist.
+        epoch: the controller epoch in ZooKeeper.
         writes: how often the partition's state was written.
     """
-    but = f", not knowing that the epoch is {epoch} by now" if me.epoch != epoch else ""
-    later = "" if me.state_version == writes else ", not knowing that it has been written since"
+    but = f", unaware that the epoch is now {epoch}" if me.epoch != epoch else ""
+    later = "" if me.state_version == writes else ", unaware that it has been written since"
     another = "" if named in (None, broker) else f", which names broker {named}"
     increment = f"increment the epoch from {me.epoch}{but}"
     does = {
@@ -72,11 +72,11 @@ def intent(
 
 
 def draw_controllers(controllers: Mapping[BrokerId, ControllerProcess], epoch: ControllerEpoch) -> Grid:
-    """What each broker takes itself for, what it is about to ask ZooKeeper, and the events that wait for it.
+    """Each broker's belief about itself, its next requests to ZooKeeper, and its waiting events.
 
     Args:
-        controllers: by broker.
-        epoch: the one that is in ZooKeeper.
+        controllers: the controllers, by broker.
+        epoch: the controller epoch in ZooKeeper.
     """
     return Grid(
         ("broker", "is", "epoch", "about to", "events"),

@@ -1,23 +1,23 @@
-"""The event that a controller processes, as a part: the variables in which what is left of it is kept.
+"""A controller's current event, as a part: the variables that keep the rest of the event.
 
-What is left of an event is a value, `EventWaiting`: what is awaited, and a stack of calls (decision 0024). The part
-says how large it is. Each part of a controller says which stacks may be left of its events, as rows of `Frame`s, and
-a system puts them together (`stack_frames_of`). A frame is of a method; of a row that may be left its end may be,
-too. A call stands for itself. The arguments that a call of a frame may have follow from how the parameters of its
-method are annotated:
+The rest of an event is a value, `EventWaiting`: the awaited result, and a stack of calls (decision 0024). The part
+gives its size. Each part of a controller lists the stacks that its events may leave, as rows of `Frame`s, and a
+system combines them (`stack_frames_of`). A frame stands for calls of a method, a call for itself. If a row may be
+left, so may each end of the row. The possible arguments of a frame's calls follow from the annotations of its
+method's parameters:
 
     broker: BrokerId                        a broker
-    partitions: Sequence[TopicPartition]    partitions, none twice, in their order; so it is for Iterable, tuple
-    following: Call                         what the frame says
-    strategy: ... = None                    not given, unless the frame says how large it is
+    partitions: Sequence[TopicPartition]    partitions, none twice, in their order; likewise for Iterable, tuple
+    following: Call                         the frame's own argument
+    strategy: ... = None                    omitted, unless the frame gives its size
 
-A frame can narrow each of them, and a system those of a frame. What is missing is found by `type_ok` when an event
-leaves it.
+    A frame can narrow each of them, and a system can narrow those of a frame. `type_ok` finds a missing stack when an
+    event leaves it.
 
-A change that is over is left as well, where the controller goes change by change.
+    A finished change is also kept, if the controller goes change by change.
 
-Left out: what has been answered to who asked for the event; requests to brokers that cannot be sent, so that no event
-has another controller elected.
+    Left out: the reply to the caller that queued the event; requests to brokers that cannot be sent, so that no event
+    makes the cluster elect another controller.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ from statemachines.controller.state_change import ChangeDone
 __all__ = ["EventThread", "EventThreadPart", "WaitingChange", "in_order", "stack_frames_of"]
 
 WaitingChange: TypeAlias = PartitionStateChange | ReplicaStateChange | AlteringPartitions
-"""What of an event may wait for ZooKeeper."""
+"""The changes of an event that may wait for ZooKeeper."""
 
 
 def stack_frames_of(*parts: type[EventDriver]) -> StackFrames:
-    """What may be left of the events of these parts of a controller."""
+    """The stacks that the events of these parts of a controller may leave."""
     return tuple(row for part in parts for row in part.STACK_FRAMES)
 
 
@@ -76,7 +76,7 @@ def in_order(values: Iterable[Any]) -> Domain[tuple[Any, ...]]:
 
 
 class EventThread(State):
-    """The event that a controller processes [ControllerEventThread]; of one that has nothing to do, nothing."""
+    """A controller's current event [ControllerEventThread]; empty if the controller is idle."""
 
     partition_change: PartitionStateChange | None = variable(
         "A change of partitions that waits for ZooKeeper.", of=lambda self: optional(self.partition_change_domain)
@@ -87,28 +87,28 @@ class EventThread(State):
     isr_change: AlteringPartitions | None = variable(
         "A leader's request to change an ISR that waits for ZooKeeper.", of=lambda self: self.isr_change_or_none
     )
-    change_done: ChangeDone | None = variable("A change that is over, and more is to be done.")
-    next_call: Call | None = variable("The call that takes what the change comes to.", of=lambda self: self.following)
-    calls: Calls = variable("What is made after it.", of=lambda self: self.following_stacks)
+    change_done: ChangeDone | None = variable("A finished change, after which the event goes on.")
+    next_call: Call | None = variable("The call that takes the result of the change.", of=lambda self: self.following)
+    calls: Calls = variable("The calls after it.", of=lambda self: self.following_stacks)
 
     @property
     def waiting(self) -> WaitingChange | None:
-        """What waits for ZooKeeper."""
+        """The change that waits for ZooKeeper."""
         return self.partition_change or self.replica_change or self.isr_change
 
 
 @dataclass(frozen=True)
 class EventThreadPart(Part[EventThread]):
-    """What is left of a controller's event.
+    """The rest of a controller's event.
 
     Args:
         type_sizes: the sizes of the types in it, as the system has them.
         partition_change_domain: every change of partitions that may wait.
         replica_change_domain: every change of replicas that may wait.
-        resume_frames: the calls that may be made with what is awaited.
-        stack_frames: the stacks of calls that may be made after it. So may be the end of each, and none.
-        isr_change_domain: every request of a leader that may wait; None: leaders ask for nothing that waits.
-        narrowed: by method and argument, the sizes of those of its frames that are narrower in this system.
+        resume_frames: the calls that may take the awaited result.
+        stack_frames: the stacks of calls that may follow, also by their ends or not at all.
+        isr_change_domain: every request of a leader that may wait; None if no request of a leader waits.
+        narrowed_arguments: by method and argument, the sizes that are narrower in this system.
     """
 
     type_sizes: Mapping[Any, Size]
@@ -123,10 +123,10 @@ class EventThreadPart(Part[EventThread]):
         """As in the system."""
         return self.type_sizes
 
-    # What is left.
+    # The rest of an event.
 
     def event_waiting(self, s: EventThread) -> EventWaiting | None:
-        """What is left of the event; None: there is none."""
+        """The rest of the event; None if there is no event."""
         what = s.waiting or s.change_done
         return None if what is None else EventWaiting(Await(what, s.next_call), s.calls)
 
@@ -141,7 +141,7 @@ class EventThreadPart(Part[EventThread]):
                 s.isr_change = change
 
     def leave(self, s: EventThread, left: EventWaiting | None) -> None:
-        """So much is left of the event; what a change came to, as far as a call takes it."""
+        """Keep the rest of the event, with the result of a change only if a call takes it."""
         assert left is None or not left.must_reelect
         what = None if left is None else left.awaits.what
         electing = what if isinstance(what, PartitionStateChange) else None
@@ -166,7 +166,7 @@ class EventThreadPart(Part[EventThread]):
 
     @picture
     def event(self, s: EventThread) -> Queue:
-        """What is left of the event that the controller processes: what it waits for, then the calls that follow."""
+        """The rest of the controller's event: its wait, then the calls that follow."""
         left = self.event_waiting(s)
         if left is None:
             return Queue(())
@@ -179,21 +179,21 @@ class EventThreadPart(Part[EventThread]):
         named = [Tag(each.method.lstrip("_"), note=str(each)) for each in calls if isinstance(each, Call)]
         return Queue([waits, *named])
 
-    # How large it is.
+    # Sizes.
 
     @property
     def isr_change_or_none(self) -> Domain[AlteringPartitions | None]:
-        """Every request of a leader that may wait, and that there is none."""
+        """Every request of a leader that may wait, and None."""
         return one_of(None) if self.isr_change_domain is None else optional(self.isr_change_domain)
 
     @property
     def following(self) -> Domain[Call | None]:
-        """Every call that may be made with what is awaited."""
+        """Every call that may take the awaited result, and None."""
         return optional(either(*map(self.calls_of, self.resume_frames)))
 
     @property
     def following_stacks(self) -> Domain[tuple[Call, ...]]:
-        """Every stack of calls that may be left; a change that goes on needs to know no more than whether one is."""
+        """Every stack of calls that may remain. A change that goes on reads only whether one does."""
         calls: dict[tuple[Frame | Call, ...], None] = {}
         frames: list[tuple[Frame | Call, ...]] = []
         for row in self.stack_frames:
@@ -208,7 +208,7 @@ class EventThreadPart(Part[EventThread]):
         """Every call of a frame.
 
         Raises:
-            SpecificationError: its method has no argument that is narrowed.
+            SpecificationError: a narrowed argument does not exist in its method.
         """
         if isinstance(frame, Call):
             return one_of(frame)
@@ -230,7 +230,7 @@ class EventThreadPart(Part[EventThread]):
         return record(Call, method=(name,), arguments=arguments, runs_after=(frame.runs_after,))
 
     def argument(self, type_: Any, narrowed: Size | Frame | None) -> Size:
-        """How large an argument is."""
+        """The size of an argument."""
         if isinstance(narrowed, Frame):
             return self.calls_of(narrowed)
         if narrowed is not None:

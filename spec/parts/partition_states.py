@@ -1,4 +1,4 @@
-"""What stands in ZooKeeper about a controller and partitions, as systems read it: a base of their states."""
+"""The controller epoch and the partition states in ZooKeeper, as properties of a base class for states."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["PartitionStates"]
 
 
 class PartitionStates(State):
-    """A state with a ZooKeeper in which controllers have an epoch, and partitions states."""
+    """A state whose ZooKeeper has a controller epoch and partition states."""
 
     zk: Ensemble
 
     @property
     def epoch(self) -> ControllerEpoch:
-        """The controller epoch that is in ZooKeeper."""
+        """The controller epoch in ZooKeeper."""
         epoch: ControllerEpoch = self.zk.nodes[CONTROLLER_EPOCH].data
         return epoch
 
@@ -30,11 +30,11 @@ class PartitionStates(State):
         return self.zk.nodes.get(topic_partition_state_path(partition))
 
     def state(self, partition: TopicPartition) -> LeaderAndIsr | None:
-        """A partition's leader and ISR that are in ZooKeeper."""
+        """A partition's leader and ISR in ZooKeeper."""
         node = self.written(partition)
         return None if node is None else node.data.leader_and_isr
 
     def leader_isr_and_controller_epoch(self, partition: TopicPartition) -> LeaderIsrAndControllerEpoch | None:
-        """What a controller knows of a partition that reads its state now."""
+        """The state of a partition, as a controller would read it now."""
         node = self.written(partition)
         return None if node is None else node.data.decode(node.version)

@@ -1,6 +1,6 @@
-"""A broker that gets controllers' requests, as a part: it knows the highest controller epoch, and refuses older ones.
+"""A broker that receives controllers' requests, as a part: it knows the highest epoch, and refuses lower ones.
 
-A request is as much as its epoch, and requests may overtake each other. A system says when one is sent.
+A request is reduced to its controller epoch. Requests may be reordered. A system says when one is sent.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ __all__ = ["Receiver", "ReceiverPart"]
 
 
 class Receiver(State):
-    """What such a broker knows, and what is on its way to it."""
+    """The knowledge of such a broker, and the requests on their way to it."""
 
     requests: frozenset[ControllerEpoch] = variable(
-        "The controller epochs of the requests that are on their way to the broker, in no order."
+        "The controller epochs of the requests on their way to the broker, in no order."
     )
     known_epoch: ControllerEpoch = variable(
         "The highest controller epoch that the broker has seen. [ReplicaManager.controllerEpoch]"
@@ -46,18 +46,18 @@ class Receiver(State):
 
 @dataclass(frozen=True)
 class ReceiverPart(Part[Receiver]):
-    """A broker to which any controller sends its requests.
+    """A broker that receives the requests of every controller.
 
     Args:
-        epochs: every controller epoch that there may be.
-        exists: there is such a broker; if not, what is sent is gone.
+        epochs: every possible controller epoch.
+        exists: whether there is such a broker; if not, requests are dropped.
     """
 
     epochs: Domain[ControllerEpoch]
     exists: bool = True
 
     def sizes(self) -> Mapping[Any, Size]:
-        """Where there is no such broker, no epoch but the first."""
+        """The epochs; only the first one if there is no such broker."""
         return {ControllerEpoch: self.epochs if self.exists else (0,)}
 
     def send(self, s: Receiver, epoch: ControllerEpoch) -> None:
@@ -66,12 +66,12 @@ class ReceiverPart(Part[Receiver]):
             s.requests |= {epoch}
 
     def accepts(self, s: Receiver, epoch: ControllerEpoch) -> bool:
-        """Whether the broker takes a request of this epoch."""
+        """Whether the broker accepts a request of this epoch."""
         return accepts_controller_epoch(s.known_epoch, epoch)
 
     @action(when=lambda self: self.exists, actor="a broker")
     def deliver_request(self, s: Receiver, epoch: ControllerEpoch) -> None:
-        """A broker gets a controller's request, and refuses it if it knows of a newer controller."""
+        """A broker receives a controller's request, and refuses it if it knows of a newer controller."""
         require(epoch in s.requests)
         s.requests -= {epoch}
         if self.accepts(s, epoch):
@@ -87,23 +87,23 @@ class ReceiverPart(Part[Receiver]):
 
     @view
     def requests_under_way(self, s: Receiver) -> str:
-        """The controllers' requests that have not reached the broker that gets them."""
+        """The controllers' requests on their way to the receiving broker."""
         epochs = " and ".join(map(str, s.requests))
         return f"requests under epoch {epochs} are on their way to a broker" if epochs else ""
 
     @view
     def fenced_requests(self, s: Receiver) -> str:
-        """Which requests that broker refuses."""
-        return f"the broker that gets requests refuses those below epoch {s.known_epoch}" if s.known_epoch else ""
+        """The requests that the receiving broker refuses."""
+        return f"the receiving broker refuses requests below epoch {s.known_epoch}" if s.known_epoch else ""
 
     @picture(when=lambda self: self.exists)
     def channel(self, s: Receiver) -> Grid:
-        """The controllers' requests on their way to a broker, which refuses what is struck out."""
+        """The controllers' requests on their way to a broker; those that it would refuse are struck out."""
         requests = [
             Tag(
                 f"epoch {epoch}",
                 Look.plain if self.accepts(s, epoch) else Look.gone,
-                "as the broker would take it now",
+                "as the broker would decide now",
             )
             for epoch in sorted(s.requests)
         ]

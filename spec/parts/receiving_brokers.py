@@ -1,14 +1,14 @@
-"""Brokers that get control requests, as a part: what each knows of its replicas and of the cluster.
+"""Brokers that receive control requests, as a part: their knowledge of replicas and of the cluster.
 
-What a broker does is `KafkaApis`, `ReplicaManager`, `MetadataCache` and `HostedPartition`, over the variables here.
-The part does nothing by itself: a system says when a request arrives, and which brokers run.
+A broker is `KafkaApis`, `ReplicaManager`, `MetadataCache` and `HostedPartition`, over the variables here. The part
+has no actions: a system says when a request arrives, and which brokers run.
 
-A broker's *life* is what it does under one registration. What it knows it forgets when it dies, but for its logs; its
-broker epoch here is the number of its lives before this one, or, of one that is not registered, before the next one.
-If only its session ends, it runs on with all that it knows, its broker epoch too, until it has heard of its next
-registration: until then it is `unaware_of_registration`.
+A broker's *life* is its time under one registration. When a broker dies, it forgets everything but its logs. Its
+broker epoch here is the number of its lives before this one or, if it is not registered, before the next one. If
+only its session ends, it runs on with its knowledge and its former broker epoch. Until it hears of its next
+registration, it is `unaware_of_registration`.
 
-Left out: the logs themselves, of which it is known which there are; log directories that fail.
+Left out: the contents of logs; the model knows only which logs exist. Also left out: failing log directories.
 """
 
 from __future__ import annotations
@@ -62,38 +62,38 @@ V = TypeVar("V")
 
 
 class ReceivingBrokers(State):
-    """What brokers know, each of its own."""
+    """The knowledge of each broker."""
 
-    broker_epochs: Total[BrokerId, BrokerEpoch] = variable("How many lives of a broker are over.")
+    broker_epochs: Total[BrokerId, BrokerEpoch] = variable("The number of a broker's finished lives.")
     unaware_of_registration: frozenset[BrokerId] = variable(
-        "Brokers that run, and know an earlier registration of theirs: it has ended, or there is a later one.",
+        "Running brokers that know only an earlier registration, which has ended. There may be a later one.",
         of=lambda self: subset_of(tuple(self.requests.brokers) if self.expires else ()),
     )
     controller_epochs: Total[BrokerId, ControllerEpoch] = variable(
-        "The newest that a request had. [ReplicaManager.controllerEpoch]"
+        "The newest controller epoch of a broker's requests. [ReplicaManager.controllerEpoch]"
     )
     logs: frozenset[PartitionAndReplica] = variable("The replicas that have a log, on running brokers or not.")
     all_partitions: Partial[PartitionAndReplica, HostedPartition] = variable(
-        "What a broker was told of a replica that it keeps. [ReplicaManager.allPartitions]"
+        "A broker's knowledge of a replica that it keeps. [ReplicaManager.allPartitions]"
     )
     fetchers: Partial[PartitionAndReplica, Fetching] = variable(
-        "From whom a replica fetches. [replicaFetcherManager]"
+        "The leader from which a replica fetches. [replicaFetcherManager]"
     )
-    alive_brokers: Total[BrokerId, frozenset[BrokerId]] = variable("The brokers that a broker takes to be alive.")
+    alive_brokers: Total[BrokerId, frozenset[BrokerId]] = variable("The brokers that a broker believes alive.")
     metadata: Partial[PartitionAndReplica, UpdateMetadataPartitionState] = variable(
-        "What a broker tells clients of a partition. [MetadataCache.partitionStates]"
+        "The metadata of a partition that a broker gives to clients. [MetadataCache.partitionStates]"
     )
     in_flight: Total[BrokerId, InFlight | None] = variable(
-        "The AlterPartition that a broker's leaders have sent, and that has not been answered.",
+        "The unanswered AlterPartition of a broker's leaders.",
         of=lambda self, broker: optional(self.in_flight_of(broker)),
     )
     unsent_isr_updates: Partial[PartitionAndReplica, PendingExpandIsr] = variable(
-        "What they ask for in it.", of=lambda self, replica: one_of(*self.pending(replica.replica))
+        "The ISRs that this AlterPartition requests.", of=lambda self, replica: one_of(*self.pending(replica.replica))
     )
 
 
 class _OfBroker(MutableMapping[TopicPartition, V]):
-    """What stands in a mapping for one broker."""
+    """The entries of a mapping for one broker."""
 
     def __init__(self, of_all: MutableMapping[PartitionAndReplica, V], broker: BrokerId) -> None:
         self.of_all, self.broker = of_all, broker
@@ -115,7 +115,7 @@ class _OfBroker(MutableMapping[TopicPartition, V]):
 
 
 class _Replicas:
-    """What one broker knows of its replicas, for `ReplicaManager`."""
+    """One broker's knowledge of its replicas, for `ReplicaManager`."""
 
     def __init__(self, s: ReceivingBrokers, broker: BrokerId) -> None:
         self.s, self.broker = s, broker
@@ -142,7 +142,7 @@ class _Replicas:
 
 
 class _Proposals:
-    """What the leaders on one broker have proposed, for `AlterPartitionManager`."""
+    """The proposals of the leaders on one broker, for `AlterPartitionManager`."""
 
     def __init__(self, s: ReceivingBrokers, broker: BrokerId) -> None:
         self.s, self.broker = s, broker
@@ -158,7 +158,7 @@ class _Proposals:
 
 
 class _Metadata:
-    """What one broker knows of the cluster, for `MetadataCache`. Left out: which controller said so."""
+    """One broker's knowledge of the cluster, for `MetadataCache`. Left out: the controller that sent it."""
 
     def __init__(self, s: ReceivingBrokers, broker: BrokerId) -> None:
         self.s, self.broker = s, broker
@@ -177,7 +177,7 @@ class _Metadata:
 
 
 def altered(partition: TopicPartition, change: PendingExpandIsr) -> AlterPartitionData:
-    """What stands of a change in AlterPartition."""
+    """A change's entry in AlterPartition."""
     sent = change.sent_leader_and_isr
     return AlterPartitionData(
         *partition, sent.leader_epoch, sent.isr, sent.leader_recovery_state, sent.partition_epoch
@@ -189,11 +189,11 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
     """Brokers that obey.
 
     Args:
-        requests: those that they may get.
-        design: how it is done in their release.
-        proposes: their leaders ask the controller for ISRs; then there is one partition.
-        manager: the rules by which a broker keeps its replicas.
-        expires: the session of one that runs may end.
+        requests: the requests that they may receive.
+        design: the design of their release.
+        leaders_propose_isrs: their leaders ask the controller for ISRs; then there is a single partition.
+        replica_manager_class: the rules by which a broker manages its replicas.
+        expires: the session of a running broker may end.
     """
 
     requests: WaitingRequests
@@ -202,7 +202,7 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
     replica_manager_class: type[ReplicaManager] = ReplicaManager
     expires: bool = False
 
-    # What a broker does.
+    # Rules of a broker.
 
     def replica_manager(self, s: ReceivingBrokers, broker: BrokerId) -> ReplicaManager:
         """The replicas of a broker, over this state."""
@@ -211,12 +211,12 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
         )
 
     def alter_partition_manager(self, s: ReceivingBrokers, broker: BrokerId) -> AlterPartitionManager:
-        """What the leaders on a broker propose, over this state."""
+        """The proposals of a broker's leaders, over this state."""
         replicas = self.replica_manager(s, broker)
         return AlterPartitionManager(replicas, lambda: self.own_epoch(s, broker), _Proposals(s, broker))
 
     def zk_alter_partition_manager(self, s: ReceivingBrokers, broker: BrokerId) -> ZkAlterPartitionManager:
-        """What the leaders on a broker write, over this state; of what is changed its caller tells the controller."""
+        """The ISR writes of a broker's leaders, over this state. The caller notifies the controller of changes."""
         return ZkAlterPartitionManager(self.replica_manager(s, broker))
 
     def handle(
@@ -228,8 +228,7 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
     ) -> ControlResponse:
         """A broker handles a request, and answers it.
 
-        Requests here always name the life of the broker that they are meant for; before 2.2 they did not, so it is
-        taken out.
+        Requests here always name the life of their receiver. Before 2.2 Kafka's requests did not, so it is removed.
         """
         if not self.design.broker_epoch:
             request = request._replace(brokerEpoch=UNKNOWN_BROKER_EPOCH)
@@ -241,7 +240,7 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
         return s.broker_epochs[broker] - (broker in s.unaware_of_registration)
 
     def expire(self, s: ReceivingBrokers, broker: BrokerId) -> None:
-        """A broker's registration ends, and it goes on as if it had not."""
+        """A broker's registration ends, and the broker goes on without knowing it."""
         s.broker_epochs[broker] += 1
         s.unaware_of_registration |= {broker}
 
@@ -250,7 +249,7 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
         s.unaware_of_registration -= {broker}
 
     def stop(self, s: ReceivingBrokers, broker: BrokerId) -> None:
-        """A broker's life ends; the next one has its logs, and knows nothing else."""
+        """A broker's life ends. Its next life has its logs, and no other knowledge."""
         s.broker_epochs[broker] += 1
         if broker in s.unaware_of_registration:
             s.unaware_of_registration -= {broker}
@@ -262,11 +261,11 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
         self.replica_manager(s, broker).restart()
 
     def leads(self, s: ReceivingBrokers, broker: BrokerId, partition: TopicPartition) -> LeaderEpoch | None:
-        """The leader epoch in which a broker takes itself for leader; None: it does not."""
+        """The leader epoch in which a broker believes that it leads; None if it does not."""
         hosted = s.all_partitions.get(PartitionAndReplica(partition, broker))
         return hosted.leader_epoch if hosted is not None and hosted.leader == broker else None
 
-    # How large it is.
+    # Sizes.
 
     @property
     def replicas(self) -> Collection[PartitionAndReplica]:
@@ -278,7 +277,7 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
         ]
 
     def sizes(self) -> Mapping[Any, Size]:
-        """As far as requests say."""
+        """The values that the requests can carry."""
         brokers, epochs = tuple(self.requests.brokers), tuple(self.requests.leader_epochs)
         metadata = [each for partition in self.requests.assignments for each in self.requests.metadata_of(partition)]
         ways = [way for some in self.requests.assignments.values() for way in some]
@@ -301,13 +300,13 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
 
     @property
     def isr_states(self) -> Domain[IsrState]:
-        """The ISRs that leaders and followers know; since 2.7 what a leader asks for with them."""
+        """The ISRs that leaders and followers know; since 2.7 also those that leaders request."""
         isrs = dict.fromkeys(isr for each in self.requests.assignments for isr in self.requests.isrs(each))
         committed = [CommittedPartitionState(), *map(CommittedPartitionState, isrs)]
         return one_of(*committed, *(each for broker in self.requests.brokers for each in self.pending(broker)))
 
     def pending(self, leader: BrokerId) -> Iterator[PendingExpandIsr]:
-        """What the leader on a broker may ask for."""
+        """The ISRs that the leader on a broker may request."""
         (partition, *_) = self.requests.assignments
         for isr in self.requests.isrs(partition) if self.leaders_propose_isrs else ():
             for replica in (each for each in self.requests.brokers if leader in isr and each not in isr):
@@ -316,7 +315,7 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
                     yield PendingExpandIsr(replica, sent, CommittedPartitionState(isr))
 
     def in_flight_of(self, leader: BrokerId) -> Domain[InFlight]:
-        """What a broker may have sent."""
+        """The unanswered AlterPartition requests that a broker may have."""
         (partition, *_) = self.requests.assignments
         return one_of(
             *(
@@ -326,10 +325,10 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
             )
         )
 
-    # Properties of brokers by themselves.
+    # Properties of single brokers.
 
     def lives_on(self, before: ReceivingBrokers, after: ReceivingBrokers, broker: BrokerId) -> bool:
-        """Whether a broker is in the same life."""
+        """Whether a broker is in the same life before and after."""
         return before.broker_epochs[broker] == after.broker_epochs[broker]
 
     @transition_invariant
@@ -345,7 +344,7 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
     def leader_epochs_increase(
         self, before: ReceivingBrokers, step: Step, after: ReceivingBrokers, replica: PartitionAndReplica
     ) -> bool:
-        """H5: in one life of its broker a replica takes other leaders only in higher leader epochs."""
+        """H5: in one life of its broker a replica accepts another leader only in a higher leader epoch."""
         old, new = (s.all_partitions.get(replica) for s in (before, after))
         if old is None or new is None or not self.lives_on(before, after, replica.replica):
             return True
@@ -353,22 +352,22 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
 
     @invariant
     def one_leader_in_an_epoch(self, s: ReceivingBrokers, partition: TopicPartition) -> bool:
-        """P5: no two brokers take themselves for leader of a partition in one leader epoch."""
+        """P5: in a leader epoch of a partition at most one broker believes that it leads."""
         epochs = [self.leads(s, broker, partition) for broker in self.requests.brokers]
         leading = [epoch for epoch in epochs if epoch is not None]
         return len(leading) == len({*leading})
 
-    # What a state means, to the reader of a trace.
+    # Views: a state in sentences, for the reader of a trace.
 
     @view
     def roles(self, s: ReceivingBrokers, replica: PartitionAndReplica) -> str:
-        """What a broker does for a partition, as far as it knows."""
+        """A broker's role for a partition, as it believes."""
         hosted, fetching = s.all_partitions.get(replica), s.fetchers.get(replica)
         if hosted is None:
             return ""
         broker, partition = replica.replica, replica.topic_partition
         if hosted.leader is None:
-            return f"broker {broker} keeps {partition}, and goes by no leader"
+            return f"broker {broker} keeps {partition} and has no leader to follow"
         if hosted.leader == broker:
             return f"broker {broker} leads {partition} in leader epoch {hosted.leader_epoch}"
         if fetching is None:

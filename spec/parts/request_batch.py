@@ -1,7 +1,7 @@
 """A controller's batch of requests, as a part: the variables over which `ControllerBrokerRequestBatch` works.
 
-The rules are those of `statemachines.controller.request_batch`. The part says how large each variable is, and
-does nothing by itself. Between two changes of states it is empty, but for what a change that was cut short has left.
+The rules are those of `statemachines.controller.request_batch`. The part gives the size of each variable, and has
+no actions. Between two changes of states a batch is empty, except for the leftovers of an interrupted change.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["Batch", "BatchPart", "RequestsWithoutMetadata"]
 
 
 class Batch(State):
-    """What one change of states has added [AbstractControllerBrokerRequestBatch, 3.9]."""
+    """The requests that one change of states has added [AbstractControllerBrokerRequestBatch, 3.9]."""
 
     update_metadata_brokers: frozenset[BrokerId] = variable("None.", of=lambda self: (frozenset(),))
     leader_and_isr: Partial[PartitionAndReplica, LeaderAndIsrPartitionState] = variable(
-        "What replicas are told of their leaders.", of=lambda self, replica: self.leader_and_isr_to(replica)
+        "The states in LeaderAndIsr requests to replicas.", of=lambda self, replica: self.leader_and_isr_to(replica)
     )
     stop_replica: Partial[PartitionAndReplica, StopReplicaPartitionState] = variable(
-        "The replicas that are to stop.", of=lambda self, replica: self.stop_replica_to(replica)
+        "The states in StopReplica requests to replicas.", of=lambda self, replica: self.stop_replica_to(replica)
     )
     update_metadata: Partial[TopicPartition, UpdateMetadataPartitionState] = variable(
         "None.", of=lambda self: partial_mapping((), (None,))
@@ -40,12 +40,12 @@ class Batch(State):
 
 
 class RequestsWithoutMetadata(ControllerBrokerRequestBatch):
-    """A batch to which UpdateMetadata is not added, for systems whose brokers do not look at metadata."""
+    """A batch without UpdateMetadata, for systems whose brokers do not read metadata."""
 
     def add_update_metadata_request_for_brokers(
         self, brokers: Iterable[BrokerId], partitions: Iterable[TopicPartition] = ()
     ) -> None:
-        """Nothing is added."""
+        """Add nothing."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class BatchPart(Part[Batch]):
 
     Args:
         type_sizes: the sizes of the types in it, as the system has them.
-        assignments: how each partition may be assigned.
-        told: the replicas that may be about to be told of their leaders, while a change waits for ZooKeeper.
-        stopped: those that may be about to be told to stop.
+        assignments: all assignments that each partition may have.
+        recipients: the replicas that may have a LeaderAndIsr pending while a change waits for ZooKeeper.
+        stopped: the replicas that may have a StopReplica pending then.
     """
 
     type_sizes: Mapping[Any, Size]
@@ -65,11 +65,11 @@ class BatchPart(Part[Batch]):
     stopped: Collection[PartitionAndReplica]
 
     def sizes(self) -> Mapping[Any, Size]:
-        """As in the system; what is to delete its log does not wait for ZooKeeper."""
+        """As in the system; a StopReplica with deletion is never pending while a change waits for ZooKeeper."""
         return {**self.type_sizes, StopReplicaPartitionState.deletePartition: (False,)}
 
     def leader_and_isr_to(self, replica: PartitionAndReplica) -> Domain[Any]:
-        """All that a replica may be told."""
+        """Every pending LeaderAndIsr state of a replica."""
         if replica not in self.recipients:
             return one_of()
         partition = replica.topic_partition
@@ -86,7 +86,7 @@ class BatchPart(Part[Batch]):
         )
 
     def stop_replica_to(self, replica: PartitionAndReplica) -> Domain[Any]:
-        """All that it may be told when it is to stop."""
+        """Every pending StopReplica state of a replica."""
         if replica not in self.stopped:
             return one_of()
         topic, partition = replica.topic_partition

@@ -1,9 +1,8 @@
-"""Waiting requests: the control requests that may wait in a queue, in the form in which they wait.
+"""Waiting requests: the control requests that may wait in a queue, in a reduced form.
 
-A request has much that no broker of a system looks at. `reduced` leaves that out: it stands there as it would be of a
-request that says nothing of it. What is left is little enough to be listed, so that a queue takes a few bits for each
-request: partitions in every combination, each with every leader and ISR, leader epoch and partition epoch that may go
-together.
+No broker of a system reads all fields of a request. `reduced` gives the unread fields their empty values. The rest is
+small enough to list, so a queue takes a few bits for each request. The list has every combination of partitions, each
+with every consistent leader, ISR, leader epoch and partition epoch.
 """
 
 from __future__ import annotations
@@ -37,17 +36,17 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class WaitingRequests:
-    """The requests of one controller after another, all of which have the same id.
+    """The requests of successive controllers, which all have the same broker id.
 
     Args:
         controller: that id.
-        brokers: those that requests go to.
-        assignments: how each partition may be assigned.
-        controller_epochs: of controllers.
-        broker_epochs: of registrations.
-        leader_epochs: of partitions.
-        isr_changes: how often leaders may change the ISR of a partition, so that its version is ahead of its epoch.
-        stops: replicas are told to stop.
+        brokers: the receivers.
+        assignments: all assignments that each partition may have.
+        controller_epochs: the epochs of controllers.
+        broker_epochs: the epochs of registrations.
+        leader_epochs: the leader epochs of partitions.
+        isr_changes: how often leaders may change the ISR of a partition, so that its version exceeds its epoch.
+        stops: whether there are StopReplica requests.
     """
 
     controller: BrokerId
@@ -59,11 +58,13 @@ class WaitingRequests:
     isr_changes: int
     stops: bool
 
-    # What is kept.
+    # The reduced form.
 
     def reduced(self, request: ControlRequest) -> ControlRequest:
-        """A request without what no broker looks at here: which leaders are live; who is new, as no disk fails; which
-        controller wrote a state, as no leader writes it; of metadata all but who leads.
+        """A request without the fields that no broker reads here.
+
+        These are the live leaders, the new replicas (no disk fails), the controller that wrote a state (no leader
+        writes it), and all metadata but the leaders.
         """
         match request:
             case LeaderAndIsrRequest(partitionStates=states):
@@ -76,10 +77,10 @@ class WaitingRequests:
 
     @staticmethod
     def kept_metadata(state: UpdateMetadataPartitionState) -> UpdateMetadataPartitionState:
-        """Who leads a partition."""
+        """The metadata of a partition, reduced to its leader."""
         return state._replace(controllerEpoch=0, isr=(), zkVersion=0, replicas=(), offlineReplicas=())
 
-    # Which there may be.
+    # The list of requests.
 
     @cached_property
     def domain(self) -> Domain[ControlRequest]:
@@ -87,29 +88,29 @@ class WaitingRequests:
         return one_of(*self._requests())
 
     def isrs(self, partition: TopicPartition) -> Iterator[tuple[BrokerId, ...]]:
-        """Every ISR that a partition may have. Members that leave and join again stand in any order."""
+        """Every ISR that a partition may have, in any order if members may leave and join again."""
         ways = tuple(self.assignments[partition])
         in_order = len(ways) == 1 and not self.isr_changes
         for length in range(1, len(self.brokers) + 1):
             yield from combinations(ways[0].replicas, length) if in_order else permutations(self.brokers, length)
 
     def epochs(self) -> Iterator[tuple[LeaderEpoch, ZkVersion]]:
-        """Leader epochs, with the versions of the states that have them."""
+        """Leader epochs, with the versions of their states."""
         return ((epoch, epoch + more) for epoch in self.leader_epochs for more in range(self.isr_changes + 1))
 
     def leader_and_isr_of(self, partition: TopicPartition) -> Iterator[LeaderAndIsrPartitionState]:
-        """All that replicas may be told of a partition."""
+        """Every state of a partition in LeaderAndIsr."""
         led = ((leader, isr) for isr in self.isrs(partition) for leader in (NO_LEADER, *isr))
         for (leader, isr), (epoch, version), way in product(led, self.epochs(), self.assignments[partition]):
             yield LeaderAndIsrPartitionState(*partition, 0, leader, epoch, isr, version, *way)
 
     def metadata_of(self, partition: TopicPartition) -> Iterator[UpdateMetadataPartitionState]:
-        """All that brokers may be told of a partition."""
+        """Every state of a partition in UpdateMetadata."""
         for leader, epoch in product((NO_LEADER, *self.brokers), self.leader_epochs):
             yield UpdateMetadataPartitionState(*partition, 0, leader, epoch, (), 0, (), ())
 
     def stops_of(self, partition: TopicPartition) -> Iterator[StopReplicaPartitionState]:
-        """All that a replica may be told that is to stop."""
+        """Every state of a partition in StopReplica."""
         for epoch, delete in product((NO_EPOCH, *self.leader_epochs), (False, True)):
             yield StopReplicaPartitionState(*partition, epoch, delete)
 
@@ -130,6 +131,6 @@ class WaitingRequests:
             )
 
     def _combined(self, said_of: Callable[[TopicPartition], Iterable[S]]) -> Iterator[tuple[S, ...]]:
-        """What may stand in one request: of each partition nothing or one of these, in the order of partitions."""
+        """The possible states in one request: for each partition none or one, in the order of partitions."""
         for chosen in product(*([(), *((each,) for each in said_of(partition))] for partition in self.assignments)):
             yield tuple(each for some in chosen for each in some)

@@ -1,9 +1,9 @@
-"""A controller's client that answers at once what is read for no change of states, from the variables of a system.
+"""A controller's client that answers a handler's reads at once, from the variables of a system.
 
-Kafka's reads of a handler are batches of requests like others, between which anything may happen. Where a system has
-what is read in variables, and nothing in between that matters, such a read is answered in the step in which it is
-asked, without nodes below /brokers/ids and the like. States of partitions are read so as well, but those that a
-change of states reads: these are the state machines' own requests. What the controller writes is requests, as ever.
+In Kafka a handler's reads are batches of requests like any others, and anything may happen between them. A system may
+have the data in variables, and no relevant interleaving. Then this client answers a read in the step that makes it,
+without nodes below /brokers/ids and the like. It answers reads of partition states in the same way, except those of a
+change of states: they are the state machines' own requests. Writes of the controller are still requests.
 """
 
 from __future__ import annotations
@@ -34,38 +34,38 @@ __all__ = ["ReadCluster", "ZkClientReadingVariables", "notification_of"]
 
 
 def notification_of(partition: TopicPartition) -> ZkPath:
-    """The notification that the ISR of a partition has changed: here each partition has one of its own."""
+    """The notification that the ISR of a partition has changed. Here each partition has its own."""
     return f"{ISR_CHANGE_NOTIFICATION}/{partition}"
 
 
 class ReadCluster(Protocol):
-    """What a controller reads of a cluster, as variables of a system."""
+    """The parts of a cluster that a controller reads, as variables of a system."""
 
     zk: Ensemble
     registered: frozenset[BrokerId]
     isr_change_notification: frozenset[TopicPartition]
-    """The partitions whose leaders have changed their ISRs, and told the controller, which has not read them yet."""
+    """The partitions whose leaders have changed their ISRs. The controller is notified and has not read them yet."""
 
     @property
     def epoch(self) -> int:
-        """The controller epoch that is in ZooKeeper."""
+        """The controller epoch in ZooKeeper."""
 
     @property
     def broker_epochs(self) -> Mapping[BrokerId, BrokerEpoch]:
-        """The epochs of brokers, those that are registered among them."""
+        """The epochs of brokers, at least of the registered ones."""
 
     def written(self, partition: TopicPartition) -> Node | None:
         """The node of a partition's state, if there is one."""
 
 
 class ZkClientReadingVariables(ControllerZkClient):
-    """A client that reads at once what is read for no change of states.
+    """A client that answers all reads at once, except those of a change of states.
 
     Args:
-        context: what the controller knows.
-        design: that of its release.
+        context: the controller's context.
+        design: the design of its release.
         cluster: the state.
-        assignments: what a topic's node has, where the system leaves it out.
+        assignments: the assignments in topics' nodes, where the system leaves these data out.
     """
 
     def __init__(
@@ -80,15 +80,15 @@ class ZkClientReadingVariables(ControllerZkClient):
 
     @property
     def topics(self) -> Collection[TopicName]:
-        """Those that there may be."""
+        """The possible topics."""
         return dict.fromkeys(partition.topic for partition in self.assignments)
 
     def path_exists(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
-        """Whether the system has the node."""
+        """Whether the system has the node at this path."""
         return (following.with_answer(path in self.cluster.zk.nodes),)
 
     def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
-        """The notifications of ISRs, the topics that are to be deleted, or the partitions of a topic."""
+        """The notifications of ISRs, the topics marked for deletion, or the partitions of a topic."""
         nodes, children = self.cluster.zk.nodes, list[str]()
         if path == ISR_CHANGE_NOTIFICATION:
             notified = self.cluster.isr_change_notification
@@ -101,7 +101,7 @@ class ZkClientReadingVariables(ControllerZkClient):
         return (following.with_answer(tuple(children)),)
 
     def get_data(self, paths: Iterable[ZkPath], following: Call, watch: bool = False) -> Calls:
-        """Which partition a notification is of; other nodes are as the system has them."""
+        """The data of nodes: of a notification its partition, of other nodes the system's data."""
         return (following.with_answer(tuple(map(self._data, paths))),)
 
     def _data(self, path: ZkPath) -> ZkResponse | None:
@@ -113,11 +113,11 @@ class ZkClientReadingVariables(ControllerZkClient):
 
     @property
     def may_delete(self) -> bool:
-        """Whether what it deletes is deleted: its controller has not been replaced, or that is not checked."""
+        """Whether its deletions take effect: its controller has not been replaced, or no fence checks that."""
         return not self.design.fence_zk or self.context.state.epoch == self.cluster.epoch
 
     def delete(self, paths: Iterable[ZkPath]) -> Calls:
-        """Notifications are deleted; a controller that has been replaced is refused that, and finds out by it."""
+        """Delete notifications. ZooKeeper refuses a replaced controller, which so learns of its replacement."""
         if any(path.startswith(ISR_CHANGE_NOTIFICATION) for path in paths):
             if not self.may_delete:
                 raise EventFailed(EventFailure.ControllerMoved)
@@ -125,12 +125,12 @@ class ZkClientReadingVariables(ControllerZkClient):
         return ()
 
     def forget_notifications(self) -> None:
-        """There are none, if there were any."""
+        """Delete all notifications."""
         if self.cluster.isr_change_notification:
             self.cluster.isr_change_notification = frozenset()
 
     def get_all_broker_and_epochs_in_cluster(self, following: Call) -> Calls:
-        """The brokers that are registered."""
+        """The registered brokers, with their epochs."""
         epochs = self.cluster.broker_epochs
         return (following.with_answer(tuple((broker, epochs[broker]) for broker in self.cluster.registered)),)
 
@@ -141,7 +141,7 @@ class ZkClientReadingVariables(ControllerZkClient):
         )
 
     def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName], following: Call) -> Calls:
-        """What is in the nodes of these topics."""
+        """The assignments in the nodes of these topics."""
         read: dict[TopicPartition, ReplicaAssignment] = {}
         for topic in topics:
             node = self.cluster.zk.nodes.get(topic_path(topic))
@@ -150,7 +150,7 @@ class ZkClientReadingVariables(ControllerZkClient):
         return (following.with_answer(tuple(read.items())),)
 
     def get_topic_partition_states(self, partitions: Sequence[TopicPartition], following: Call) -> Calls:
-        """The leaders and ISRs that are in ZooKeeper."""
+        """The leaders and ISRs in ZooKeeper."""
         nodes = ((partition, self.cluster.written(partition)) for partition in partitions)
         states = ((partition, node.data.decode(node.version)) for partition, node in nodes if node is not None)
         return (following.with_answer(tuple(states)),)

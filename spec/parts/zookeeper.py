@@ -1,12 +1,12 @@
-"""ZooKeeper as a part: its variables, what its servers do by themselves, and what holds of any of them.
+"""ZooKeeper as a part: its variables, its servers' own actions, and the properties of any ZooKeeper.
 
-The rules are those of `statemachines.zookeeper.server`, over the variables below. A system says which znodes there
-may be (`Znodes`); the domain of every variable follows. It asks through `servers(s.zk)`, as a client would, and the
-servers' own actions come along: sessions end (`zk.expire`), and where that fault is on, what they owned goes later
-(`zk.delete_outliving_ephemerals`).
+The rules are those of `statemachines.zookeeper.server`, over the variables below. A system declares its possible
+znodes (`Znodes`), and the domain of every variable follows. It sends requests through `servers(s.zk)`, as a client
+would. The part adds the servers' own actions: sessions end (`zk.expire`) and, if that fault is on, an ended session's
+nodes are deleted later (`zk.delete_outliving_ephemerals`).
 
-Left out: zxids, see `statemachines.zookeeper.counters`. Z4, that no answer overtakes an event, is about what a
-client makes of an answer; a system says it of its clients.
+Left out: zxids, see `statemachines.zookeeper.counters`. Z4, that no answer overtakes an event, is about a client's
+reaction to an answer, so a system states it for its clients.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ from statemachines.zookeeper.tree import Node, SessionId, ZkPath, Zxid, name_of,
 
 __all__ = ["Ensemble", "Session", "Znodes", "ZooKeeperPart"]
 
-# Paths at which there may be something, as types.
+# Paths at which nodes or watches may exist, as types.
 
 DataPath = Annotated[ZkPath, "a path whose data are watched"]
 ParentPath = Annotated[ZkPath, "a path whose children are watched"]
-WatchedPath = Annotated[ZkPath, "a path that is watched, in either way"]
+WatchedPath = Annotated[ZkPath, "a path that is watched either way"]
 EphemeralPath = Annotated[ZkPath, "a path whose node a session may own"]
 CountedPath = Annotated[ZkPath, "a path whose nodes are counted"]
 
 
 class Session(NamedTuple):
-    """A session of a client, with a number, which is used again when nothing refers to the session any more."""
+    """A session of a client, with a number. The number is used again once nothing refers to the session."""
 
     client: Any
     number: int
@@ -75,17 +75,18 @@ class Session(NamedTuple):
 
 @dataclass(frozen=True)
 class Znodes:
-    """Znodes that there may be, and how large they are. What is not said is as in a node without data.
+    """Possible znodes, and their sizes. The defaults are those of a node without data.
 
     Args:
-        paths: where they are.
-        data: what they may hold.
-        version: how often they may be set; `left_out()` where no rule asks for it.
-        owned: whether this session may own the one at this path; where nothing is said, none does.
-        made_by_others: a node that sessions own may be made by another client as well, and then has no owner.
-        data_watched: clients watch them, or whether they are there.
-        child_watched: clients watch their children; elsewhere no rule reads which there are, but for `children`.
-        creations: how often one may be created, in place of whose czxid it is counted; 0: they are not told apart.
+        paths: their paths.
+        data: their possible data.
+        version: how often they may be set; `left_out()` if no rule reads the version.
+        owned: whether this session may own the node at this path; by default none may.
+        made_by_others: another client may also create a node that sessions own, which then has no owner.
+        data_watched: clients watch their existence and data.
+        child_watched: clients watch their children. Otherwise no rule reads the children, unless `children` is given.
+        creations: how often one may be created. The count replaces the czxid; 0: creations are not distinguished.
+        children: their possible children, if rules read them.
     """
 
     paths: Domain[ZkPath] | ZkPath
@@ -105,7 +106,7 @@ class Znodes:
 
 
 class Ensemble(State):
-    """What ZooKeeper's servers hold."""
+    """The state of ZooKeeper's servers."""
 
     nodes: Partial[ZkPath, Node] = variable(
         "The znodes by path. Left out: zxids, counters of children.", of=lambda self, path: self.node_at(path)
@@ -115,24 +116,24 @@ class Ensemble(State):
         of=lambda self, session: subset_of(self.ephemerals_of(session)),
     )
     data_watches: Total[DataPath, frozenset[SessionId]] = variable(
-        "The sessions that watch whether a node is there, and its data."
+        "The sessions that watch a node's existence and data."
     )
     child_watches: Total[ParentPath, frozenset[SessionId]] = variable("The sessions that watch a node's children.")
     events: Total[SessionId, tuple[Event, ...]] = variable(
-        "Per session, the watch events that are on their way to its client."
+        "Per session, the watch events on their way to its client."
     )
     zxid: Zxid = variable("The last transaction, which no rule reads.")
     disconnected: frozenset[SessionId] = variable(
-        "The sessions whose clients have lost their connection. What would be sent to them waits, and is not sent.",
+        "The sessions whose clients have lost their connection. Messages to them wait.",
         of=lambda self: subset_of(self.sessions if self.disconnections else ()),
     )
     creations: Total[CountedPath, int] = variable(
-        "How often a node was created at a path: a history, by which one is told from the next.",
+        "History: how often a node was created at a path, which distinguishes one from the next.",
         of=lambda self, path: integers(0, self.layout_at[path].creations),
     )
 
     def serves(self, session: SessionId) -> bool:
-        """Whether a session is alive, and its client has a connection."""
+        """Whether a session is alive and its client has a connection."""
         return session in self.sessions and session not in self.disconnected
 
 
@@ -141,15 +142,16 @@ class ZooKeeperPart(Part[Ensemble]):
     """ZooKeeper's servers, for as many clients as there are sessions.
 
     Args:
-        sessions: every session that there may be: each a `Session`, or whatever else the system makes of its clients.
-        znodes: every znode that there may be, and how large it is; the root if its children are watched.
+        sessions: every possible session: each a `Session`, or another value that the system chooses.
+        znodes: every possible znode, with its sizes; the root if its children are watched.
         max_events: how many events can be on their way to a client.
         expiries: the servers end sessions.
-        reconnects: clients lose their connection at all; what they watched may be another node when they are back.
-        disconnections: they lose it for a while, not just for a moment.
-        ephemerals_outlive_sessions: a fault of the servers: what an ended session owned goes later. [ZOOKEEPER-2985]
-        one_write: no step of the system writes a node twice; else Z2 is not to be seen.
-        set_with: for a node that is created by a transaction that also sets another: that other one.
+        reconnects: clients may lose their connection. A watched path may have another node when they are back.
+        disconnections: clients lose it for a while, not just for a moment.
+        ephemerals_outlive_sessions: a fault of the servers: they delete an ended session's nodes later.
+            [ZOOKEEPER-2985]
+        one_write: no step of the system writes a node twice; otherwise Z2 cannot be checked.
+        set_with: for a node that is created in one transaction with the write of another node: that other node.
         implementation: the servers.
     """
 
@@ -167,7 +169,7 @@ class ZooKeeperPart(Part[Ensemble]):
     implementation: type[ZooKeeperWithoutZxids] = ZooKeeperWithoutZxids
 
     def sizes(self) -> Mapping[Any, Size]:
-        """Paths as far as there may be znodes, events as far as they are watched, and what they tell can happen."""
+        """Paths of possible znodes, and events that are watched and can happen."""
         data_watched = [each.domain for each in self.layout if each.data_watched]
         child_watched = [each.domain for each in self.layout if each.child_watched]
         watched = either(*dict.fromkeys([*data_watched, *child_watched]))
@@ -188,25 +190,25 @@ class ZooKeeperPart(Part[Ensemble]):
             tuple[Event, ...]: at_most(self.max_events),
         }
 
-    # How large it is.
+    # Sizes.
 
     @cached_property
     def layout(self) -> Collection[Znodes]:
-        """Every znode that there may be, the root among them."""
+        """Every possible znode, the root among them."""
         return self.znodes if any("/" in each.domain for each in self.znodes) else (Znodes("/"), *self.znodes)
 
     @cached_property
     def layout_at(self) -> Mapping[ZkPath, Znodes]:
-        """What there may be at each path."""
+        """The possible znode at each path."""
         return {path: each for each in self.layout for path in each.domain}
 
     def owns(self, session: SessionId, path: ZkPath) -> bool:
-        """Whether the node at a path can belong to a session."""
+        """Whether a session can own the node at a path."""
         owned = self.layout_at[path].owned
         return owned is not None and owned(session, path)
 
     def node_at(self, path: ZkPath) -> Domain[Node]:
-        """Every node that there may be at a path."""
+        """Every possible node at a path."""
         its, paths = self.layout_at[path], self.domain_of(ZkPath)
         owners = [each for each in self.sessions if self.owns(each, path)]
         owner: Size = part_of(self.sessions, *owners) if owners else (None,)
@@ -235,7 +237,7 @@ class ZooKeeperPart(Part[Ensemble]):
 
     @cached_property
     def deletion_watches(self) -> Mapping[ZkPath, Collection[tuple[WatchTable, ZkPath]]]:
-        """Of each path, the watches that tell that a node there has gone."""
+        """For each path, the watches that report the deletion of its node."""
         watched = {"data_watches": self.domain_of(DataPath), "child_watches": self.domain_of(ParentPath)}
         gone = FIRES[EventType.NodeDeleted]
         return {
@@ -245,48 +247,48 @@ class ZooKeeperPart(Part[Ensemble]):
 
     @cached_property
     def max_own_events(self) -> int:
-        """How many events the end of a session can be to itself."""
+        """How many events the end of a session can cause for that session itself."""
         ephemerals = [self.ephemerals_of(session) for session in self.sessions]
         return max(len({place for path in owned for _, place in self.deletion_watches[path]}) for owned in ephemerals)
 
     def deletion_orders(self, owned: Iterable[ZkPath]) -> list[tuple[ZkPath, ...]]:
-        """The orders in which ephemerals can go, as far as a watch tells of them: those first of which none does."""
+        """Orders in which ephemeral nodes may be deleted; unwatched ones first, since their order is invisible."""
         watched = sorted(path for path in owned if self.deletion_watches[path])
         untold = [path for path in owned if path not in watched]
         return [(*untold, *order) for order in permutations(watched)]
 
-    # What clients ask, and what the servers do.
+    # Clients' requests, and the servers' own actions.
 
     def servers(self, s: Ensemble) -> ZooKeeperWithoutZxids:
-        """The servers, over this state: what clients ask."""
+        """The servers, over this state, for clients' requests."""
         return self.implementation(s, self.ephemerals_outlive_sessions, s.creations)
 
     @initial
     def set_up(self, s: Ensemble) -> None:
-        """There is a root."""
+        """The root exists."""
         s.nodes["/"] = Node()
 
     def refers_to(self, s: Ensemble, session: SessionId) -> bool:
-        """Whether the servers know of a session, be it by a node that it left, so that it cannot be a new one."""
+        """Whether the servers know a session, even only by a node that it left. Then it cannot be a new one."""
         left = self.ephemerals_of(session) if self.ephemerals_outlive_sessions else ()
         return session in s.sessions or any(path in s.nodes and s.nodes[path].owner == session for path in left)
 
     def free_session(self, s: Ensemble, client: Any, left: Session | None = None) -> Session:
-        """The `Session` that a client opens next: its first that the servers do not refer to, and is not `left`."""
+        """The `Session` that a client opens next: its first one that the servers do not know, except `left`."""
         own = [each for each in self.sessions if each.client == client and each != left]
         free: list[Session] = [each for each in own if not self.refers_to(s, each)]
         require(free)
         return free[0]
 
     def lose_connection(self, s: Ensemble, session: SessionId) -> None:
-        """A client has lost its connection; where that is no state of its own, it is back at once."""
+        """A client has lost its connection; without `disconnections` it is back at once."""
         if self.disconnections:
             s.disconnected |= {session}
         else:
             self.servers(s).come_back(session)
 
     def reconnect(self, s: Ensemble, session: SessionId) -> None:
-        """A client that was away is back, and is told what it has missed."""
+        """A disconnected client is back, and receives the events that it missed."""
         require(session in s.disconnected)
         s.disconnected -= {session}
         self.servers(s).come_back(session)
@@ -297,9 +299,9 @@ class ZooKeeperPart(Part[Ensemble]):
         when=lambda self: self.expiries,
     )
     def expire(self, s: Ensemble, session: SessionId, seen: int, order: int) -> None:
-        """The servers end a session; what it owns goes with it, in any order, and clients that watch are told.
+        """The servers end a session, delete its nodes in any order, and notify clients that watch them.
 
-        The owner itself may still hear of it, if it watches and its connection is open: `seen` events.
+        The owner itself may still receive `seen` events, if it watches and its connection is open.
         """
         require(session in s.sessions)
         servers, away, orders = self.servers(s), session in s.disconnected, self.deletion_orders(s.sessions[session])
@@ -315,11 +317,11 @@ class ZooKeeperPart(Part[Ensemble]):
 
     @action(when=lambda self: self.ephemerals_outlive_sessions)
     def delete_outliving_ephemerals(self, s: Ensemble, path: EphemeralPath) -> None:
-        """The servers delete what a session that has ended owned."""
+        """The servers delete a node of an ended session."""
         require(path in s.nodes and s.nodes[path].owner not in s.sessions)
         self.servers(s).delete(None, path)
 
-    # What holds of any ZooKeeper.
+    # Properties of any ZooKeeper.
 
     @invariant(when=lambda self: not self.ephemerals_outlive_sessions)
     def ephemeral_owned(self, s: Ensemble) -> bool:
@@ -328,7 +330,7 @@ class ZooKeeperPart(Part[Ensemble]):
 
     @transition_invariant(when=lambda self: self.one_write)
     def version_step(self, before: Ensemble, step: Step, after: Ensemble, path: ZkPath) -> bool:
-        """Z2: data change only with the version, and the version by one; a new node starts at 0."""
+        """Z2: a change of a node's data raises its version by one; a new node starts at 0."""
         old, new = before.nodes.get(path), after.nodes.get(path)
         if new is None or not self.counts_writes(path):
             return True
@@ -340,7 +342,7 @@ class ZooKeeperPart(Part[Ensemble]):
 
     @transition_invariant(when=lambda self: self.set_with)
     def multi_atomic(self, before: Ensemble, step: Step, after: Ensemble) -> bool:
-        """Z3: of a multi all operations are to be seen, or none: a node comes with the change of the other."""
+        """Z3: all operations of a multi take effect, or none does: a node is created only with the other's change."""
         return all(
             (path in after.nodes and after.nodes[path] != before.nodes.get(path))
             == (after.nodes[other] != before.nodes[other])
@@ -349,17 +351,17 @@ class ZooKeeperPart(Part[Ensemble]):
 
     @transition_invariant
     def one_shot(self, before: Ensemble, step: Step, after: Ensemble, session: SessionId, path: WatchedPath) -> bool:
-        """Z5: a watch that was armed fires once, and is gone; one that was not armed does not fire."""
+        """Z5: an armed watch fires once and is gone; an unarmed watch does not fire."""
         where(after.events[session])
         old, new = ([event.path for event in s.events[session]].count(path) for s in (before, after))
         armed, still = (self.servers(s).armed(session, path) for s in (before, after))
         return new <= old or new - old <= len(armed - still)
 
-    # What a state means, to the reader of a trace.
+    # Views: a state in sentences, for the reader of a trace.
 
     @view(when=lambda self: self.disconnections)
     def cut_off(self, s: Ensemble, session: SessionId) -> str:
-        """A client that has lost its connection."""
+        """A disconnected client."""
         return f"the client of {session} has no connection to ZooKeeper" if session in s.disconnected else ""
 
     @view(when=lambda self: self.ephemerals_outlive_sessions)
@@ -368,15 +370,15 @@ class ZooKeeperPart(Part[Ensemble]):
         where(path in s.nodes and s.nodes[path].owner not in (None, *s.sessions))
         return f"{path} was left by {s.nodes[path].owner}, which has ended"
 
-    # As it is drawn.
+    # Pictures.
 
     @picture
     def tree(self, s: Ensemble) -> Tree:
-        """The znodes: what each holds, how often it was set, and whose it is if it ends with a session."""
+        """The znodes: data, version, and the session that owns an ephemeral node."""
         return draw_znodes(s.nodes, s.sessions, self.counts_writes)
 
     @picture
     def clients(self, s: Ensemble) -> Grid | None:
-        """The sessions: what each watches, and which watch events are on their way to its client."""
+        """The sessions, with their watches and the watch events on their way."""
         where(s.sessions)
         return draw_sessions(s.sessions, s.disconnected, s.data_watches, s.child_watches, s.events)

@@ -1,4 +1,4 @@
-"""How a ZooKeeper is drawn: its znodes as a tree, its sessions as a grid."""
+"""Pictures of a ZooKeeper: its znodes as a tree, its sessions as a grid."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Watches = Mapping[ZkPath, Collection[SessionId]]
 def draw_znodes(
     nodes: Mapping[ZkPath, Node], sessions: Collection[SessionId], counts_writes: Callable[[ZkPath], bool]
 ) -> Tree:
-    """What each znode holds, how often it was set, and whose it is if it ends with a session.
+    """Each znode's data, its version, and the session that owns an ephemeral node.
 
     Args:
-        nodes: by path.
-        sessions: those that the servers keep alive.
+        nodes: the nodes, by path.
+        sessions: the live sessions.
         counts_writes: whether the version of the node at a path is kept.
     """
     return Tree({path: _held(node, sessions, counts_writes(path)) for path, node in nodes.items()})
@@ -45,14 +45,14 @@ def draw_sessions(
     child_watches: Watches,
     events: Mapping[SessionId, Collection[Event]],
 ) -> Grid:
-    """What each session watches, and which watch events are on their way to its client.
+    """The sessions, with their watches and the watch events on their way.
 
     Args:
-        sessions: those that the servers keep alive.
-        away: those whose clients have no connection.
-        data_watches: of nodes and their data.
-        child_watches: of nodes' children.
-        events: by session, in their order.
+        sessions: the live sessions.
+        away: the sessions whose clients have no connection.
+        data_watches: the watches of nodes and their data.
+        child_watches: the watches of nodes' children.
+        events: the events on their way, by session, in their order.
     """
     return Grid(
         ("session", "watches", "events on their way"),

@@ -1,6 +1,6 @@
-"""Scenarios: well-known stories of Kafka's replication, as transcripts that the specification replays.
+"""Scenarios: well-known stories of Kafka's replication, as transcripts that a specification replays.
 
-Each story is a text file in this folder; `transcript` says what its lines mean. `kafkaspec replay` lists the stories,
+Each story is a text file in this folder; `transcript` explains its lines. `kafkaspec replay` lists the stories, and
 `kafkaspec replay t1-loss` replays one.
 
     from spec.scenarios import scenario_named
@@ -39,10 +39,10 @@ class Scenario:
         """Replay it on the specification that it names, line by line.
 
         Args:
-            own: the system of one's own that it may name, see `transcript.lines_of`.
+            own: the user's own system on which to replay it, see `transcript.lines_of`.
 
         Raises:
-            TranscriptError: it is not a transcript, or the specification contradicts it.
+            TranscriptError: the text is not a transcript, or the specification contradicts it.
         """
         return lines_of(self.text, self.name, own)
 
@@ -57,7 +57,7 @@ def scenarios() -> tuple[Scenario, ...]:
 
 
 def scenario_named(name: str) -> Scenario:
-    """The scenario with this name, or the only one whose name begins so.
+    """The scenario with this name, or the only one whose name begins with it.
 
     Raises:
         UsageError: there is none, or there are several.
@@ -74,7 +74,7 @@ def scenario_named(name: str) -> Scenario:
 
 
 def scenario_at(place: str) -> Scenario:
-    """The scenario that a person means: the transcript in a file whose name ends with .txt, or one of ours by name.
+    """A scenario: the transcript in a file whose name ends with .txt, or one of ours by name.
 
     Raises:
         UsageError: there is none, or the file cannot be read.

@@ -1,18 +1,18 @@
-"""A transcript: a story, told step by step, that a person reads and that a specification is held to.
+"""A transcript: a story for people, step by step, whose steps and claims a specification confirms.
 
-Text at the left edge is prose. An indented line is held to the specification:
+Text at the left edge is prose. The specification must confirm each indented line:
 
     system replication truncation=kip-101 brokers=2     the specification and its constants; this line comes first
-    become_follower(broker=1, epoch=2)                  a step that is done, written as a trace prints it
-    become_follower(broker=1, epoch=2)   it truncates its log     the same, with what the step says of itself
-    refused: follower_fetch(follower=0, leader=1)       a step of the specification that cannot be done here
+    become_follower(broker=1, epoch=2)                  a step to do, written as a trace prints it
+    become_follower(broker=1, epoch=2)   it truncates its log     the same, with the step's own sentences
+    refused: follower_fetch(follower=0, leader=1)       a step of the specification that is not enabled here
     log[1]: [m0@0] 1/1                                  the value of a place, as a trace prints it
     log: [m0@0] 1/1 | [] 0/0                            the values of all keys of a mapping
     breaks weak_isr, strong_isr                         properties that this step is the first to violate
     holds committed_once                                properties that have held everywhere so far
 
 A transcript must name every property that a step breaks before its next step. So a step without a `breaks` line
-breaks nothing. Bounds forbid nothing here, but the values must lie in their domains [spec.checking.traces.replay].
+breaks nothing. Bounds forbid nothing here, but values must lie in their domains [spec.checking.traces.replay].
 """
 
 from __future__ import annotations
@@ -51,35 +51,35 @@ _PLACE = re.compile(r"(?P<place>\w+(?:\.\w+)*(?:\[[^]]*\])?(?:\.\w+)*): (?P<valu
 
 
 class TranscriptError(Exception):
-    """A text that is not a transcript. The message begins with the name and the line."""
+    """The text is not a transcript. The message begins with the name and the line."""
 
     def __init__(self, message: str, line: int | None = None):
         super().__init__(message)
         self.line = line
-        """The line that is wrong, if it is not the one that was read last."""
+        """The wrong line, if it is not the last one read."""
 
 
 class TranscriptContradicted(TranscriptError):
-    """A transcript that says something else than what happens."""
+    """The specification contradicts the transcript."""
 
 
 class TranscriptLine(NamedTuple):
     """A line of a transcript that agrees with the specification."""
 
     text: str
-    """The line as it stands."""
+    """The line, unchanged."""
     replay: Replay | None
     """The run so far; None before the line that names the system."""
     step: TraceStep | None = None
-    """The step that the line does, if it does one."""
+    """The step of the line, if it has one."""
     number: int = 1
-    """How many states there are after it, the initial one included."""
+    """The number of states after it, with the initial one."""
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.lines()))
 
     def lines(self) -> Iterator[Line]:
-        """Prose as it stands; a step with what it changes; a claim after `!` if something breaks, else after `=`."""
+        """Prose unchanged; a step with its changes; a claim after `!` if a property breaks, else after `=`."""
         words = self.text.strip()
         if self.step is not None:
             yield from step_lines(self.number, 2, self.step)
@@ -94,17 +94,17 @@ class TranscriptLine(NamedTuple):
 
 
 def lines_of(text: str, name: str, own: str | None = None) -> Iterator[TranscriptLine]:
-    """Do what a transcript says, line by line.
+    """Replay a transcript, line by line.
 
     Args:
         text: the transcript.
-        name: what errors call it.
-        own: the specification on which to follow it. Without that, only a system of kafkaspec is followed: a
-            transcript runs no code.
+        name: its name in error messages.
+        own: the specification on which to replay it. By default only a system of kafkaspec is allowed, since a
+            transcript must not run code.
 
     Raises:
-        TranscriptError: it is not a transcript.
-        TranscriptContradicted: something else happens.
+        TranscriptError: the text is not a transcript.
+        TranscriptContradicted: the specification contradicts it.
     """
     story, number = _Story(own), 0
     try:
@@ -119,10 +119,10 @@ def lines_of(text: str, name: str, own: str | None = None) -> Iterator[Transcrip
 
 
 def conclusion(lines: Sequence[TranscriptLine]) -> str:
-    """What came of a whole transcript, in a sentence or two.
+    """The result of a whole transcript, in a sentence or two.
 
     Args:
-        lines: all lines of it, as `lines_of` gives them.
+        lines: all its lines, from `lines_of`.
     """
     replay = lines[-1].replay
     assert replay is not None
@@ -133,21 +133,21 @@ def conclusion(lines: Sequence[TranscriptLine]) -> str:
 
 
 def system_of(text: str) -> str:
-    """The system that a transcript names, as the command line calls it.
+    """The system that a transcript names, by its name on the command line.
 
     Raises:
-        TranscriptError: it names none.
+        TranscriptError: the transcript names no system.
     """
     first = next((line.strip() for line in text.splitlines() if line != line.strip() != ""), "")
     return _system_in(first)["name"]
 
 
 def run(path: Path, own: str | None = None) -> Replay:
-    """Do all that the transcript in a file says. `own` is that of `lines_of`.
+    """Replay the transcript in a file. `own` is as in `lines_of`.
 
     Raises:
-        TranscriptError: it is not a transcript.
-        TranscriptContradicted: something else happens.
+        TranscriptError: the file is not a transcript.
+        TranscriptContradicted: the specification contradicts it.
     """
     replay = None
     for line in lines_of(path.read_text(encoding="utf-8"), path.name, own):
@@ -157,19 +157,19 @@ def run(path: Path, own: str | None = None) -> Replay:
 
 
 class _Story:
-    """What has been read, and done."""
+    """A transcript as far as it has been read and replayed."""
 
     def __init__(self, own: str | None) -> None:
         self.own = own
         self.replay: Replay | None = None
         self.last = 0
-        """The line of the last step."""
+        """The number of the last step's line."""
         self.unsaid: set[str] = set()
-        """What it broke, and is still to be said."""
+        """The properties that the last step broke, without those already named."""
         self.claimed = False
 
     def read(self, number: int, line: str) -> TraceStep | None:
-        """Hold a line to the specification; the step that it does, if it does one."""
+        """Confirm a line by the specification, and return its step, if it has one."""
         text = line.strip()
         if line == text:
             if _STEP.fullmatch(text) or _REFUSED.fullmatch(text):
@@ -186,7 +186,7 @@ class _Story:
         elif found := _PLACE.fullmatch(text):
             now = printed(self.replay.value(found["place"]))
             if now != found["value"]:
-                raise TranscriptContradicted(f"{found['place']} is {now}, and not {found['value']}")
+                raise TranscriptContradicted(f"{found['place']} is {now}, not {found['value']}")
         else:
             raise TranscriptError(f"neither a step nor a claim: {text}")
         return None
@@ -197,11 +197,11 @@ class _Story:
         taken = replay.do(written(text, replay.model))
         self.last, self.unsaid = number, {name for name, first in replay.broken.items() if first == replay.number}
         if said not in (None, "; ".join(taken.sentences)):
-            raise TranscriptContradicted(f"the step says {'; '.join(taken.sentences) or 'nothing'}, and not {said}")
+            raise TranscriptContradicted(f"the step says {'; '.join(taken.sentences) or 'nothing'}, not {said}")
         return taken
 
     def claim(self, replay: Replay, word: str, names: list[str]) -> None:
-        """What broke just now, or nowhere so far."""
+        """Confirm which properties this step breaks, or which have held so far."""
         self.claimed = True
         known = [each.name for each in replay.model.properties if each.kind != "sometimes"]
         for name in names:
@@ -218,25 +218,25 @@ class _Story:
             self.unsaid -= set(names)
 
     def require_all_claimed(self, replay: Replay) -> None:
-        """Everything that the last step broke was named."""
+        """Refuse to go on before the transcript names every property that the last step broke."""
         if self.unsaid:
             traces = [replay.trace(name) for name in sorted(self.unsaid)]
             why = "; ".join(f"{each.broken}: {each.failing or each.sentence}" for each in traces)
-            raise TranscriptContradicted(f"this breaks what is not named below: {why}", self.last)
+            raise TranscriptContradicted(f"no line below names a broken property: {why}", self.last)
 
     def end(self) -> None:
-        """The last line was read."""
+        """Finish after the last line."""
         if self.replay is None or self.replay.number == 1:
-            raise TranscriptError("nothing is done")
+            raise TranscriptError("it has no step")
         self.require_all_claimed(self.replay)
         if not self.claimed:
-            raise TranscriptError("it does not say what breaks or holds")
+            raise TranscriptError("it has no line `breaks` or `holds`")
 
 
 def _system_in(text: str) -> re.Match[str]:
     system = _SYSTEM.fullmatch(text)
     if system is None:
-        raise TranscriptError(f"it begins with `system NAME CONSTANT=VALUE ...`, and not with: {text}")
+        raise TranscriptError(f"its first indented line must be `system NAME CONSTANT=VALUE ...`, not: {text}")
     return system
 
 
@@ -254,19 +254,19 @@ def _refuse(replay: Replay, text: str) -> None:
         replay.do(written(text, replay.model))
     except NotEnabled:
         return
-    raise TranscriptContradicted(f"{text} is not refused")
+    raise TranscriptContradicted(f"{text} is enabled, not refused")
 
 
 def printed(value: object) -> str:
-    """A value as traces print it; a mapping as the values of its keys."""
+    """A value as traces print it; of a mapping, the values of its keys."""
     return " | ".join(map(show, value.values())) if isinstance(value, Mapping) else show(value)
 
 
 def written(text: str, model: Model) -> Step:
-    """The step of a model that a text names. Values are written as traces print them, or as Python does.
+    """The step of a model that a text names. Values are written as in traces, or as in Python.
 
     Raises:
-        TranscriptError: the text is not written as a step.
+        TranscriptError: the text has not the form of a step.
     """
     call = parameters_in(text)
     if call is None or not all(call[1].values()):
@@ -277,7 +277,7 @@ def written(text: str, model: Model) -> Step:
 
 
 def _value(name: str, shown: str, instances: list[Mapping[str, Any]]) -> object:
-    """The value of a parameter that is shown like this; if no step has it, the text as Python reads it, or itself."""
+    """The parameter value that prints like this; if no step has it, the text as a Python literal, or the text."""
     values = [instance[name] for instance in instances if name in instance]
     for reads in (lambda value: (show(value), show(value, inside=True), repr(value)), lambda value: (str(value),)):
         for value in values:

@@ -1,4 +1,4 @@
-"""The specifications, a file or a room each: they know the machines they are made of, not how they are explored."""
+"""The specifications, one file or folder each. They use the state machines and know nothing of the engines."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -12,4 +12,4 @@ SYSTEMS: Final[Mapping[str, str]] = {
     "replication": "spec.systems.replication:Replication",
     "topic-deletion": "spec.systems.topic_deletion:TopicDeletion",
 }
-"""Where each system is defined, by the name that the command line knows; none is imported before it is asked for."""
+"""The class of each system, by its name on the command line. A system is imported only when it is used."""

@@ -1,4 +1,4 @@
-"""Brokers compete for /controller: which is controller, under which epoch, and what can an old one still write?"""
+"""Brokers compete for /controller: which one is controller, in which epoch, and what can an old one still write?"""
 
 from __future__ import annotations
 
@@ -68,29 +68,29 @@ from statemachines.zookeeper.tree import Node, SessionId, ZkVersion
 
 
 class Cluster(State):
-    """Brokers that compete, the ZooKeeper that they ask, and what has been."""
+    """Competing brokers, their ZooKeeper, and a history of failovers."""
 
     zk: Ensemble
     controllers: Total[BrokerId, ControllerProcess] = variable(
-        "What the KafkaController of each broker knows, and the request that it makes next.",
+        "The knowledge of each broker's KafkaController, and its next request.",
         of=lambda self, broker: self.domain_of(ControllerProcess, session=optional(self.zk.sessions_of(broker))),
     )
-    failovers: tuple[Failover, ...] = variable("A history, which no broker has: the failovers, oldest first.")
+    failovers: tuple[Failover, ...] = variable("History, which no broker keeps: the failovers, oldest first.")
 
     @property
     def epoch(self) -> ControllerEpoch:
-        """The controller epoch that is in ZooKeeper."""
+        """The controller epoch in ZooKeeper."""
         epoch: ControllerEpoch = self.zk.nodes[CONTROLLER_EPOCH].data
         return epoch
 
     @property
     def named_controller(self) -> BrokerId | None:
-        """Which broker /controller names, if it is there."""
+        """The broker that /controller names; None if the node does not exist."""
         return self.zk.nodes[CONTROLLER].data if CONTROLLER in self.zk.nodes else None
 
     @property
     def partition_state(self) -> PartitionStateEpoch:
-        """The partition's state that is in ZooKeeper."""
+        """The partition's state in ZooKeeper."""
         state: PartitionStateEpoch = self.zk.nodes[PARTITION_STATE].data
         return state
 
@@ -104,7 +104,7 @@ C = TypeVar("C", bound=Cluster, default=Cluster)
 
 
 def is_contested(self: ControllerElection[Any]) -> bool:
-    """There can be an old controller beside a new one."""
+    """Whether an old controller and a new one can exist at once."""
     return self.elections > 1 and self.brokers > 1
 
 
@@ -112,18 +112,18 @@ class ControllerElection(Specification[C]):
     """Brokers compete for /controller, one ZooKeeper request at a time.
 
     The ZooKeeper is `spec.parts.zookeeper`, and a broker's steps are `statemachines.controller.one_partition`'s.
-    Between two requests of one broker anything may happen: requests of another, the end of a session (the servers
-    decide, the client hears of it later), a crash, a restart, an operator who deletes /controller, an event that
-    arrives late.
+    Anything may happen between two requests of one broker: requests of another broker, the end of a session (the
+    servers decide, the client hears of it later), a crash, a restart, a late event. An operator may delete
+    /controller.
 
-    Left out, and why that is safe for what is asked here: lost replies and disconnections without expiry (they add
-    retries of requests whose effect ZooKeeper knows), and of a failover all but the write of a state: what only
-    reads is fused with the step before, and its last deletion is fenced as that write is.
+    Left out: lost replies and disconnections without expiry. They only add retries of requests, and ZooKeeper knows
+    the effect of each. Also left out are all steps of a failover but the write of a state. Its reads are fused with
+    the step before. Its last deletion is fenced as the write is.
 
-    Two statements are called "a single controller". `single_controller` is the one that Kafka keeps: at most one
-    broker acts as controller under the epoch that is in ZooKeeper. The stronger one, that no two brokers take
-    themselves for controller at once, Kafka never promised. In every release a zombie breaks it, until it hears of
-    its successor. So the stronger one is a witness, `a_zombie`: it takes 18 states until 2.0, and 16 since 2.1 (two
+    Two statements are called "a single controller". Kafka keeps `single_controller`: at most one broker acts as
+    controller under the epoch in ZooKeeper. Kafka never promised the stronger one, that no two brokers believe they
+    are controller at once. In every release a zombie breaks it until the zombie hears of its successor. So the
+    stronger one is a witness, `a_zombie`. The shortest run to it has 18 states until 2.0, and 16 since 2.1 (two
     brokers, no crashes).
     """
 
@@ -132,7 +132,7 @@ class ControllerElection(Specification[C]):
 
     brokers: int = constant(3, "Brokers that compete.", at_least=1, at_most=5)
     sessions_per_broker: int = constant(
-        1, "Sessions of one broker, alive or still referred to, at a time.", at_least=1, at_most=3
+        1, "Sessions of one broker at a time, alive or still referred to.", at_least=1, at_most=3
     )
     elections: int = constant(2, "Bound: how often /controller_epoch is incremented.", at_least=1, at_most=9)
     max_queued_events: int = constant(4, "Bound: how many events may wait at a broker.", at_least=2, at_most=12)
@@ -146,30 +146,30 @@ class ControllerElection(Specification[C]):
     )
 
     registrations: int = 0
-    """How often brokers' own nodes are created, as far as one is told from the next."""
+    """How often a broker's own node is created, where one is distinguished from the next."""
     one_partition_controller: ClassVar[type[OnePartitionController]] = OnePartitionController
 
     @cached_property
     def design(self) -> Design:
-        """How the controller of this release does it, as far as an election goes: none registers."""
+        """The design of this release's controller, reduced to elections. Brokers do not register."""
         return self.release_design._replace(
             failover=least_failover(self.release_design), ephemeral_owner_check=False, broker_epoch=False
         )
 
-    # How large it is.
+    # Sizes.
 
     @property
     def events(self) -> Collection[ControllerEvent]:
-        """What a broker may have to handle."""
+        """The events that a broker may have to handle."""
         return ControllerEvent.ControllerChange, ControllerEvent.Reelect
 
     @property
     def state_writes(self) -> int:
-        """How often the partition's state can have been written: once in each failover."""
+        """How often the partition's state can be written: once in each failover."""
         return self.elections * self.brokers
 
     def sizes(self) -> Mapping[Any, Size]:
-        """Epochs as far as there are elections; of what a controller knows, the election's part."""
+        """As many epochs as elections. Of a controller's knowledge, only the election's part."""
         brokers = interchangeable("broker", range(self.brokers))
         return {
             BrokerId: brokers,
@@ -184,7 +184,7 @@ class ControllerElection(Specification[C]):
 
     @part
     def zk(self) -> ZooKeeperPart:
-        """Its clients are the brokers, whose connections are never lost. /controller is never set."""
+        """ZooKeeper. Its clients are the brokers, which never lose their connections. /controller is never set."""
         own, epochs = (
             every_combination(registration, broker=self.domain_of(BrokerId)),
             self.domain_of(ControllerEpoch),
@@ -202,7 +202,7 @@ class ControllerElection(Specification[C]):
 
     @initial
     def a_cluster_set_up(self, s: C) -> None:
-        """/controller_epoch and the partition's state exist, no broker runs."""
+        """/controller_epoch and the partition's state exist; no broker runs."""
         s.zk.nodes[BROKER_IDS] = Node()
         s.zk.nodes[CONTROLLER_EPOCH] = Node(data=0)
         s.zk.nodes[PARTITION_STATE] = Node(data=PartitionStateEpoch())
@@ -214,7 +214,7 @@ class ControllerElection(Specification[C]):
         return self.one_partition_controller(self.design, self.zk.servers(s.zk), broker)
 
     def set_controller(self, s: C, broker: BrokerId, me: ControllerProcess) -> None:
-        """What a broker knows from now on, as long as there is room for what waits."""
+        """Set a broker's knowledge, if its waiting events are within the bound."""
         bound(len(me.queue) <= self.max_queued_events and len(me.posted) <= self.max_queued_events)
         s.controllers[broker] = me
 
@@ -234,21 +234,21 @@ class ControllerElection(Specification[C]):
 
     @action
     def learn_of_expiry(self, s: C, broker: BrokerId) -> None:
-        """An idle broker's client reconnects, and is told that its session has ended."""
+        """An idle broker's client reconnects and learns that its session has ended."""
         me = s.controllers[broker]
         require(me.agenda == IDLE and me.session not in s.zk.sessions)
         s.controllers[broker] = self.controller(s, broker).expire(me)
 
     def hears(self, s: C, broker: BrokerId) -> ControllerProcess:
-        """What it knows when it turns to an event: all that its watches have told by then."""
+        """The broker's knowledge when it turns to an event: its watches have delivered everything by then."""
         return self.controller(s, broker).deliver(s.controllers[broker])
 
     @action(actor=THE_CONTROLLER)
     def handle_event(self, s: C, broker: BrokerId) -> None:
-        """An idle broker handles the oldest event that its watches have told, or are about to tell.
+        """An idle broker handles the oldest event that its watches have delivered or are about to deliver.
 
-        That something has arrived and not been handled yet is no state of its own: it arrives when it is handled, or
-        before the next answer.
+        An event that has arrived and is not yet handled is no state of its own. It arrives when the broker handles
+        it, or before the next answer.
         """
         me = self.hears(s, broker)
         require(me.agenda == IDLE and me.queue)
@@ -265,11 +265,11 @@ class ControllerElection(Specification[C]):
 
     @property
     def steps(self) -> list[ControllerStep]:
-        """The requests that brokers make: those on their agendas."""
+        """The requests that brokers make: the steps on their agendas."""
         return requests_of(self.design, self.events)
 
     def within_bounds(self, s: C, broker: BrokerId, do: ControllerStep) -> bool:
-        """Whether a request is not one too many for the bounds of this model."""
+        """Whether a request stays within the bounds of this model."""
         increments = do in (ControllerStep.RegisterController, ControllerStep.IncrementEpoch)
         return not increments or s.controllers[broker].epoch < self.elections
 
@@ -278,13 +278,13 @@ class ControllerElection(Specification[C]):
         return of_thread(self.design, do, s.controllers[broker]).about_to(do)
 
     def ask(self, s: C, broker: BrokerId, do: ControllerStep) -> Answer:
-        """The broker makes its next request, which is this one, and acts on the answer."""
+        """The broker makes this request, if it is the next one, and acts on the answer."""
         require(self.can_ask(s, broker, do))
         bound(self.within_bounds(s, broker, do))
         return self.apply_answer(s, broker, self.controller(s, broker).step(do)(s.controllers[broker]))
 
     def apply_answer(self, s: C, broker: BrokerId, answer: Answer) -> Answer:
-        """The broker acts on an answer, which may be that its failover goes through."""
+        """The broker acts on an answer, which may complete its failover."""
         say(answer.description)
         self.set_controller(s, broker, answer.controller)
         if answer.failover:
@@ -293,7 +293,7 @@ class ControllerElection(Specification[C]):
 
     @action(do=each_request(), receiver="ZooKeeper")
     def request(self, s: C, broker: BrokerId, do: ControllerStep) -> None:
-        """The broker makes a request, which is answered."""
+        """The broker makes a request and receives the answer."""
         self.ask(s, broker, do)
 
     # An operator.
@@ -308,9 +308,9 @@ class ControllerElection(Specification[C]):
 
     @transition_invariant
     def only_owner_session_end_or_operator_deletes_controller(self, before: C, step: Step, after: C) -> bool:
-        """Only its owner, the end of its session or an operator deletes /controller."""
+        """/controller is deleted only by its owner, by the end of the owner's session, or by an operator."""
         where(CONTROLLER in before.zk.nodes and CONTROLLER not in after.zk.nodes)
-        session: Session | None = step.parameters.get("session")  # which ends
+        session: Session | None = step.parameters.get("session")  # the one that ends
         if "broker" in step.parameters:
             session = before.controllers[step.parameters["broker"]].session
         return session is None or session == before.zk.nodes[CONTROLLER].owner
@@ -322,23 +322,23 @@ class ControllerElection(Specification[C]):
 
     @invariant
     def epoch_unique(self, s: C) -> bool:
-        """C2: no two failovers went through with the same epoch."""
+        """C2: no two failovers complete under the same epoch."""
         epochs = [failover.epoch for failover in s.failovers]
         return len(epochs) == len(set(epochs))
 
     @invariant
     def single_controller(self, s: C) -> bool:
-        """C3: at most one broker acts as controller under the epoch that is in ZooKeeper."""
+        """C3: at most one broker acts as controller under the epoch in ZooKeeper."""
         epoch = s.epoch
         return sum(each.acts_as_controller and each.epoch == epoch for each in s.controllers.values()) <= 1
 
     @transition_invariant
     def fenced_writes(self, before: C, step: Step, after: C) -> bool:
-        """C4: a broker that writes as controller has the epoch that is in ZooKeeper at that moment."""
+        """C4: a broker that writes as controller has the epoch in ZooKeeper at that moment."""
         where(after.times_state_written != before.times_state_written)
         return before.controllers[step.parameters["broker"]].epoch == before.epoch
 
-    # What must be able to happen.
+    # Witnesses: what must be possible.
 
     @sometimes
     def elected(self, s: C) -> bool:
@@ -347,31 +347,31 @@ class ControllerElection(Specification[C]):
 
     @sometimes(when=lambda self: self.elections > 1 and self.state_writes > 1)
     def elected_twice(self, s: C) -> bool:
-        """Two elections in one run, both of which led to a write."""
+        """Two elections in one run, each followed by a write."""
         return s.times_state_written > 1 and s.partition_state.controller_epoch > 1
 
     @sometimes(when=lambda self: self.crashes and self.zk.expiries and is_contested(self))
     def reelected_after_a_crash(self, before: C, step: Step, after: C) -> bool:
-        """A failover goes through while the broker that was controller before lies crashed."""
+        """A failover completes while the previous controller is down after a crash."""
         where(before.failovers and len(after.failovers) > len(before.failovers))
         return not before.controllers[before.failovers[-1].broker].is_running
 
     @sometimes(when=is_contested)
     def a_zombie(self, s: C) -> bool:
-        """A broker acts as controller under an epoch that is no longer the one in ZooKeeper."""
+        """A broker acts as controller under an epoch older than the one in ZooKeeper."""
         return any(each.acts_as_controller and each.epoch < s.epoch for each in s.controllers.values())
 
     @sometimes(when=lambda self: self.operator_deletes and is_contested(self))
     def a_zombie_with_a_session(self, s: C) -> bool:
-        """A zombie whose session is alive, so that ZooKeeper does what it asks for: no expiry made it one."""
+        """A zombie with a live session, so that ZooKeeper carries out its requests. No expiry made it a zombie."""
         zombies = [each for each in s.controllers.values() if each.acts_as_controller and each.epoch < s.epoch]
         return any(each.session in s.zk.sessions for each in zombies)
 
-    # What a state means, to the reader of a trace.
+    # Views: a state in sentences, for the reader of a trace.
 
     @view
     def office(self, s: C) -> str:
-        """Which broker is controller, as ZooKeeper has it."""
+        """The controller, according to ZooKeeper."""
         if s.named_controller is None:
             return f"there is no /controller; the epoch is {s.epoch}"
         owner = s.zk.nodes[CONTROLLER].owner
@@ -380,24 +380,24 @@ class ControllerElection(Specification[C]):
 
     @view
     def belief(self, s: C, broker: BrokerId) -> str:
-        """What a broker takes itself for, and whether that is so."""
+        """Whether a broker believes it is controller, and whether it is."""
         return belief(broker, s.controllers[broker], s.named_controller, s.epoch)
 
     @view
     def intent(self, s: C, broker: BrokerId) -> str:
-        """What a broker writes next, and what it does not know."""
+        """The broker's next write, and the changes that it does not know of."""
         return intent(broker, s.controllers[broker], s.named_controller, s.epoch, s.times_state_written)
 
     @view
     def unheard_expiry(self, s: C, broker: BrokerId) -> str:
-        """A session that has ended, and whose broker does not know."""
+        """A session that has ended without its broker's knowledge."""
         session = s.controllers[broker].session
         where(session is not None and session not in s.zk.sessions)
         return f"{session} of broker {broker} has ended, and the broker has not heard of it"
 
     @view
     def unhandled(self, s: C, broker: BrokerId) -> str:
-        """What a broker's watches told, as long as it has not handled it, and what they cannot tell meanwhile."""
+        """The events that a broker has not handled yet, and whether it misses changes of /controller meanwhile."""
         me = s.controllers[broker]
         coming = [] if me.session is None else [event.type.name for event in s.zk.events[me.session]]
         waiting = [str(each) for each in (*me.queue, *me.posted)]
@@ -408,21 +408,21 @@ class ControllerElection(Specification[C]):
 
     @view
     def last_write(self, s: C) -> str:
-        """Under which epoch the partition's state was written."""
+        """The epoch under which the partition's state was written."""
         where(s.times_state_written)
         epoch = s.partition_state.controller_epoch
         return f"the partition's state was written under epoch {epoch}; its version is {s.times_state_written}"
 
     @view
     def one_epoch_twice(self, s: C, epoch: ControllerEpoch) -> str:
-        """Two failovers under one epoch, which must not be."""
+        """Two failovers under one epoch, which must not happen."""
         brokers = [each.broker for each in s.failovers if each.epoch == epoch]
         where(len(brokers) > 1)
         return f"broker {brokers[-1]}'s failover runs under epoch {epoch}, as one of broker {brokers[0]} did"
 
-    # As it is drawn.
+    # Pictures.
 
     @picture
     def brokers_at_work(self, s: C) -> Grid:
-        """What each broker takes itself for, what it is about to ask ZooKeeper, and the events that wait for it."""
+        """Each broker's belief about itself, its next requests to ZooKeeper, and its waiting events."""
         return draw_controllers(s.controllers, s.epoch)

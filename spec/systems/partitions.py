@@ -1,4 +1,4 @@
-"""Brokers die and return, leaders change their ISRs: what does the controller write, and who leads what?"""
+"""Brokers die and return, leaders change their ISRs: what does the controller write, and which brokers lead?"""
 
 from __future__ import annotations
 
@@ -49,68 +49,67 @@ P = ParamSpec("P")
 
 
 def may_be_offline_though_led(self: Partitions[Any]) -> bool:
-    """A follower of a leader that shuts down may die, come back, and join the ISR."""
+    """Whether a follower of a leader that shuts down may die, come back, and join the ISR."""
     refused = self.asks_for_isr and self.design.live_isr_check  # as the leader itself is not eligible
     return isr_may_change(self) and self.shutdowns and self.max_crashes > 0 and not self.unclean and not refused
 
 
 def may_be_ineligible(self: Partitions[Any]) -> bool:
-    """A leader may ask for an ISR with a broker that shuts down."""
+    """Whether a leader may ask for an ISR with a broker that shuts down."""
     return leaders_await_controller(self) and self.design.live_isr_check and self.shutdowns
 
 
 class Partitions(ClusterSpec[C]):
-    """A controller, batch by batch, and a topic's partitions, on brokers that come and go.
+    """A controller, batch by batch, and a topic's partitions, on brokers that die and return.
 
-    What the controller does in an event is `ControllerEventProcessor`'s, over the variables here: its context, the
-    requests that its two state machines have, and what is left of the event (decision 0024). A step is one batch of
-    requests to ZooKeeper with what the controller makes of the answers (decision 0023), or the next change of states
-    in an event. Between two steps brokers die and return, another controller is elected, and until 2.6 leaders write
-    their ISRs to ZooKeeper.
+    The controller is `ControllerEventProcessor`, over the variables here: its context, the pending requests of its
+    two state machines, and the rest of the event (decision 0024). A step is one batch of requests to ZooKeeper and
+    the handling of its answers (decision 0023), or the next change of states in an event. Between two steps brokers
+    die and return, another controller is elected, and until 2.6 leaders write their ISRs to ZooKeeper.
 
-    Since 2.7 a leader asks the controller for an ISR (AlterPartition), which is an event like others: the controller
-    judges it by what it knows, writes it where it stands at the version that the leader knows, and reads it. The
-    leader asks when the controller has nothing else to do; a request that is overtaken is refused by its epochs.
+    Since 2.7 a leader asks the controller for an ISR (AlterPartition), which is an event like others. The controller
+    checks it against its context, writes it if the node still has the leader's version, and reads it back. The
+    leader asks only when the controller is idle, since the epochs of an overtaken request make it fail anyway.
 
-    The controller's own broker keeps no replica. If another controller is elected, the one here hears of it, or finds
-    that its writes are fenced; it resigns and is elected again, in the same process, so that it meets what a change
-    that was cut short has left. The other one does nothing meanwhile. What an event reads for no change of states is
-    read in the step in which it asks, so that at a failover all is read in one. Replicas of several brokers that are
-    gone go offline in the order of their ids, in Kafka in that of a hash map. Partitions change together, as since
-    1.1; until then they did one by one, and what could not be set was read back (`change_together`,
-    `read_back_state`).
+    The controller's own broker keeps no replica. If another controller is elected, this one hears of it, or finds
+    its writes fenced. It resigns and is elected again in the same process, so it meets the leftovers of a change
+    that was cut short. The other controller does nothing meanwhile. Reads outside a change of states are answered
+    in the step that makes them, so a failover reads everything in one step. Replicas of several dead brokers go
+    offline in the order of broker ids; in Kafka, in the order of a hash map. Partitions change together, as in Kafka
+    since 1.1. Until then they changed one by one, and a state that could not be set was read back
+    (`change_together`, `read_back_state`).
 
-    Left out: queues of requests, the leader epochs of StopReplica, sessions and watches (of what has changed the
-    controller hears when it has nothing to do), a broker that is back before the controller knows that it was gone,
-    what a leader does until it is answered, metadata, nodes of notifications, reassignment, deletion, log
-    directories. So these rows of the tables are never taken: of partitions New -> Offline and Offline -> NonExistent,
-    of replicas New -> Offline and all from and to the states of a deletion but those at the start of a controller.
+    Left out: queues of requests, the leader epochs of StopReplica, sessions and watches (an idle controller hears of
+    changes), a broker that returns before the controller knows that it was gone, a leader's actions while it waits
+    for an answer, metadata, nodes of notifications, reassignment, deletion, log directories. So these rows of the
+    tables are never taken: for partitions New -> Offline and Offline -> NonExistent; for replicas New -> Offline, and
+    all rows from and to the states of a deletion but those at the start of a controller.
 
-    So of the steps of a failover, and of a resignation, those make no difference that register handlers or take them
-    away, start channels or stop them, or tell brokers of each other (which `control-requests` has come first).
-    Whether replicas or partitions start first changes leader epochs alone, and no property says how many there are.
+    Some steps of a failover and of a resignation therefore make no difference: they register or remove handlers,
+    start or stop channels, or inform brokers of each other (this comes first in `control-requests`). The order in
+    which replicas and partitions start changes only leader epochs, and no property counts these.
     """
 
     name = "partitions"
     leaves_out = "queues of requests, bounced brokers, reassignment, deletion, log directories"
 
     partitions: int = constant(1, "Partitions of the topic; each prefers another broker.", at_least=1, at_most=3)
-    topic_creation: bool = constant(True, "The topic is created some time; else it is there from the beginning.")
+    topic_creation: bool = constant(True, "The topic is created at some time; else it exists from the start.")
     shutdowns: bool = constant(True, "Brokers ask for a controlled shutdown.")
     preferred_elections: bool = constant(True, "An administrator asks for preferred leaders.")
-    unclean_elections: bool = constant(False, "An administrator asks for unclean elections, as since 2.4.")
+    unclean_elections: bool = constant(False, "An administrator asks for unclean elections, which exist since 2.4.")
     rebalances: bool = constant(
-        False, "The controller looks by itself whether preferred replicas lead [auto.leader.rebalance.enable]."
+        False, "The controller checks by itself whether preferred replicas lead [auto.leader.rebalance.enable]."
     )
     imbalance_percentage: int = constant(
         10,
-        "Up to which share of the partitions that prefer a broker others may lead, before it looks after that "
+        "If others lead a greater percentage of the partitions that prefer a broker, the controller elects it "
         "[leader.imbalance.per.broker.percentage].",
         at_least=0,
         at_most=100,
     )
     lost_replies: bool = constant(
-        False, "The connection may be lost after ZooKeeper has done what a change asks for, any number of times."
+        False, "The connection may be lost, any number of times, after ZooKeeper carries out a change's requests."
     )
 
     design: ControlDesign = switches(
@@ -133,25 +132,25 @@ class Partitions(ClusterSpec[C]):
 
     @property
     def strategies(self) -> tuple[PartitionLeaderElectionStrategy, ...]:
-        """Three, and a fourth where an administrator asks for unclean elections."""
+        """Three strategies, and a fourth if an administrator asks for unclean elections."""
         unclean = (UNCLEAN_OFFLINE,) if self.unclean_elections else ()
         return (OFFLINE, PREFERRED, CONTROLLED_SHUTDOWN, *unclean)
 
     @property
     def asks_for_isr(self) -> bool:
-        """Since 2.7."""
+        """Whether leaders ask the controller for ISRs: since 2.7."""
         return self.design.alter_partition
 
     @property
     def loses_answers(self) -> bool:
-        """Whether a connection may be lost before what ZooKeeper has done is answered."""
+        """Whether a connection may be lost after ZooKeeper acts and before it answers."""
         return self.lost_replies
 
-    # How large it is.
+    # Sizes.
 
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
-        """Every broker keeps every partition; they differ in which one they prefer."""
+        """Every broker keeps every partition; each partition prefers another broker."""
         ids = tuple(self.broker_ids)
         return {
             TopicPartition(TOPIC, number): ReplicaAssignment((*ids[number:], *ids[:number]))
@@ -160,7 +159,7 @@ class Partitions(ClusterSpec[C]):
 
     @property
     def stack_frames(self) -> StackFrames:
-        """The calls that may be left of an event while a change waits, or is over."""
+        """The calls that may remain of an event while a change waits, or is over."""
         frames = stack_frames_of(ControllerFailover, TopicChanges, BrokerChanges, ControlledShutdown)
         return (
             (*frames, *ReplicaLeaderElection.rebalancing(self.partitions_preferring)) if self.rebalances else frames
@@ -168,7 +167,7 @@ class Partitions(ClusterSpec[C]):
 
     @property
     def partitions_preferring(self) -> Mapping[BrokerId, Sequence[TopicPartition]]:
-        """Of each broker, the partitions whose preferred replica it keeps."""
+        """For each broker, the partitions whose preferred replica it keeps."""
         found: dict[BrokerId, list[TopicPartition]] = {}
         for partition, assignment in self.assignments.items():
             found.setdefault(assignment.replicas[0], []).append(partition)
@@ -176,12 +175,12 @@ class Partitions(ClusterSpec[C]):
 
     @property
     def resume_frames(self) -> tuple[Frame | Call, ...]:
-        """An administrator waits for an election as well."""
+        """An administrator may wait for an election, too."""
         return (*super().resume_frames, *ReplicaLeaderElection.RESUME_FRAMES)
 
     @property
     def narrowed_arguments(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
-        """An administrator asks for what can be done."""
+        """An administrator asks only for elections that can be done."""
         types = (ElectionType.PREFERRED, *((ElectionType.UNCLEAN,) if self.unclean_elections else ()))
         answered = {"election_type": types, "refused": ((),)}
         return {**super().narrowed_arguments, ReplicaLeaderElection.ANSWERED.method: answered}
@@ -204,13 +203,13 @@ class Partitions(ClusterSpec[C]):
 
     @action(when=lambda self: self.topic_creation, actor="controller", receiver="ZooKeeper")
     def topic_change(self, s: C) -> None:
-        """The controller hears of the topic. [TopicChange, onNewPartitionCreation]"""
+        """The controller hears of the new topic. [TopicChange, onNewPartitionCreation]"""
         require(s.active and s.idle and TOPIC_PATH in s.zk.nodes and not s.context.all_topics)
         self.begin(s, ControllerEventProcessor.process_topic_change)
 
     @action(when=lambda self: self.shutdowns and self.brokers > 1, actor="broker", receiver="controller")
     def shut_down(self, s: C, broker: BrokerId) -> None:
-        """A broker asks to be shut down: others get what it leads, and it leaves the ISRs. [doControlledShutdown]"""
+        """A broker asks to shut down: it hands over its leaderships and leaves the ISRs. [doControlledShutdown]"""
         context = self.context.of(s.context)
         require(s.active and s.idle and broker in s.registered and context.is_live_broker(broker))
         self.begin(s, ControllerEventProcessor.process_controlled_shutdown, broker)
@@ -230,7 +229,7 @@ class Partitions(ClusterSpec[C]):
         when=lambda self: self.unclean_elections and self.brokers > 1, actor="administrator", receiver="controller"
     )
     def elect_uncleanly(self, s: C, partition: TopicPartition) -> None:
-        """An administrator asks for any leader that there may be, where none leads. [ReplicaLeaderElection]"""
+        """An administrator asks for any possible leader, where no broker leads. [ReplicaLeaderElection]"""
         require(s.active and s.idle)
         context = self.context.of(s.context)
         known = context.leadership_of(partition)
@@ -240,24 +239,24 @@ class Partitions(ClusterSpec[C]):
 
     @action(when=lambda self: self.rebalances and self.brokers > 1, actor="controller")
     def check_imbalance(self, s: C) -> None:
-        """It is time to look whether preferred replicas lead. [AutoPreferredReplicaLeaderElection]"""
+        """The controller checks whether preferred replicas lead. [AutoPreferredReplicaLeaderElection]"""
         require(s.active and s.idle)
         self.begin(s, ControllerEventProcessor.process_auto_preferred_replica_leader_election)
 
     def controller(self, s: C) -> ControllerEventProcessor:
-        """With what is configured."""
+        """The controller, with its configuration."""
         controller = super().controller(s)
         controller.leader_imbalance_per_broker_percentage = self.imbalance_percentage
         return controller
 
     def begin(self, s: C, handler: Callable[Concatenate[Any, P], Calls], *given: P.args, **named: P.kwargs) -> None:
-        """With what the event is about, where that is asked for."""
+        """The controller begins to process an event. `rebalanced` says whether it is a check of preferred leaders."""
         if self.rebalances:
             s.rebalanced = handler is ControllerEventProcessor.process_auto_preferred_replica_leader_election
         super().begin(s, handler, *given, **named)
 
     def not_led_by_preferred(self, s: C, broker: BrokerId) -> Sequence[TopicPartition]:
-        """The partitions that prefer a broker, and are led by others or by none any more."""
+        """The partitions that prefer a broker, and that other brokers or none lead."""
         found = []
         for partition in self.partitions_preferring.get(broker, ()):
             state = s.state(partition)
@@ -266,13 +265,13 @@ class Partitions(ClusterSpec[C]):
         return found
 
     def is_imbalanced_broker(self, s: C, broker: BrokerId) -> bool:
-        """Whether too many of the partitions that prefer a broker are astray."""
+        """Whether others lead too many of the partitions that prefer a broker."""
         preferring = self.partitions_preferring.get(broker, ())
         return 100 * len(self.not_led_by_preferred(s, broker)) > self.imbalance_percentage * len(preferring)
 
     @invariant(where=ClusterSpec.quiet, when=lambda self: self.rebalances)
     def balanced(self, s: C, broker: BrokerId) -> bool:
-        """P18: when all is quiet after a check, each broker leads enough of what prefers it, or can lead no more."""
+        """P18: when all is quiet after a check, each broker leads enough partitions that prefer it, or all it can."""
         if not s.rebalanced or not self.is_imbalanced_broker(s, broker):
             return True
         if broker not in s.registered or broker in s.context.shutting_down_broker_ids:
@@ -282,18 +281,18 @@ class Partitions(ClusterSpec[C]):
 
     @transition_invariant(when=lambda self: self.rebalances, of="check_imbalance")
     def tolerates_small_imbalance(self, before: C, after: C) -> bool:
-        """P18: a check elects nobody where no broker leads too little, as far as the controller knows."""
+        """P18: a check elects nobody if, as far as the controller knows, every broker leads enough."""
         knows = all(self.knows_leader(before, partition) for partition in self.assignments)
         return not knows or after.idle or any(self.is_imbalanced_broker(before, broker) for broker in self.broker_ids)
 
     def knows_leader(self, s: C, partition: TopicPartition) -> bool:
-        """Whether the controller knows who leads a partition."""
+        """Whether the controller knows a partition's leader."""
         known, state = s.context.partition_leadership_info.get(partition), s.state(partition)
         return state is None or (known is not None and known.leader_and_isr.leader == state.leader)
 
     @sometimes(when=lambda self: self.rebalances and self.brokers > 1, of="answer_partition_state_machine")
     def leads_again(self, before: C, after: C) -> bool:
-        """A check has the preferred replica of a partition lead, where another did."""
+        """A check of preferred leaders makes a partition's preferred replica lead in place of another."""
         if not after.rebalanced:
             return False
         for partition, assignment in self.assignments.items():
@@ -304,20 +303,20 @@ class Partitions(ClusterSpec[C]):
 
     @invariant(where=ClusterSpec.quiet, when=lambda self: not self.topic_creation)
     def online_replica_is_live(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
-        """P14: when all is quiet, the broker of a replica that is online runs; but see online_on_dead_broker."""
+        """P14: when all is quiet, the broker of an online replica runs; but see online_on_dead_broker."""
         state = s.context.replica_states.get(PartitionAndReplica(partition, broker))
         return state is not OnlineReplica or broker in s.registered
 
     @invariant(where=ClusterSpec.quiet, when=lambda self: self.lost_replies)
     def new_is_not_led(self, s: C, partition: TopicPartition) -> bool:
-        """P10: when all is quiet, a partition that is new, of which brokers are not told, has no leader that runs."""
+        """P10: when all is quiet, a new partition has no running leader, since brokers do not know of it."""
         state = s.state(partition)
         new = s.context.partition_states.get(partition) is NewPartition
         return not new or state is None or state.leader not in s.registered
 
     @sometimes(when=lambda self: self.lost_replies, of="lose_replies_of_change")
     def write_reply_lost(self, before: C, after: C) -> bool:
-        """A controller does not hear that it has written the state of a partition."""
+        """A controller has written a partition's state and does not hear of it."""
         return any(before.written(each) != after.written(each) for each in self.assignments)
 
     @sometimes(when=leaders_await_controller, of="answer_alter_partition")
@@ -327,14 +326,14 @@ class Partitions(ClusterSpec[C]):
 
     @sometimes(when=may_be_ineligible, of="expand_isr")
     def isr_member_ineligible(self, before: C, after: C) -> bool:
-        """INELIGIBLE_REPLICA: a member of the ISR that a leader asks for shuts down. [3.3]"""
+        """INELIGIBLE_REPLICA: a member of the requested ISR shuts down. [3.3]"""
         return before.context.epoch == before.epoch and after.idle
 
     @sometimes(
         when=lambda self: may_be_ineligible(self) and (self.isr_changes > 1 or self.max_crashes > 0), of="expand_isr"
     )
     def leader_ineligible(self, before: C, after: C, partition: TopicPartition, broker: BrokerId) -> bool:
-        """A leader that shuts down has no follower join its ISR, to hand over to: it is not eligible itself. [3.3]"""
+        """No follower can join the ISR of a leader that shuts down: the leader itself is ineligible. [3.3]"""
         state, context = before.state(partition), self.context.of(before.context)
         leaves = state is not None and state.leader in before.context.shutting_down_broker_ids
         return leaves and context.is_live_broker(broker) and before.context.epoch == before.epoch and after.idle
@@ -344,7 +343,7 @@ class Partitions(ClusterSpec[C]):
         of="answer_alter_partition",
     )
     def controller_moved_unnoticed(self, before: C, after: C) -> bool:
-        """Another controller has been elected, a write for a leader is refused, and the controller goes on as one."""
+        """Another controller has been elected. A write for a leader is refused, and the old controller goes on."""
         change = before.thread.isr_change
         is_write = change is not None and change.due is ZkBatch.SetTopicPartitionStates
         return is_write and after.active and after.idle and after.context.epoch < after.epoch
@@ -362,7 +361,7 @@ class Partitions(ClusterSpec[C]):
 
     @sometimes(when=lambda self: self.brokers > 1 and (self.shutdowns or self.preferred_elections), of=ANSWERS)
     def another_leader(self, before: C, after: C) -> bool:
-        """OnlinePartition -> OnlinePartition: another leads, though the leader is well."""
+        """OnlinePartition -> OnlinePartition: another broker leads, though the old leader is well."""
         for partition in self.assignments:
             old, new = before.state(partition), after.state(partition)
             if old is not None and new is not None and new.leader not in (NO_LEADER, old.leader):
@@ -371,7 +370,7 @@ class Partitions(ClusterSpec[C]):
 
     @sometimes(when=lambda self: self.brokers > 1 and self.max_crashes > 1, of="broker_change")
     def offline_again(self, before: C, after: C) -> bool:
-        """OfflinePartition -> OfflinePartition: another broker is gone."""
+        """OfflinePartition -> OfflinePartition: another broker has died."""
         if not before.registered < frozenset(before.context.live_broker_epochs):
             return False
         return any(
@@ -393,7 +392,7 @@ class Partitions(ClusterSpec[C]):
 
     @sometimes(when=lambda self: self.controller_changes > 0, of="become_controller")
     def leaders_sent_again(self, before: C, after: C) -> bool:
-        """OnlineReplica -> OnlineReplica: a controller that begins tells all replicas who leads."""
+        """OnlineReplica -> OnlineReplica: a new controller informs all replicas of their leaders."""
         online = (at for at, state in after.context.replica_states.items() if state is OnlineReplica)
         return any(after.roles[replica] is not None for replica in online)
 
@@ -455,7 +454,7 @@ class Partitions(ClusterSpec[C]):
 
     @sometimes(where=ClusterSpec.quiet, when=lambda self: self.controller_changes > 0 and self.max_crashes > 0)
     def quiet_after_everything(self, s: C) -> bool:
-        """All that may happen to brokers and controllers has happened, all brokers run, and all is quiet."""
+        """Brokers and controllers have failed as often as they may, all brokers run, and all is quiet."""
         return (
             s.crashes == self.max_crashes
             and s.epoch == 1 + 2 * self.controller_changes
@@ -474,7 +473,7 @@ class Partitions(ClusterSpec[C]):
         of=ANSWERS,
     )
     def controller_moved_and_goes_on(self, before: C, after: C) -> bool:
-        """It finds that in a controlled shutdown, the broker is told, and it does not resign. [Try in 3.9]"""
+        """It finds in a controlled shutdown that it was replaced, and answers without resigning. [Try in 3.9]"""
         left = after.partition_requests.stop_replica or after.replica_requests.stop_replica
         return bool(left) and after.active and after.idle
 
@@ -482,19 +481,19 @@ class Partitions(ClusterSpec[C]):
         when=lambda self: (self.unclean or self.unclean_elections) and self.brokers > 1 and self.max_crashes > 1
     )
     def an_unclean_leader(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
-        """A broker is elected that was not in the ISR."""
+        """A broker from outside the ISR is elected."""
         old, new = before.state(partition), after.state(partition)
         return old is not None and new is not None and new.leader not in (NO_LEADER, *old.isr)
 
     @sometimes(where=ClusterSpec.quiet, when=lambda self: self.topic_creation and self.max_crashes > 0)
     def online_on_dead_broker(self, s: C) -> bool:
-        """A topic was created while a broker was down, whose replica is online all the same: P14 is no rule there."""
+        """A topic is created while a broker is down, and its replica there counts as online: P14 is no rule there."""
         online = (at.replica for at, state in s.context.replica_states.items() if state is OnlineReplica)
         return any(broker not in s.registered for broker in online)
 
     @sometimes(where=ClusterSpec.quiet, when=may_be_offline_though_led)
     def offline_though_led(self, s: C, partition: TopicPartition) -> bool:
-        """A partition is offline for the controller, led by a broker that shuts down, and another is in sync: P10."""
+        """The controller has a partition offline; a broker that shuts down leads it, and another is in sync: P10."""
         state = s.state(partition)
         if s.context.partition_states.get(partition) is not OfflinePartition or state is None:
             return False

@@ -1,8 +1,8 @@
-"""A cluster under a controller: what `partitions`, `reassignment` and `topic-deletion` have in common.
+"""A cluster under a controller: the common base of `partitions`, `reassignment` and `topic-deletion`.
 
-`state` has the variables and how large they are, `actions` what happens, `properties` what has to hold, and `views`
-how it is seen. Each is a class over the one before. The last is `ClusterSpec`: a specification without events of its
-own.
+`state` has the variables and their sizes, `actions` the actions, `properties` the properties, and `views` the views
+and pictures. Each has a class that extends the one before. The last is `ClusterSpec`: a specification without events
+of its own.
 """
 
 from spec.systems.cluster.properties import ANSWERS, LEADERS

@@ -1,4 +1,4 @@
-"""What happens in a cluster under a controller: brokers die and return, leaders change ISRs, ZooKeeper answers."""
+"""The actions of a cluster under a controller: brokers die and return, leaders change ISRs, ZooKeeper answers."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ P = ParamSpec("P")
 
 
 class ClusterActions(ClusterVariables[C]):
-    """A controller of which every step is an action, and what happens beside it."""
+    """A controller, each step an action, and the actions of brokers and leaders."""
 
     # The controller, over a state.
 
     def receive(self, s: C, broker: BrokerId, request: ControlRequest) -> None:
-        """A broker goes by a request from now on; what was sent to one that does not run is gone when it starts."""
+        """A broker obeys a request from now on. A broker that does not run has lost the request when it starts."""
         match request:
             case LeaderAndIsrRequest(partitionStates=states):
                 for partition_state in states:
@@ -58,9 +58,9 @@ class ClusterActions(ClusterVariables[C]):
     def controller(self, s: C) -> ControllerEventProcessor:
         """The controller that processes events, change by change.
 
-        It goes on after a change that is over in a step of its own. What such a step touches is the controller's
-        alone, so that it makes no difference when it is made; and no step looks at what two changes look at. Of the
-        requests that are sent for no change nothing stays in a batch.
+        It goes on after a finished change in a step of its own. Such a step touches only the controller's own
+        variables, so its time makes no difference; and no step reads the variables of two changes. Requests outside
+        a change of states leave nothing in a batch.
         """
         context = self.context.of(s.context)
         kept = (s.partition_requests, s.replica_requests, InMemoryBatch())
@@ -80,7 +80,7 @@ class ClusterActions(ClusterVariables[C]):
         self.advance(s, self.controller(s).process(call_of(handler, *given, **named)))
 
     def advance(self, s: C, step: EventWaiting | EventDone) -> None:
-        """An event waits for ZooKeeper, or is over."""
+        """An event waits for ZooKeeper, or is finished."""
         step = self.answered_at_once(s, step)
         if isinstance(step, EventWaiting):
             self.within_bounds(step.awaits.what)
@@ -93,7 +93,7 @@ class ClusterActions(ClusterVariables[C]):
             self.resign(s)
 
     def answered_at_once(self, s: C, step: EventWaiting | EventDone) -> EventWaiting | EventDone:
-        """How an event goes on where what it waits for needs no step of its own."""
+        """Continue an event as long as its wait needs no step of its own."""
         while isinstance(step, EventWaiting) and isinstance(step.awaits.what, self.immediate_awaits):
             controller = self.controller(s)
             responses = retry_requests_until_connected(self.zk.servers(s.zk), None, controller.requests(step))
@@ -101,12 +101,12 @@ class ClusterActions(ClusterVariables[C]):
         return step
 
     def within_bounds(self, what: WaitingChange | ChangeDone) -> None:
-        """What a change is about to write has no leader epoch that is too high."""
+        """Require that a change's next write has no leader epoch above the bound."""
         if not isinstance(what, ChangeDone) and what.due is ZkBatch.SetTopicPartitionStates:
             bound(all(each.leader_and_isr.leader_epoch <= self.max_leader_epoch for each in what.updates))
 
     def resign(self, s: C) -> None:
-        """The controller knows nothing any more; requests that it has not sent it forgets only by design."""
+        """The controller forgets its context. Whether it forgets unsent requests depends on its design."""
         say("it resigns")
         s.active = False
         self.controller(s).on_controller_resignation()
@@ -115,7 +115,7 @@ class ClusterActions(ClusterVariables[C]):
 
     @action(actor="controller", receiver="ZooKeeper")
     def become_controller(self, s: C) -> None:
-        """The controller is elected, reads what there is, and starts its state machines. [onControllerFailover]"""
+        """The controller is elected, reads ZooKeeper, and starts its state machines. [onControllerFailover]"""
         require(not s.active)
         bound(s.epoch < 1 + 2 * self.controller_changes)
         stat = self.zk.servers(s.zk).set(None, CONTROLLER_EPOCH, s.epoch + 1)
@@ -125,14 +125,14 @@ class ClusterActions(ClusterVariables[C]):
 
     @action(when=lambda self: self.controller_changes > 0, actor="another controller", receiver="ZooKeeper")
     def elect_another_controller(self, s: C) -> None:
-        """Another controller is elected, which the one here does not know yet."""
+        """Another controller is elected, and this one does not know of it yet."""
         require(s.active and s.context.epoch == s.epoch)
         bound(s.epoch < 2 * self.controller_changes)
         self.zk.servers(s.zk).set(None, CONTROLLER_EPOCH, s.epoch + 1)
 
     @action(when=lambda self: self.controller_changes > 0, actor="controller")
     def controller_change(self, s: C) -> None:
-        """The controller hears that another has been elected, when it has nothing to do. [ControllerChange]"""
+        """The idle controller hears that another one has been elected. [ControllerChange]"""
         require(s.active and s.idle and s.context.epoch < s.epoch)
         self.resign(s)
 
@@ -140,7 +140,7 @@ class ClusterActions(ClusterVariables[C]):
 
     @action(when=lambda self: self.max_crashes > 0, actor="broker")
     def crash(self, s: C, broker: BrokerId) -> None:
-        """A broker dies, and its registration goes."""
+        """A broker dies, and its registration disappears."""
         require(broker in s.registered)
         bound(s.crashes < self.max_crashes)
         s.crashes += 1
@@ -149,13 +149,13 @@ class ClusterActions(ClusterVariables[C]):
 
     @action(when=lambda self: self.max_crashes > 0, actor="broker")
     def restart(self, s: C, broker: BrokerId) -> None:
-        """A broker is started again, when the controller knows that it was gone."""
+        """A broker is started again, after the controller has heard of its death."""
         require(broker not in s.registered and broker not in s.context.live_broker_epochs)
         s.registered |= {broker}
         self.forget_roles(s, broker)
 
     def forget_roles(self, s: C, broker: BrokerId) -> None:
-        """A broker that starts waits to be told which leaders to go by."""
+        """A broker that starts waits until the controller names the leaders."""
         for partition in self.assignments:
             s.roles[PartitionAndReplica(partition, broker)] = None
 
@@ -169,7 +169,7 @@ class ClusterActions(ClusterVariables[C]):
     # Leaders.
 
     def leader_role(self, s: C, partition: TopicPartition) -> Role:
-        """What a broker goes by that leads a partition, and knows."""
+        """The role of a partition's leader. Requires that the leader runs and knows that it leads."""
         state = s.state(partition)
         require(state is not None and state.leader in s.registered)
         assert state is not None
@@ -178,7 +178,7 @@ class ClusterActions(ClusterVariables[C]):
         return role
 
     def led_partition_state(self, s: C, partition: TopicPartition) -> LeaderAndIsr:
-        """The state of a partition whose leader runs, if whom it asks for another ISR has nothing else to do."""
+        """The partition's state. Requires a running leader and, since 2.7, an idle controller."""
         require(not self.asks_for_isr or (s.active and s.idle))
         state = s.state(partition)
         require(state is not None and state.leader in s.registered)
@@ -186,7 +186,7 @@ class ClusterActions(ClusterVariables[C]):
         return state
 
     def change_isr(self, s: C, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
-        """The leader asks the controller for it, since 2.7; before, it writes it, and has the controller told."""
+        """Since 2.7 the leader asks the controller for an ISR. Until 2.6 it writes it and notifies the controller."""
         node = s.written(partition)
         assert node is not None
         state = node.data.leader_and_isr
@@ -194,7 +194,7 @@ class ClusterActions(ClusterVariables[C]):
         require(not self.asks_for_isr or self.may_change_isr(s, partition))
         bound(node.version - state.leader_epoch < self.isr_changes)
         if self.asks_for_isr:
-            recovered = LeaderRecoveryState.RECOVERED  # a leader is, as soon as it knows that it leads [makeLeader]
+            recovered = LeaderRecoveryState.RECOVERED  # once it knows that it leads [makeLeader]
             wanted = AlterPartitionData(*partition, state.leader_epoch, isr, recovered, node.version)
             request = AlterPartitionRequest(state.leader, 0, (wanted,))
             self.begin(s, ControllerEventProcessor.process_alter_partition, request)
@@ -204,9 +204,9 @@ class ClusterActions(ClusterVariables[C]):
         s.isr_change_notification |= {partition}
 
     def may_change_isr(self, s: C, partition: TopicPartition) -> bool:
-        """Whether the leader has no request that was written unheard.
+        """Whether the leader has heard of all its written requests.
 
-        Such a leader is refused, and waits for another leader epoch.
+        One that has not is refused, and waits for another leader epoch.
         [INVALID_UPDATE_VERSION in Partition.handleAlterPartitionError, 3.9]
         """
         known, node = self.context.of(s.context).leadership_of(partition), s.written(partition)
@@ -214,14 +214,14 @@ class ClusterActions(ClusterVariables[C]):
 
     @action(when=isr_may_change, actor="leader", receiver="{self.isr_receiver}")
     def shrink_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
-        """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr]"""
+        """The leader removes a broker, running or not, from the ISR. [Partition.maybeShrinkIsr]"""
         state = self.led_partition_state(s, partition)
         require(broker != state.leader and broker in state.isr)
         self.change_isr(s, partition, tuple(member for member in state.isr if member != broker))
 
     @action(when=isr_may_change, actor="leader", receiver="{self.isr_receiver}")
     def expand_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
-        """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr]"""
+        """The leader adds a broker that follows it to the ISR. [Partition.maybeExpandIsr]"""
         state = self.led_partition_state(s, partition)
         require(broker not in state.isr and broker in s.registered)
         require(s.roles[PartitionAndReplica(partition, broker)] == Role(state.leader, state.leader_epoch))
@@ -229,14 +229,14 @@ class ClusterActions(ClusterVariables[C]):
 
     @action(when=leaders_write, actor="controller", receiver="ZooKeeper")
     def process_isr_changes(self, s: C) -> None:
-        """The controller reads the states that leaders have changed. [IsrChangeNotification]"""
+        """The controller reads the partition states that leaders have changed. [IsrChangeNotification]"""
         require(s.active and s.idle and s.isr_change_notification)
         self.begin(s, ControllerEventProcessor.process_isr_change_notification)
 
     # ZooKeeper answers.
 
     def answer(self, s: C, change: WaitingChange) -> None:
-        """ZooKeeper answers what a change waits for; what is left of the event counts only if the change is over."""
+        """ZooKeeper answers a waiting change. The rest of the event matters only once the change is over."""
         controller = self.controller(s)
         machine = controller.machine_of(change)
         assert machine is not None
@@ -269,7 +269,7 @@ class ClusterActions(ClusterVariables[C]):
 
     @action(when=leaders_await_controller, actor="controller", receiver="ZooKeeper")
     def answer_alter_partition(self, s: C) -> None:
-        """ZooKeeper answers the requests of the controller for a leader. [AlterPartition]"""
+        """ZooKeeper answers the requests that the controller makes for a leader. [AlterPartition]"""
         change = s.thread.isr_change
         require(change is not None)
         assert change is not None
@@ -277,7 +277,7 @@ class ClusterActions(ClusterVariables[C]):
 
     @action(when=lambda self: self.loses_answers, actor="ZooKeeper", receiver="controller")
     def lose_replies_of_change(self, s: C) -> None:
-        """ZooKeeper does what a change asks for, all of it, and will be asked again, as its answers are lost."""
+        """ZooKeeper carries out all requests of a change. Its answers are lost, so the change asks again."""
         change = s.thread.waiting
         require(change is not None and change.due not in UNFENCED)
         assert change is not None
@@ -289,7 +289,7 @@ class ClusterActions(ClusterVariables[C]):
 
     @action(actor="controller")
     def next_change(self, s: C) -> None:
-        """A change is over: the controller goes on with the next one of the event."""
+        """A change is over, and the controller goes on with the event's next one."""
         require(s.thread.change_done is not None)
         processing = self.thread.event_waiting(s.thread)
         assert processing is not None

@@ -1,4 +1,4 @@
-"""What has to hold of a cluster under a controller, and what must be able to happen."""
+"""The properties and witnesses of a cluster under a controller."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from statemachines.tables.table import Table, TableState
 T = TypeVar("T", bound=TableState)
 
 ANSWERS = ("answer_partition_state_machine", "answer_replica_state_machine")
-"""The actions in which a controller goes on with a change of states."""
+"""The actions in which a controller continues a change of states."""
 WRITES = (*ANSWERS, "answer_alter_partition", "lose_replies_of_change")
-"""Those in which ZooKeeper does what a controller asks for."""
+"""The actions in which ZooKeeper carries out a controller's requests."""
 LEADERS = ("shrink_isr", "expand_isr")
-"""Those in which a leader writes its ISR, or asks for it."""
+"""The actions in which a leader writes its ISR, or asks for it."""
 
 
 class ClusterProperties(ClusterActions[C]):
-    """What holds of leaders and ISRs, of what the controller knows, and of a cluster that is quiet."""
+    """Properties of leaders and ISRs, of the controller's knowledge, and of a quiet cluster."""
 
-    # Properties of what is in ZooKeeper.
+    # Properties of the state in ZooKeeper.
 
     @invariant
     def leader_in_isr(self, s: C, partition: TopicPartition) -> bool:
-        """P1: the leader is in the ISR, if there is one."""
+        """P1: the leader is in the ISR, if there is a leader."""
         state = s.state(partition)
         return state is None or state.leader in (NO_LEADER, *state.isr)
 
@@ -53,7 +53,7 @@ class ClusterProperties(ClusterActions[C]):
 
     @invariant
     def isr_within_assigned(self, s: C, partition: TopicPartition) -> bool:
-        """P3: the ISR is of brokers that keep the partition, each of which stands there once."""
+        """P3: every ISR member is assigned to the partition, and is listed once."""
         state = s.state(partition)
         if state is None:
             return True
@@ -62,7 +62,7 @@ class ClusterProperties(ClusterActions[C]):
 
     @transition_invariant
     def leader_epoch_monotone(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
-        """P4: each write of the controller raises the leader epoch by one; an ISR for the leader keeps it."""
+        """P4: each write of the controller raises the leader epoch by one; an ISR written for the leader keeps it."""
         old, new = before.written(partition), after.written(partition)
         if old is None or new is None:
             return new is None or new.data.leader_and_isr.leader_epoch == 0
@@ -73,7 +73,7 @@ class ClusterProperties(ClusterActions[C]):
 
     @transition_invariant
     def one_leader_per_epoch(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
-        """P5: in a leader epoch one broker leads, or none."""
+        """P5: in a leader epoch at most one broker leads."""
         old, new = before.state(partition), after.state(partition)
         if old is None or new is None or old.leader_epoch != new.leader_epoch:
             return True
@@ -81,7 +81,7 @@ class ClusterProperties(ClusterActions[C]):
 
     @invariant
     def presumed_leader_legit(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
-        """P6: a broker that runs goes by the leader in ZooKeeper, or by one of an earlier leader epoch."""
+        """P6: the leader that a running broker obeys is the one in ZooKeeper, or one of an earlier leader epoch."""
         role, state = s.roles[PartitionAndReplica(partition, broker)], s.state(partition)
         if role is None or broker not in s.registered:
             return True
@@ -93,7 +93,7 @@ class ClusterProperties(ClusterActions[C]):
     def role_as_in_zookeeper(
         self, before: C, step: Step, after: C, partition: TopicPartition, broker: BrokerId
     ) -> bool:
-        """P6, H6: who goes by what it is told goes by the leader that is in ZooKeeper, in its leader epoch."""
+        """P6, H6: a broker that obeys a request takes the leader and leader epoch that are in ZooKeeper."""
         old, new = (s.roles[PartitionAndReplica(partition, broker)] for s in (before, after))
         if new is None or new == old:
             return True
@@ -102,7 +102,7 @@ class ClusterProperties(ClusterActions[C]):
 
     @transition_invariant(of=("answer_partition_state_machine", "lose_replies_of_change"))
     def election_from_current_state(self, before: C, after: C) -> bool:
-        """P12: an election is written over the very state that it was made of."""
+        """P12: an election's result overwrites exactly the state that the election read."""
         change = before.thread.partition_change
         if change is None or change.due is not ZkBatch.SetTopicPartitionStates:
             return True
@@ -116,7 +116,7 @@ class ClusterProperties(ClusterActions[C]):
         of=("answer_partition_state_machine", "lose_replies_of_change"), when=may_replace_live_leader
     )
     def isr_survives_election(self, before: C, after: C) -> bool:
-        """A5: a preferred election, or a reassignment's, leaves the ISR as it was."""
+        """A5: a preferred election, or a reassignment's election, leaves the ISR unchanged."""
         change = before.thread.partition_change
         if change is None or change.strategy not in (PREFERRED, REASSIGN):
             return True
@@ -125,7 +125,7 @@ class ClusterProperties(ClusterActions[C]):
 
     @transition_invariant
     def clean_election(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
-        """P11: a new leader was in the ISR, unless one from outside is permitted, or an administrator asks."""
+        """P11: a new leader was in the ISR, unless configuration or an administrator permits an unclean election."""
         old, new = before.state(partition), after.state(partition)
         if old is None or new is None or new.leader in (NO_LEADER, old.leader):
             return True
@@ -134,20 +134,20 @@ class ClusterProperties(ClusterActions[C]):
 
     @transition_invariant(of=WRITES)
     def fenced_writes(self, before: C, after: C) -> bool:
-        """C4: a controller that writes has the epoch that is in ZooKeeper at that moment."""
+        """C4: a controller that writes has the epoch in ZooKeeper at that moment."""
         if before.context.epoch == before.epoch:
             return True
         return all(before.written(partition) == after.written(partition) for partition in self.assignments)
 
-    # Properties of what the controller knows.
+    # Properties of the controller's knowledge.
 
     def is_allowed_transition(self, table: Table[T], before: T, after: T) -> bool:
-        """Whether nothing changes, or by a row of the table."""
+        """Whether nothing changes, or a row of the table permits the change."""
         return before is after or table.allows(before, after)
 
     @transition_invariant
     def legal_psm(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
-        """P7: partitions change their states as the table has it, but where a controller begins or resigns."""
+        """P7: partitions change their states as the table permits, but where a controller begins or resigns."""
         if not before.active or not after.active or ControllerFailover.STARTS_PARTITIONS in before.thread.calls:
             return True
         states = (s.context.partition_states.get(partition, NonExistentPartition) for s in (before, after))
@@ -162,7 +162,7 @@ class ClusterProperties(ClusterActions[C]):
         partition: TopicPartition,
         broker: BrokerId,
     ) -> bool:
-        """P7: replicas change their states as the table has it, but where a controller begins or resigns."""
+        """P7: replicas change their states as the table permits, but where a controller begins or resigns."""
         if not before.active or not after.active:
             return True
         replica = PartitionAndReplica(partition, broker)
@@ -171,42 +171,42 @@ class ClusterProperties(ClusterActions[C]):
 
     @invariant
     def new_has_no_state(self, s: C, partition: TopicPartition) -> bool:
-        """P8: of a partition that is new the controller knows no leader."""
+        """P8: the controller knows no leader of a new partition."""
         new = s.context.partition_states.get(partition) is NewPartition
         return not new or partition not in s.context.partition_leadership_info
 
     @invariant
     def cache_not_ahead(self, s: C, partition: TopicPartition) -> bool:
-        """C9: the controller knows no state of a partition that is not in ZooKeeper yet."""
+        """C9: the controller knows no partition state that is not yet in ZooKeeper."""
         known, node = s.context.partition_leadership_info.get(partition), s.written(partition)
         if known is None or node is None:
             return known is None or self.is_to_be_deleted(s, partition)
         return known.leader_and_isr.partition_epoch <= node.version
 
     def is_about_to_change_states(self, s: C) -> bool:
-        """Whatever happens next, the one controller that there is finds its batches as they are."""
+        """Whether the controller is active, idle and not replaced: its next change finds the batches as they are."""
         return s.active and s.idle and s.context.epoch == s.epoch
 
     @invariant(where=is_about_to_change_states)
     def batch_empty(self, s: C) -> bool:
-        """H3: a controller that begins to change states finds nothing in its batches."""
+        """H3: a change of states begins with empty batches."""
         return not any(requests.leader_and_isr or requests.stop_replica for requests in self.requests_in(s))
 
     def requests_in(self, s: C) -> tuple[Batch, Batch]:
         """The batches of both state machines."""
         return s.partition_requests, s.replica_requests
 
-    # Properties of what is quiet. Of a topic that is to be deleted leaders and ISRs are not kept up any more.
+    # Properties of a quiet cluster. Leaders and ISRs of a topic marked for deletion are no longer maintained.
 
     def quiet(self, s: C) -> bool:
-        """The one controller that there is has nothing to do, and has heard of all that there was to hear of."""
+        """The controller is idle, no other one has replaced it, and it has heard of every change."""
         if not (s.active and s.idle) or s.context.epoch != s.epoch or s.isr_change_notification:
             return False
         return all((broker in s.registered) == (broker in s.context.live_broker_epochs) for broker in self.broker_ids)
 
     @invariant(where=quiet)
     def cache_fresh(self, s: C, partition: TopicPartition) -> bool:
-        """C8: when all is quiet, the controller knows the partition's state as it is in ZooKeeper."""
+        """C8: when all is quiet, the controller knows the partition's state in ZooKeeper."""
         known = s.context.partition_leadership_info.get(partition)
         written = s.leader_isr_and_controller_epoch(partition)
         if known is None or written is None:
@@ -215,7 +215,7 @@ class ClusterProperties(ClusterActions[C]):
 
     @invariant(where=quiet)
     def online_has_live_leader(self, s: C, partition: TopicPartition) -> bool:
-        """P9: when all is quiet, the leader of a partition that is online runs."""
+        """P9: when all is quiet, the leader of an online partition runs."""
         state = s.state(partition)
         if s.context.partition_states.get(partition) is not OnlinePartition or self.is_to_be_deleted(s, partition):
             return True
@@ -223,7 +223,7 @@ class ClusterProperties(ClusterActions[C]):
 
     @invariant(where=quiet)
     def offline_only_if_stuck(self, s: C, partition: TopicPartition) -> bool:
-        """P10: when all is quiet, no broker runs that might lead an offline partition, or a leader yet shuts down."""
+        """P10: when all is quiet, no running broker might lead an offline partition, or its leader shuts down."""
         state, context = s.state(partition), self.context.of(s.context)
         if s.context.partition_states.get(partition) is not OfflinePartition or state is None:
             return True
@@ -234,7 +234,7 @@ class ClusterProperties(ClusterActions[C]):
 
     @invariant(where=quiet)
     def dead_not_in_isr(self, s: C, partition: TopicPartition) -> bool:
-        """P13: when all is quiet, the members of an ISR of several run, those that keep the partition."""
+        """P13: when all is quiet, all assigned members of an ISR with several members run."""
         state = s.state(partition)
         if state is None or len(state.isr) < 2 or self.is_to_be_deleted(s, partition):
             return True
@@ -242,7 +242,7 @@ class ClusterProperties(ClusterActions[C]):
 
     @invariant(where=quiet)
     def offline_replica_is_dead(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
-        """P14: when all is quiet, the broker of a replica that is offline does not run, or shuts down."""
+        """P14: when all is quiet, the broker of an offline replica does not run, or shuts down."""
         state = s.context.replica_states.get(PartitionAndReplica(partition, broker))
         if state not in (OfflineReplica, ReplicaDeletionIneligible) or self.is_to_be_deleted(s, partition):
             return True
@@ -250,16 +250,16 @@ class ClusterProperties(ClusterActions[C]):
 
     @invariant(where=quiet)
     def psm_domain(self, s: C, partition: TopicPartition) -> bool:
-        """P15: when all is quiet, a partition of which ZooKeeper has a state has one to the controller, too."""
+        """P15: when all is quiet, the controller has a state for every partition with a state in ZooKeeper."""
         return s.written(partition) is None or partition in s.context.partition_states
 
     @invariant(where=quiet)
     def rsm_domain(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
-        """P15: when all is quiet, those replicas have states that are assigned."""
+        """P15: when all is quiet, the controller has a state for exactly the assigned replicas."""
         assigned = broker in self.context.of(s.context).partition_replica_assignment(partition)
         return assigned == (PartitionAndReplica(partition, broker) in s.context.replica_states)
 
-    # Every row of both tables that can be taken must be.
+    # Witnesses: every row of both tables that can be taken.
 
     def partition_changes(
         self,
@@ -269,7 +269,7 @@ class ClusterProperties(ClusterActions[C]):
         source: object,
         target: object,
     ) -> bool:
-        """Whether the controller has a partition in the one state before, and in the other after it."""
+        """Whether the controller moves a partition from one state to the other in this step."""
         old, new = (s.context.partition_states.get(partition) for s in (before, after))
         return old is source and new is target
 
@@ -281,7 +281,7 @@ class ClusterProperties(ClusterActions[C]):
         source: object,
         target: object,
     ) -> bool:
-        """Whether the controller has a replica in the one state before, and in the other after it."""
+        """Whether the controller moves a replica from one state to the other in this step."""
         old, new = (s.context.replica_states.get(replica) for s in (before, after))
         return old is source and new is target
 
@@ -309,7 +309,7 @@ class ClusterProperties(ClusterActions[C]):
             before, after, PartitionAndReplica(partition, broker), OfflineReplica, OnlineReplica
         )
 
-    # What else must be able to happen.
+    # Other witnesses.
 
     @sometimes(where=quiet)
     def all_is_quiet(self, s: C) -> bool:
@@ -318,12 +318,12 @@ class ClusterProperties(ClusterActions[C]):
 
     @sometimes(when=lambda self: self.controller_changes > 0 and self.design.fence_zk, of=ANSWERS)
     def controller_moved_during_change(self, before: C, after: C) -> bool:
-        """A controller finds that another has been elected, while it changes states."""
+        """A controller finds during a change of states that another one has been elected."""
         return not after.active
 
     @sometimes(when=leaders_write, of=ANSWERS)
     def a_conflict(self, before: C, after: C) -> bool:
-        """A state has been written by its leader since the controller read it, and is read again."""
+        """A leader has written a state since the controller read it, and the controller reads it again."""
         for old, new in (
             (before.thread.partition_change, after.thread.partition_change),
             (before.thread.replica_change, after.thread.replica_change),

@@ -1,4 +1,4 @@
-"""The state of a cluster under a controller: its variables, the parts that they are of, and how large they are."""
+"""The state of a cluster under a controller: its variables, its parts, and the sizes of both."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ Crashes = Annotated[int, "how often brokers died"]
 """A number of deaths."""
 
 CONTROLLER: BrokerId = 9
-"""Where the controller runs; it keeps no replica."""
+"""The controller's broker; it keeps no replica."""
 TOPIC: TopicName = "t"
 TOPIC_PATH = f"/brokers/topics/{TOPIC}"
 
 
 class Role(NamedTuple):
-    """Which leader a broker goes by, for one of its replicas."""
+    """The leader that a broker obeys, for one of its replicas."""
 
     leader: int
     """-1 if there is none."""
@@ -81,7 +81,7 @@ class Role(NamedTuple):
 
 
 class ClusterState(PartitionStates):
-    """A controller, the ZooKeeper that it writes to, and the brokers that it tells."""
+    """A controller, the ZooKeeper that it writes to, and the brokers that obey it."""
 
     context: Context
     partition_requests: Batch
@@ -92,27 +92,27 @@ class ClusterState(PartitionStates):
     )
     crashes: Crashes = variable("How often a broker died.")
     roles: Total[PartitionAndReplica, Role | None] = variable(
-        "The LeaderAndIsr of the newest leader epoch that was sent to a replica; None if that was before its broker "
-        "started, or if it was to stop since. Left out: queues of requests, so that a broker obeys at once."
+        "The newest LeaderAndIsr that a replica obeys; None if it has received none since its broker started, or was "
+        "stopped since. Left out: queues of requests, so that a broker obeys at once."
     )
-    active: bool = variable("The controller takes itself for controller. [isActive]")
+    active: bool = variable("The controller believes it is controller. [isActive]")
     isr_change_notification: frozenset[TopicPartition] = variable(
-        "The partitions whose leaders have changed their ISRs, and told the controller, which has not read them yet."
+        "The partitions whose leaders have changed their ISRs. The controller is notified and has not read them yet."
     )
 
     rebalanced: bool = variable(
-        "The last event that the controller began with was a check whether preferred replicas lead.",
+        "The controller's latest event is a check whether preferred replicas lead.",
         when=lambda self: self.rebalances,
     )
 
     @property
     def broker_epochs(self) -> Mapping[BrokerId, BrokerEpoch]:
-        """All brokers have the same epoch, as long as none is bounced."""
+        """All brokers have the same epoch, since none is bounced."""
         return dict.fromkeys(self.registered, 0)
 
     @property
     def idle(self) -> bool:
-        """It has no event under way."""
+        """Whether no event is under way."""
         return self.thread.waiting is None and self.thread.change_done is None
 
 
@@ -120,27 +120,27 @@ C = TypeVar("C", bound=ClusterState, default=ClusterState)
 
 
 def leaders_write(self: ClusterVariables[Any]) -> bool:
-    """Leaders write their ISRs to ZooKeeper themselves."""
+    """Whether leaders write their ISRs to ZooKeeper themselves."""
     return isr_may_change(self) and not self.asks_for_isr
 
 
 def leaders_await_controller(self: ClusterVariables[Any]) -> bool:
-    """Leaders ask the controller for an ISR, which writes it in steps of its own."""
+    """Whether leaders ask the controller for an ISR, and it writes the ISR in steps of its own."""
     return isr_may_change(self) and self.asks_for_isr and AlteringPartitions not in self.immediate_awaits
 
 
 def may_replace_live_leader(self: ClusterVariables[Any]) -> bool:
-    """A leader may be elected in place of one that runs."""
+    """Whether a leader may be elected in place of a running one."""
     return not {PREFERRED, REASSIGN}.isdisjoint(self.strategies)
 
 
 def isr_may_change(self: ClusterVariables[Any]) -> bool:
-    """Leaders change the ISR by themselves."""
+    """Whether leaders change the ISR."""
     return self.isr_changes > 0 and self.brokers > 1
 
 
 class ClusterVariables(Specification[C]):
-    """What there is of a cluster under a controller, and how large it is."""
+    """The variables and parts of a cluster under a controller, and their sizes."""
 
     brokers: int = constant(2, "Brokers that keep replicas.", at_least=1, at_most=6)
     max_crashes: int = constant(2, "Bound: how often brokers die.", at_least=0, at_most=9)
@@ -155,18 +155,18 @@ class ClusterVariables(Specification[C]):
     event_processor: ClassVar[type[ControllerEventProcessor]] = ControllerEventProcessor
     zk_client: ClassVar[type[ZkClientReadingVariables]] = ZkClientReadingVariables
 
-    # What a system says.
+    # For each system to define.
 
     design: ControlDesign
-    """How the controller of this release does it: the switches."""
+    """The design of this release's controller: the switches."""
     deletable: ClassVar[tuple[TopicName, ...]] = ()
-    """The topics that may be deleted there; of their nodes it is known then what stands below them."""
+    """The topics that may be deleted. Their nodes keep their children."""
     immediate_awaits: ClassVar[tuple[type, ...]] = (ZkRequests,)
-    """What an event may wait for that needs no step of its own."""
+    """The waits of an event that need no step of their own."""
 
     @property
     def strategies(self) -> tuple[PartitionLeaderElectionStrategy, ...]:
-        """How leaders are elected there."""
+        """The strategies by which leaders are elected."""
         return (OFFLINE,)
 
     @property
@@ -176,50 +176,50 @@ class ClusterVariables(Specification[C]):
 
     @property
     def rebalances(self) -> bool:
-        """Whether the controller looks by itself whether preferred replicas lead. [auto.leader.rebalance.enable]"""
+        """Whether the controller checks by itself that preferred replicas lead. [auto.leader.rebalance.enable]"""
         return False
 
     @property
     def isr_receiver(self) -> str:
-        """To whom a leader says which ISR it wants."""
+        """The recipient of a leader's ISR."""
         return "controller" if self.asks_for_isr else "ZooKeeper"
 
     @property
     def loses_answers(self) -> bool:
-        """Whether a connection may be lost before what ZooKeeper has done is answered."""
+        """Whether a connection may be lost after ZooKeeper acts and before it answers."""
         return False
 
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
-        """Which brokers keep each partition, at first."""
+        """The brokers that keep each partition at first."""
         raise NotImplementedError
 
     @property
     def all_assignments(self) -> Mapping[TopicPartition, Collection[ReplicaAssignment]]:
-        """How each partition may be assigned, in ZooKeeper or in the controller's context."""
+        """All assignments that each partition may have, in ZooKeeper or in the controller's context."""
         return {partition: (assignment,) for partition, assignment in self.assignments.items()}
 
     def assigned(self, s: C, partition: TopicPartition) -> tuple[BrokerId, ...]:
-        """Which brokers keep a partition now, as ZooKeeper has it."""
+        """The brokers that keep a partition now, according to ZooKeeper."""
         return self.assignments[partition].replicas
 
     def is_to_be_deleted(self, s: C, partition: TopicPartition) -> bool:
-        """Whether its topic is to be deleted, so that it need not have a leader any more."""
+        """Whether its topic is marked for deletion, so that it no longer needs a leader."""
         return False
 
     @property
     def resume_frames(self) -> tuple[Frame | Call, ...]:
-        """The calls that may be made with what a change has come to."""
+        """The calls that may take the result of a change."""
         return BrokerChanges.RESUME_FRAMES
 
     @property
     def stack_frames(self) -> StackFrames:
-        """The calls that may be left of an event while a change waits, or is over."""
+        """The calls that may remain of an event while a change waits, or is over."""
         raise NotImplementedError
 
     @property
     def narrowed_arguments(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
-        """The arguments of calls that are narrower here: no topic is deleted, and brokers go in order."""
+        """The arguments of calls that are narrower here: no topic is deleted, and brokers fail in order."""
         of_brokers = sorted(self.domain_of(PartitionAndReplica), key=lambda each: each.replica)
         return {
             BrokerChanges.ELECTED.method: {"for_deletion": ((),), "not_for_deletion": in_order(of_brokers)},
@@ -228,10 +228,10 @@ class ClusterVariables(Specification[C]):
 
     @property
     def more_nodes(self) -> Collection[Znodes]:
-        """What else there may be in ZooKeeper, the topic's node among them."""
+        """Further nodes in ZooKeeper, the topic's among them."""
         return (Znodes(TOPIC_PATH),)
 
-    # How large it is.
+    # Sizes.
 
     @property
     def broker_ids(self) -> Sequence[BrokerId]:
@@ -245,7 +245,7 @@ class ClusterVariables(Specification[C]):
 
     @property
     def type_sizes(self) -> Mapping[Any, Size]:
-        """How large the types are that the controller's parts have as well."""
+        """The sizes of the types that the controller's parts share."""
         brokers, partitions = self.broker_ids, tuple(self.assignments)
         return {
             BrokerId: brokers,
@@ -263,7 +263,7 @@ class ClusterVariables(Specification[C]):
 
     @property
     def request_sizes(self) -> Mapping[Any, Size]:
-        """The same in requests that wait; without what brokers do not look at here."""
+        """The same in waiting requests, without the fields that brokers do not read here."""
         unseen = (
             LeaderAndIsrPartitionState.controllerEpoch,
             LeaderAndIsrPartitionState.isr,
@@ -274,7 +274,7 @@ class ClusterVariables(Specification[C]):
         return {**self.type_sizes, **dict.fromkeys(unseen, left_out())}
 
     def sizes(self) -> Mapping[Any, Size]:
-        """A change is about partitions that are there, each at most once."""
+        """A change is about existing partitions, each at most once."""
         some = at_most(len(self.assignments))
         outcomes = (len(self.assignments) - 1) * (1 if self.design.retry_conflicts_only else 2)
         together = self.design.change_together
@@ -300,14 +300,14 @@ class ClusterVariables(Specification[C]):
 
     @property
     def replica_change_domain(self) -> Domain[ReplicaStateChange]:
-        """Every change of replicas: who is told of it is not settled before it is over."""
+        """Every change of replicas. Its recipients are known only once it is over."""
         untold = sequence_of(self.domain_of(PartitionUpdate, recipients=((),)), longest=len(self.assignments))
         tried = untold if self.design.send_unwritten_isr else ((),)
         return self.domain_of(ReplicaStateChange, updates=untold, without=untold, tried=tried)
 
     @property
     def isr_change_domain(self) -> Domain[AlteringPartitions]:
-        """Every request of a leader: of one partition, whose state is written, and then read."""
+        """Every request of a leader: for one partition, whose state is written and then read."""
         update = self.domain_of(PartitionUpdate, recipients=((),))
         outcome = tuple_of(self.domain_of(TopicPartition), self.domain_of(LeaderAndIsr))
         return self.domain_of(
@@ -341,12 +341,12 @@ class ClusterVariables(Specification[C]):
 
     @part
     def context(self) -> ContextPart:
-        """What the controller knows."""
+        """The controller's knowledge."""
         return ContextPart(self.type_sizes, self.all_assignments, self.deletable)
 
     @part
     def partition_requests(self) -> BatchPart:
-        """The batch of the partition state machine: who leads the one partition, while another is elected for."""
+        """The batch of the partition state machine: leaders of one partition, during an election for another."""
         several = len(self.assignments) > 1
         return BatchPart(
             self.request_sizes, self.all_assignments, recipients=self.replicas if several else (), stopped=()
@@ -354,7 +354,7 @@ class ClusterVariables(Specification[C]):
 
     @part
     def replica_requests(self) -> BatchPart:
-        """The batch of the replica state machine: what came of one broker, while another is taken out of ISRs."""
+        """The batch of the replica state machine: results for one broker, while another is removed from ISRs."""
         recipients = [
             replica for replica in self.replicas if replica.replica != self.broker_ids[0] or self.brokers > 2
         ]
@@ -363,7 +363,7 @@ class ClusterVariables(Specification[C]):
 
     @part
     def thread(self) -> EventThreadPart:
-        """What is left of the event that the controller processes."""
+        """The rest of the event that the controller processes."""
         waits = leaders_await_controller(self)
         return EventThreadPart(
             self.sizes(),

@@ -1,4 +1,4 @@
-"""A cluster under a controller as it is seen: what a state means in words, and how it is drawn."""
+"""Views and pictures of a cluster under a controller."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from statemachines.messages.topic_partition import PartitionAndReplica, TopicPar
 
 
 class ClusterSpec(ClusterProperties[C]):
-    """What a controller does about brokers that die and return, and what has to hold of that.
+    """A controller, brokers that die and return, and their properties.
 
-    A step is one batch of requests to ZooKeeper with what the controller makes of the answers, or the next change of
-    states in an event; `spec.systems.partitions` has the theory. A system says which partitions there are, which
-    nodes, and what is left of events, and adds events of its own.
+    A step is one batch of requests to ZooKeeper and the handling of its answers, or the next change of states in an
+    event; `spec.systems.partitions` has the theory. A system defines the partitions, the nodes and the rests of
+    events, and adds events of its own.
     """
 
-    # What a state means, to the reader of a trace.
+    # Views: a state in sentences, for the reader of a trace.
 
     @view
     def office(self, s: C) -> str:
-        """Whether the controller is one."""
+        """Whether the controller is active, and under which epoch."""
         if not s.active:
             return f"another is controller, under epoch {s.epoch}" if s.epoch else "there is no controller yet"
-        over = "" if s.context.epoch == s.epoch else f", not knowing that the epoch is {s.epoch} by now"
+        over = "" if s.context.epoch == s.epoch else f", unaware that the epoch is now {s.epoch}"
         return f"the controller acts under epoch {s.context.epoch}{over}"
 
     @view
     def leadership(self, s: C, partition: TopicPartition) -> str:
-        """Who leads a partition, and what the controller takes it for."""
+        """A partition's leader, and its state in the controller."""
         state, node = s.context.partition_states.get(partition), s.state(partition)
         taken = "" if state is None else f"; the controller has it as {state.name}"
         if node is None:
@@ -45,7 +45,7 @@ class ClusterSpec(ClusterProperties[C]):
 
     @view
     def outdated(self, s: C, partition: TopicPartition) -> str:
-        """What the controller takes a partition's state for, where ZooKeeper has another."""
+        """The controller's outdated knowledge of a partition's leader and ISR."""
         known, state = s.context.partition_leadership_info.get(partition), s.state(partition)
         if not s.active or known is None or state is None:
             return ""
@@ -58,7 +58,7 @@ class ClusterSpec(ClusterProperties[C]):
 
     @view
     def unsent(self, s: C, partition: TopicPartition, broker: BrokerId) -> str:
-        """What a change that was cut short has left in a batch."""
+        """The requests that an interrupted change has left in a batch."""
         if not s.idle:
             return ""
         replica, batches = PartitionAndReplica(partition, broker), self.requests_in(s)
@@ -71,17 +71,17 @@ class ClusterSpec(ClusterProperties[C]):
 
     @view
     def unheard(self, s: C, broker: BrokerId) -> str:
-        """A broker of which the controller does not know that it runs, or that it does not."""
+        """A broker whose start or death the controller has not heard of."""
         known = broker in s.context.live_broker_epochs
         if not s.active or known == (broker in s.registered):
             return ""
         return f"broker {broker} {'does not run' if known else 'runs'}, and the controller has not heard of it"
 
-    # As it is drawn.
+    # Pictures.
 
     @picture
     def topic(self, s: C) -> Grid:
-        """Who leads, who is assigned (AR) and who in sync (ISR), as ZooKeeper has it; struck out: a dead broker."""
+        """Leader, assigned (AR) and in-sync (ISR) replicas, according to ZooKeeper; dead brokers are struck out."""
         return Grid(
             ("partition", "leader", "epoch", "AR", "ISR", "to the controller"),
             [self._of_partition(s, partition) for partition in self.assignments],
@@ -103,7 +103,7 @@ class ClusterSpec(ClusterProperties[C]):
         return Tags(Tag(broker, *self._standing(s, partition, broker)) for broker in brokers)
 
     def _standing(self, s: C, partition: TopicPartition, broker: BrokerId) -> tuple[Look, str]:
-        """How a replica is drawn."""
+        """The look of a replica, and its explanation."""
         state = s.state(partition)
         if broker not in s.registered:
             return Look.gone, "its broker does not run"
@@ -113,7 +113,7 @@ class ClusterSpec(ClusterProperties[C]):
 
     @picture
     def cluster(self, s: C) -> Grid:
-        """The brokers that run; which of them the controller has heard of; which leader each goes by."""
+        """The running brokers, which of them the controller knows, and the leader that each obeys."""
         return Grid(
             ("broker", "to the controller", *(f"{partition} led by" for partition in self.assignments)),
             [

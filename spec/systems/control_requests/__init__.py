@@ -1,7 +1,7 @@
-"""Control requests wait, are sent twice, come late, and come from two controllers: what do brokers make of them?
+"""Control requests wait, repeat, arrive late, and come from two controllers: how do brokers respond?
 
-`state` has the variables and their sizes, `actions` what happens, `properties` what has to hold, and
-`control_requests` the theory, and how it is seen. Each is a class over the one before.
+`state` has the variables and their sizes, `actions` the actions, `properties` the properties, and `control_requests`
+the theory, the views and the pictures. Each has a class that extends the one before.
 """
 
 from spec.systems.control_requests.control_requests import ControlRequests

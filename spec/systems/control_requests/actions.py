@@ -1,4 +1,4 @@
-"""What happens to requests, and to those who send and get them."""
+"""The actions on control requests, their senders and their receivers."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 
 EPOCHS_OF_REASSIGNMENT: Final = 2
-"""Leader epochs that begin in the event of a reassignment: when it is asked for, and when a replica goes."""
+"""Leader epochs that begin in a reassignment's event: at the request, and at the removal of a replica."""
 
 
 P = ParamSpec("P")
 
 
 class ControlRequestsActions(ControlRequestsVariables):
-    """What controllers, connections and brokers do."""
+    """The actions of controllers, connections and brokers."""
 
     # The controller, over a state.
 
     def controller(self, s: C) -> ControllerEventProcessor:
-        """The controller that processes events. Its requests name a life of a broker, see `ReceivingBrokersPart`."""
+        """The controller that processes events. Its requests name a broker's life, see `ReceivingBrokersPart`."""
         context = self.context.of(s.context)
         naming = self.design._replace(broker_epoch=True)
         of_partitions, of_replicas, of_others = (
@@ -71,7 +71,7 @@ class ControlRequestsActions(ControlRequestsVariables):
     def process(
         self, s: C, handler: Callable[Concatenate[Any, P], Calls], *given: P.args, **named: P.kwargs
     ) -> EventDone:
-        """The controller processes an event, whatever ZooKeeper answers."""
+        """The controller processes an event to its end, with all of ZooKeeper's answers."""
         controller = self.controller(s)
         step = controller.process(call_of(handler, *given, **named))
         while isinstance(step, EventWaiting):
@@ -85,7 +85,7 @@ class ControlRequestsActions(ControlRequestsVariables):
 
     @action(actor="controller", receiver="ZooKeeper")
     def elect_controller(self, s: C) -> None:
-        """A controller is elected, and reads what there is; the one before goes on sending. [onControllerFailover]"""
+        """A controller is elected and reads ZooKeeper; the former one goes on sending. [onControllerFailover]"""
         bound(s.epoch < 1 + self.controller_changes)
         if s.epoch:
             self.channels.hand_over(s.channels, to=s.former_channels)
@@ -97,7 +97,7 @@ class ControlRequestsActions(ControlRequestsVariables):
 
     @action(when=lambda self: self.controller_changes > 0, actor="former controller")
     def resign(self, s: C) -> None:
-        """The former controller hears of the other one, and sends no more. [onControllerResignation]"""
+        """The former controller hears of the new one, and stops sending. [onControllerResignation]"""
         require(not self.former_channels.are_closed(s.former_channels))
         self.former_channels.of(s.former_channels).shutdown()
 
@@ -110,7 +110,7 @@ class ControlRequestsActions(ControlRequestsVariables):
 
     @action(when=lambda self: self.shutdowns and self.brokers > 1, actor="broker", receiver="controller")
     def shut_down(self, s: C, broker: BrokerId) -> None:
-        """A broker asks to be shut down: others get what it leads, and it leaves the ISRs. [doControlledShutdown]"""
+        """A broker asks to shut down: it hands over its leaderships and leaves the ISRs. [doControlledShutdown]"""
         require(s.epoch and broker in s.registered and self.context.of(s.context).is_live_broker(broker))
         epoch = self.receivers.own_epoch(s.receivers, broker)
         require(s.context.live_broker_epochs[broker] == epoch)
@@ -121,7 +121,7 @@ class ControlRequestsActions(ControlRequestsVariables):
 
     @action(when=lambda self: self.max_crashes > 0, actor="broker")
     def crash(self, s: C, broker: BrokerId) -> None:
-        """A broker dies, and its registration goes. The controller cannot tell that from a slow one."""
+        """A broker dies, and its registration disappears. To the controller it resembles a slow one."""
         require(broker in s.registered)
         bound(s.crashes < self.max_crashes)
         s.crashes += 1
@@ -135,14 +135,14 @@ class ControlRequestsActions(ControlRequestsVariables):
 
     @action(when=lambda self: self.max_crashes > 0, actor="broker", receiver="ZooKeeper")
     def restart(self, s: C, broker: BrokerId) -> None:
-        """A broker is started again, perhaps before the controller knows that it was gone."""
+        """A broker is started again, perhaps before the controller hears of its death."""
         require(broker not in s.running)
         s.registered |= {broker}
         self.note_broker_change(s)
 
     @action(when=lambda self: self.expiries > 0, actor="ZooKeeper", receiver="broker")
     def expire(self, s: C, broker: BrokerId) -> None:
-        """The session of a broker that runs ends, and its registration goes."""
+        """A running broker's session ends, and its registration disappears."""
         require(broker in s.registered and broker not in s.receivers.unaware_of_registration)
         bound(s.expiries < self.expiries)
         s.expiries += 1
@@ -152,19 +152,19 @@ class ControlRequestsActions(ControlRequestsVariables):
 
     @action(when=lambda self: self.expiries > 0, actor="broker", receiver="ZooKeeper")
     def register_again(self, s: C, broker: BrokerId) -> None:
-        """It registers in its next session; ZooKeeper's answer is on its way. [RegisterBrokerAndReelect]"""
+        """A broker registers in its next session; ZooKeeper's answer is on its way. [RegisterBrokerAndReelect]"""
         require(broker in s.receivers.unaware_of_registration and broker not in s.registered)
         s.registered |= {broker}
         self.note_broker_change(s)
 
     @action(when=lambda self: self.expiries > 0, actor="ZooKeeper", receiver="broker")
     def learn_broker_epoch(self, s: C, broker: BrokerId) -> None:
-        """It has the answer, and knows its broker epoch, which requests may have named before. [KAFKA-9839]"""
+        """The answer arrives, and the broker knows its epoch. Earlier requests may have named it. [KAFKA-9839]"""
         require(broker in s.receivers.unaware_of_registration & s.registered)
         self.receivers.learn_broker_epoch(s.receivers, broker)
 
     def note_broker_change(self, s: C) -> None:
-        """The children of /brokers/ids have changed, which a controller hears."""
+        """The children of /brokers/ids have changed, and a controller will hear of it."""
         if s.epoch and not s.brokers_changed:
             s.brokers_changed = True
 
@@ -172,7 +172,7 @@ class ControlRequestsActions(ControlRequestsVariables):
 
     @action(when=may_reassign, actor="administrator", receiver="controller")
     def reassign(self, s: C) -> None:
-        """An administrator takes the last replica away, or gives it back. [AlterPartitionReassignments]"""
+        """An administrator removes the last replica, or adds it again. [AlterPartitionReassignments]"""
         require(s.epoch)
         bound(s.reassignments < self.reassignments)
         state = s.state(FIRST)
@@ -186,7 +186,7 @@ class ControlRequestsActions(ControlRequestsVariables):
     # Followers join the ISR.
 
     def catch_up(self, s: C, leader: BrokerId, follower: BrokerId) -> None:
-        """A follower has all that its leader has."""
+        """Require that a follower can have all records of its leader."""
         require({leader, follower} <= s.running)
         (partition,) = self.assignments
         epoch = self.receivers.leads(s.receivers, leader, partition)
@@ -198,7 +198,7 @@ class ControlRequestsActions(ControlRequestsVariables):
 
     @action(when=controller_writes_isr, actor="broker")
     def propose(self, s: C, broker: BrokerId, follower: BrokerId) -> None:
-        """A follower has caught up, and its leader asks the controller to have it in the ISR. [maybeExpandIsr]"""
+        """A follower has caught up, and its leader asks the controller to add it to the ISR. [maybeExpandIsr]"""
         self.catch_up(s, broker, follower)
         manager = self.receivers.alter_partition_manager(s.receivers, broker)
         require(manager.maybe_expand_isr(FIRST, follower))
@@ -206,16 +206,16 @@ class ControlRequestsActions(ControlRequestsVariables):
 
     @action(when=leader_writes_isr, actor="broker", receiver="ZooKeeper")
     def write_isr(self, s: C, broker: BrokerId, follower: BrokerId) -> None:
-        """A follower has caught up, and its leader writes the ISR with it. [maybeExpandIsr, 2.6]"""
+        """A follower has caught up, and its leader adds it to the ISR in ZooKeeper. [maybeExpandIsr, 2.6]"""
         self.expand_isr(s, broker, follower)
 
     @action(when=lambda self: leader_writes_isr(self) and self.lost_replies, actor="broker", receiver="ZooKeeper")
     def write_isr_lose_reply(self, s: C, broker: BrokerId, follower: BrokerId) -> None:
-        """The leader writes the ISR, and asks again, as the answer is lost."""
+        """The leader writes the ISR. The answer is lost, and the leader writes again."""
         self.expand_isr(s, broker, follower, answered=0, carried_out=1)
 
     def expand_isr(self, s: C, broker: BrokerId, follower: BrokerId, **lost: int) -> None:
-        """A leader has a follower in the ISR, if ZooKeeper has the version of its state that it knows."""
+        """A leader adds a follower to the ISR, if ZooKeeper has the version that the leader knows."""
         self.catch_up(s, broker, follower)
         servers, manager = self.zk.servers(s.zk), self.receivers.zk_alter_partition_manager(s.receivers, broker)
         update = manager.maybe_expand_isr(FIRST, follower)
@@ -225,18 +225,18 @@ class ControlRequestsActions(ControlRequestsVariables):
                 update, retry_requests_until_connected(servers, None, manager.requests(update), **lost)
             )
             lost = {}
-        say("written" if manager.state.isr_change_set else "refused: it keeps the ISR and the version that it knows")
+        say("written" if manager.state.isr_change_set else "refused: it keeps its ISR and its version")
         s.isr_change_notification |= manager.state.isr_change_set
 
     @action(when=leader_writes_isr, actor="controller", receiver="ZooKeeper")
     def process_isr_changes(self, s: C) -> None:
-        """The controller reads the states that leaders have changed. [IsrChangeNotification]"""
+        """The controller reads the partition states that leaders have changed. [IsrChangeNotification]"""
         require(s.epoch and s.isr_change_notification)
         self.process(s, ControllerEventProcessor.process_isr_change_notification)
 
     @action(when=controller_writes_isr, actor="broker", receiver="controller")
     def change_isr(self, s: C, broker: BrokerId) -> None:
-        """The controller changes the ISR, if that can be, and answers. [AlterPartitionReceived]"""
+        """The controller changes the ISR, if it may, and answers. [AlterPartitionReceived]"""
         in_flight = s.receivers.in_flight[broker]
         require(s.epoch and in_flight is not None)
         assert in_flight is not None
@@ -257,7 +257,7 @@ class ControlRequestsActions(ControlRequestsVariables):
         )
 
     def line(self, s: C, connection: Connection, broker: BrokerId) -> tuple[ControlRequest, ...]:
-        """What a broker has yet to get from there, in order."""
+        """A connection's requests that a broker has yet to receive, in order."""
         if connection is Connection.Broken:
             copy = s.late_requests[broker]
             return () if copy is None else (copy,)
@@ -272,7 +272,7 @@ class ControlRequestsActions(ControlRequestsVariables):
         delivery: Delivery,
         failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES,
     ) -> None:
-        """A broker handles the next request from there."""
+        """A broker handles the next request of a connection."""
         require(broker in s.running)
         line = self.line(s, connection, broker)
         require(line)
@@ -300,7 +300,7 @@ class ControlRequestsActions(ControlRequestsVariables):
 
     @action(when=lambda self: self.lost_replies, actor="connection", receiver="broker")
     def lose_reply(self, s: C, connection: Connection, broker: BrokerId) -> None:
-        """A broker handles the next request, and the reply is lost: it will be sent again."""
+        """A broker handles the next request, and the reply is lost, so the request is sent again."""
         require(connection is not Connection.Broken)
         self.exchange(s, connection, broker, Delivery.ReplyLost)
 
@@ -308,14 +308,14 @@ class ControlRequestsActions(ControlRequestsVariables):
     def deliver_config_unread(
         self, s: C, connection: Connection, broker: BrokerId, partition: TopicPartition
     ) -> None:
-        """A broker handles LeaderAndIsr, and cannot read how the topic is configured of which it is to make a log."""
+        """A broker handles LeaderAndIsr, and cannot read the topic's configuration to create a log."""
         require(isinstance(next(iter(self.line(s, connection, broker)), None), LeaderAndIsrRequest))
         require(PartitionAndReplica(partition, broker) not in s.receivers.logs)
         self.exchange(s, connection, broker, Delivery.Answered, {partition: LogFailure.ConfigNotRead})
 
     @action(when=lambda self: self.late_copies, actor="connection", receiver="broker")
     def break_connection(self, s: C, connection: Connection, broker: BrokerId) -> None:
-        """A broker gets a request, and the connection breaks: it will be sent again, and be handled twice."""
+        """A broker receives a request, and the connection breaks, so the request is sent again and handled twice."""
         require(connection is not Connection.Broken)
         require(broker in s.running and s.late_requests[broker] is None and self.line(s, connection, broker))
         part_, channels = self.channel(s, connection)

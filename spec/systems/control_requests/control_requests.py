@@ -1,4 +1,4 @@
-"""Control requests wait, are sent twice, come late, and come from two controllers: what do brokers make of them?"""
+"""Control requests wait, repeat, arrive late, and come from two controllers: how do brokers respond?"""
 
 from __future__ import annotations
 
@@ -19,55 +19,54 @@ from statemachines.messages.topic_partition import TopicPartition
 
 
 class ControlRequests(ControlRequestsProperties):
-    """A controller, event by event; the channels to its brokers; what the brokers obey.
+    """A controller, event by event; the channels to its brokers; the brokers' obedience.
 
     An event of the controller is one step: it reads, writes to ZooKeeper, and puts requests into queues. From there
-    each broker gets them at its own pace: a step is one request that a broker handles, whose reply arrives, or is
-    lost, and then it is sent again. Any number of events may happen while a broker has handled nothing, as far as
-    queues hold them. Brokers die and return at any time, and another controller is elected: from then on two send,
-    until the former one resigns. What each party does is what `statemachines` has for it: `ControllerEventProcessor`,
+    each broker receives them at its own pace. A step is one request that a broker handles. Its reply arrives, or is
+    lost and the request is sent again. Any number of events may happen before a broker handles a request, up to the
+    bound of the queues. Brokers die and return at any time. Another controller may be elected; then both send until
+    the former one resigns. The parties are those of `statemachines`: `ControllerEventProcessor`,
     `ControllerChannelManager`, `KafkaApis`, `ReplicaManager`, `MetadataCache`, over the variables here.
 
-    Fused: an event with all that ZooKeeper answers. Nothing that it reads is changed by a broker that handles a
-    request, so a request that is handled in the midst of an event might as well be handled behind it. What else may
-    happen in its midst, a leader that changes its ISR or another controller that is elected, is explored by
-    `partitions`, where requests do not wait. A broker's death with the end of its session: until that end it is like
-    a slow one. A reply with what the controller makes of it, which is nothing: it matters where disks fail and where
-    topics are deleted. The broker's thread that takes a request from its queue and the sending of it.
+    Fused steps. First, an event with all of ZooKeeper's answers. A broker that handles a request changes nothing that
+    the event reads, so a request handled during an event may as well be handled after it. `partitions`, where
+    requests do not wait, explores the other interruptions of an event: a leader's ISR change, the election of another
+    controller. Second, a broker's death with the end of its session, since until that end a dead broker resembles a
+    slow one. Third, a reply with the controller's reaction to it. There is none here: replies matter only when disks
+    fail and topics are deleted. Fourth, taking a request from its queue with sending it.
 
-    Of two controllers only the later one has events. What the former one does with events before it resigns is left
-    out: since 2.1 ZooKeeper refuses its writes, and what it would send without a write is not modelled. Where there
-    is a third, the first has resigned. What waits is `reduced`: a request without what no broker looks at here.
+    Of two controllers only the later one has events. The former one's events before it resigns are left out: since
+    2.1 ZooKeeper refuses its writes, and requests that it would send without a write are not modelled. When there is
+    a third controller, the first has resigned. Waiting requests are `reduced` to the fields that brokers read here.
 
-    A follower that has caught up joins the ISR: its leader asks the controller by AlterPartition, which is answered
-    in the step in which the controller has it; until then anything may happen. Before 2.7 the leader writes it to
-    ZooKeeper in a step, with the reading back, if its answer was lost or another has written, and tells the
-    controller; the event waits as long as one likes, so when the notification is created makes no difference.
+    A follower that has caught up joins the ISR. Its leader asks the controller by AlterPartition. The controller
+    handles and answers the request in one step; anything may happen before. Until 2.6 the leader writes the ISR to
+    ZooKeeper and notifies the controller. If the answer is lost or another has written, it reads the node back in the
+    same step. The event may wait for any time, so the time of the notification makes no difference.
 
-    A reassignment takes the last broker of a partition away, or gives it back, by AlterPartitionReassignments; a
-    replica that is taken away is deleted. So brokers are told to stop, with deletion and, in a controlled shutdown,
-    without.
+    A reassignment (AlterPartitionReassignments) removes a partition's last broker, or adds it again; a removed
+    replica is deleted. So brokers receive StopReplica with deletion and, in a controlled shutdown, without.
 
-    A broker that shuts down obeys as any other: it is not told so (`ReplicaManager.is_shutting_down`). In Kafka it
-    does not begin to fetch any more, and so cannot catch up with a new leader. That it may here adds steps and takes
-    none away: what holds here holds there, but for P6, which asks that it fetches.
+    A broker that shuts down obeys like any other, since its `ReplicaManager.is_shutting_down` is not set. In Kafka it
+    no longer starts to fetch, so it cannot catch up with a new leader. The fetch here adds steps and removes none: a
+    property that holds here holds in Kafka, except P6, which requires the fetch.
 
-    A broker whose session ends runs on, and registers anew (`expiries`). Until it has ZooKeeper's answer it goes by
-    its former broker epoch. One that is started knows its registration before it takes requests.
+    A broker whose session ends runs on, and registers again (`expiries`). Until ZooKeeper's answer arrives, it uses
+    its former broker epoch. A started broker knows its registration before it accepts requests.
 
-    Left out: disks that fail, leaders that shrink ISRs, reassignments of other kinds, deletion of topics, other
-    topics; a broker that dies between two registrations; a batch that a change has left half full (H3), for no change
-    is cut short here; of a resignation all but that the channels close.
+    Left out: failing disks, leaders that shrink ISRs, reassignments of other kinds, deletion of topics, other topics;
+    a broker that dies between two registrations; a half-full batch (H3), since no change is interrupted here; of a
+    resignation, all but the closing of the channels.
     """
 
     name = "control-requests"
     leaves_out = "batches of requests to ZooKeeper, ISRs that leaders shrink, deletion of topics, log directories"
 
-    # What a state means, to the reader of a trace.
+    # Views: a state in sentences, for the reader of a trace.
 
     @view
     def office(self, s: C) -> str:
-        """Who is controller."""
+        """The controller, and whether the former one has resigned."""
         if not s.epoch:
             return "there is no controller"
         former = "" if self.former_channels.are_closed(s.former_channels) else "; the one before has not resigned"
@@ -75,40 +74,40 @@ class ControlRequests(ControlRequestsProperties):
 
     @view
     def leadership(self, s: C, partition: TopicPartition) -> str:
-        """Who leads a partition by ZooKeeper."""
+        """A partition's leader in ZooKeeper."""
         state, known = s.state(partition), s.context.partition_states.get(partition)
         if state is None:
             return ""
         leads = "no broker leads" if state.leader == NO_LEADER else f"broker {state.leader} leads"
         isr = ", ".join(map(str, state.isr))
         taken = "" if known is None else f"; the controller has it as {known.name}"
-        return f"by ZooKeeper {leads} {partition} in leader epoch {state.leader_epoch}; in sync: {isr}{taken}"
+        return f"in ZooKeeper {leads} {partition} in leader epoch {state.leader_epoch}; in sync: {isr}{taken}"
 
     @view
     def queue(self, s: C, connection: Connection, broker: BrokerId) -> str:
-        """What a controller has yet to send to a broker."""
+        """A controller's unsent requests to a broker."""
         line = self.line(s, connection, broker)
         waits = ", then ".join(map(brief_request, line))
         return f"for broker {broker}, over the connection {connection}: {waits}" if line else ""
 
     @view
     def life(self, s: C, broker: BrokerId) -> str:
-        """A broker that is dead, or has come back."""
+        """A broker that is dead, or that has restarted without the controller's knowledge."""
         lives = s.receivers.broker_epochs[broker]
         if broker not in s.running:
             return f"broker {broker} is dead"
         if broker in s.receivers.unaware_of_registration:
-            registered = "knows nothing of its new registration" if broker in s.registered else "is not registered"
+            registered = "does not know of its new registration" if broker in s.registered else "is not registered"
             return f"broker {broker} runs, and {registered}"
         known = s.context.live_broker_epochs.get(broker)
         unknown = s.epoch and known != lives
-        return f"broker {broker} is in life {lives + 1}, of which the controller does not know" if unknown else ""
+        return f"broker {broker} is in life {lives + 1}, and the controller does not know of it" if unknown else ""
 
-    # How a state is drawn.
+    # Pictures.
 
     @picture
     def requests_in_flight(self, s: C) -> Grid:
-        """The requests on their way; struck out: brokers that are dead, requests that would be refused as a whole."""
+        """The requests on their way. Dead brokers, and requests that would be refused as a whole, are struck out."""
         return Grid(
             ("broker", *(f"over the connection {connection}" for connection in self.connections)),
             [
@@ -133,7 +132,7 @@ class ControlRequests(ControlRequestsProperties):
 
 
 def brief_request(request: ControlRequest) -> str:
-    """A request in a few words, as it waits.
+    """A waiting request in a few words.
 
     >>> brief_request(UpdateMetadataRequest(9, 1, 0, (), (0, 1)))
     'UpdateMetadata (alive: 0, 1)'
@@ -149,6 +148,6 @@ def brief_request(request: ControlRequest) -> str:
 
 
 def leader_in_request(state: LeaderAndIsrPartitionState | UpdateMetadataPartitionState) -> str:
-    """Who leads a partition, as a request says."""
+    """A partition's leader, according to a request."""
     leads = "no broker leads" if state.leader == NO_LEADER else f"{state.leader} leads"
     return f"{leads} {state.topicName}-{state.partitionIndex} in {state.leaderEpoch}"

@@ -1,4 +1,4 @@
-"""What has to hold of requests and of brokers that get them, and what must be able to happen."""
+"""The properties and witnesses of control requests and of their receivers."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ HANDLED: Final = ("deliver", "lose_reply", "deliver_config_unread")
 
 
 class ControlRequestsProperties(ControlRequestsActions):
-    """What holds of requests on their way, of what brokers believe, and of what is quiet."""
+    """Properties of requests on their way, of brokers' beliefs, and of a quiet cluster."""
 
-    # Properties of requests on their way, and of how they are obeyed.
+    # Properties of requests on their way, and of the brokers' obedience.
 
     @transition_invariant(of=HANDLED)
     def in_order(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
-        """H1: a thread sends what is first, and nothing else meanwhile."""
+        """H1: a thread sends the first request of its queue, and no other meanwhile."""
         line, left = (self.line(s, connection, broker) for s in (before, after))
         return left in (line, line[1:])
 
     @transition_invariant(of="lose_reply")
     def retried_until_answered(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
-        """H2: at least once: a request whose reply was lost is still the first to be sent."""
+        """H2: delivery is at least once: a request whose reply was lost is still the next to send."""
         return self.line(before, connection, broker) == self.line(after, connection, broker)
 
     @invariant
     def request_reflects_zookeeper(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
-        """H6: LeaderAndIsr that waits has been written, and is what stands there if it is of that version."""
+        """H6: a waiting LeaderAndIsr carries a state written to ZooKeeper, the current one if versions match."""
         node = s.written(partition)
         for request in (each for connection in self.connections for each in self.line(s, connection, broker)):
             for partition_state in request.partitionStates if isinstance(request, LeaderAndIsrRequest) else ():
@@ -54,7 +54,7 @@ class ControlRequestsProperties(ControlRequestsActions):
         return True
 
     def known(self, s: C, broker: BrokerId) -> tuple[object, ...]:
-        """All that a broker knows and keeps, but for the AlterPartition that it has sent."""
+        """A broker's knowledge and logs, except its sent AlterPartition."""
         replicas = [PartitionAndReplica(partition, broker) for partition in self.assignments]
         mappings = (s.receivers.all_partitions, s.receivers.fetchers, s.receivers.metadata)
         of_replicas = tuple(mapping.get(replica) for mapping in mappings for replica in replicas)
@@ -65,21 +65,21 @@ class ControlRequestsProperties(ControlRequestsActions):
     def ignores_requests_for_earlier_life(
         self, before: C, after: C, connection: Connection, broker: BrokerId
     ) -> bool:
-        """H4: a request that is meant for an earlier life of a broker changes nothing."""
+        """H4: a request for an earlier life of a broker changes nothing."""
         if self.line(before, connection, broker)[0].brokerEpoch >= self.receivers.own_epoch(before.receivers, broker):
             return True
         return self.known(before, broker) == self.known(after, broker)
 
     @transition_invariant(of=HANDLED)
     def ignores_older_controller(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
-        """C6: a request of an older controller than the broker knows changes nothing."""
+        """C6: a request of an older controller than the newest that the broker knows changes nothing."""
         if self.line(before, connection, broker)[0].controllerEpoch >= before.receivers.controller_epochs[broker]:
             return True
         return self.known(before, broker) == self.known(after, broker)
 
     @transition_invariant(of=HANDLED, when=replicas_may_stop)
     def stop_is_fenced(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
-        """H7: StopReplica of an older leader epoch than a replica's does not stop it."""
+        """H7: a StopReplica request of an older leader epoch than the replica's does not stop it."""
         request = self.line(before, connection, broker)[0]
         for partition_state in request.partitionStates if isinstance(request, StopReplicaRequest) else ():
             replica = PartitionAndReplica(
@@ -94,7 +94,7 @@ class ControlRequestsProperties(ControlRequestsActions):
 
     @transition_invariant(of=HANDLED)
     def role_and_epoch_together(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
-        """P6: a replica that takes a leader epoch takes the role that goes with it: it leads, or fetches."""
+        """P6: a replica that adopts a leader epoch adopts its role, too: it leads, or fetches from that leader."""
         for replica in (PartitionAndReplica(partition, broker) for partition in self.assignments):
             old, new = (s.receivers.all_partitions.get(replica) for s in (before, after))
             if new is None or new.leader_epoch == (NO_EPOCH if old is None else old.leader_epoch):
@@ -106,18 +106,18 @@ class ControlRequestsProperties(ControlRequestsActions):
 
     @transition_invariant(of=HANDLED)
     def metadata_epoch_monotone(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
-        """What a broker tells clients of a leader is never of an earlier leader epoch than what it told them."""
+        """The metadata that a broker gives to clients never go back to an earlier leader epoch."""
         for replica in (PartitionAndReplica(partition, broker) for partition in self.assignments):
             old, new = (s.receivers.metadata.get(replica) for s in (before, after))
             if old is not None and (new is None or new.leaderEpoch < old.leaderEpoch):
                 return False
         return True
 
-    # Properties of what brokers believe.
+    # Properties of brokers' beliefs.
 
     @invariant
     def presumed_leader_legit(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
-        """P6: a broker goes by the leader in ZooKeeper, or by one of an earlier leader epoch."""
+        """P6: the leader that a broker obeys is the one in ZooKeeper, or one of an earlier leader epoch."""
         hosted, state = s.receivers.all_partitions.get(PartitionAndReplica(partition, broker)), s.state(partition)
         if hosted is None or hosted.leader is None:
             return True
@@ -125,10 +125,10 @@ class ControlRequestsProperties(ControlRequestsActions):
             return False
         return hosted.leader_epoch < state.leader_epoch or hosted.leader == state.leader
 
-    # Properties of what is quiet.
+    # Properties of a quiet cluster.
 
     def quiet(self, s: C) -> bool:
-        """The controller has heard of all that there was to hear of, and every request has been answered."""
+        """The controller has heard of every change, and every request has been answered."""
         if (
             not s.epoch
             or s.brokers_changed
@@ -148,13 +148,13 @@ class ControlRequestsProperties(ControlRequestsActions):
 
     @invariant(where=quiet)
     def live_brokers_known(self, s: C, broker: BrokerId) -> bool:
-        """C10: when all is quiet, the controller knows which brokers run, and in which of their lives."""
+        """C10: when all is quiet, the controller knows which brokers run, and in which life."""
         known = s.context.live_broker_epochs.get(broker)
         return known == (s.receivers.broker_epochs[broker] if broker in s.registered else None)
 
     @invariant(where=quiet)
     def cache_fresh(self, s: C, partition: TopicPartition) -> bool:
-        """C8: when all is quiet, the controller knows the partition's state as it is in ZooKeeper."""
+        """C8: when all is quiet, the controller knows the partition's state in ZooKeeper."""
         known = s.context.partition_leadership_info.get(partition)
         written = s.leader_isr_and_controller_epoch(partition)
         if known is None or written is None:
@@ -163,31 +163,31 @@ class ControlRequestsProperties(ControlRequestsActions):
 
     @invariant(where=quiet)
     def dead_not_in_isr(self, s: C, partition: TopicPartition) -> bool:
-        """P13: when all is quiet, the members of an ISR of several run."""
+        """P13: when all is quiet, all members of an ISR with several members run."""
         state = s.state(partition)
         return state is None or len(state.isr) < 2 or {*state.isr} <= s.registered
 
     def leads_in_zookeeper(self, s: C, partition: TopicPartition) -> LeaderAndIsr | None:
-        """The state of a partition that the controller has for online; None: it is not online."""
+        """The state of a partition that is online for the controller; None if it is not online."""
         online = s.context.partition_states.get(partition) is OnlinePartition
         return s.state(partition) if online else None
 
     @invariant(where=quiet, when=lambda self: not self.new_topic)
     def online_is_led(self, s: C, partition: TopicPartition) -> bool:
-        """P9: when all is quiet, the leader of a partition that is online runs, and knows that it leads."""
+        """P9: when all is quiet, the leader of an online partition runs, and knows that it leads."""
         state = self.leads_in_zookeeper(s, partition)
         return state is None or self.receivers.leads(s.receivers, state.leader, partition) == state.leader_epoch
 
     @invariant(where=quiet)
     def no_other_leads(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
-        """When all is quiet, no broker takes itself for leader that ZooKeeper does not name."""
+        """When all is quiet, only the leader in ZooKeeper believes that it leads."""
         state = s.state(partition)
         leads = self.receivers.leads(s.receivers, broker, partition)
         return leads is None or (state is not None and (broker, leads) == (state.leader, state.leader_epoch))
 
     @invariant(where=quiet, when=isr_may_grow)
     def leader_can_write(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
-        """When all is quiet, a leader knows the version of its partition's state, and so can change the ISR."""
+        """When all is quiet, a leader knows the version of its partition's state, so it can change the ISR."""
         node, hosted = s.written(partition), s.receivers.all_partitions.get(PartitionAndReplica(partition, broker))
         if node is None or hosted is None or broker not in s.registered:
             return True
@@ -196,7 +196,7 @@ class ControlRequestsProperties(ControlRequestsActions):
 
     @invariant(where=quiet, when=lambda self: self.brokers > 1 and not self.new_topic)
     def replicas_follow(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
-        """When all is quiet, every replica on a broker that runs, and does not shut down, fetches from the leader."""
+        """When all is quiet, every follower on a running broker that does not shut down fetches from the leader."""
         state = self.leads_in_zookeeper(s, partition)
         if state is None or broker == state.leader or broker not in s.registered - s.shutting_down:
             return True
@@ -207,13 +207,13 @@ class ControlRequestsProperties(ControlRequestsActions):
 
     @invariant(where=quiet, when=may_reassign)
     def no_stray_replica(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
-        """When all is quiet, no broker keeps a replica that is not assigned to it."""
+        """When all is quiet, brokers keep only the replicas that are assigned to them."""
         assigned = broker in self.context.of(s.context).partition_replica_assignment(partition)
         return assigned or PartitionAndReplica(partition, broker) not in s.receivers.all_partitions
 
     @invariant(where=quiet)
     def metadata_fresh(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
-        """When all is quiet, a broker that runs tells clients the leader that ZooKeeper has."""
+        """When all is quiet, every running broker gives clients the leader in ZooKeeper."""
         state, partition_state = s.state(partition), s.receivers.metadata.get(PartitionAndReplica(partition, broker))
         if broker not in s.registered or state is None:
             return True
@@ -222,7 +222,7 @@ class ControlRequestsProperties(ControlRequestsActions):
             state.leader_epoch,
         )
 
-    # What must be able to happen.
+    # Witnesses: what must be possible.
 
     @sometimes(where=quiet)
     def all_is_quiet(self, s: C) -> bool:
@@ -231,7 +231,7 @@ class ControlRequestsProperties(ControlRequestsActions):
 
     @sometimes(where=quiet, when=lambda self: self.controller_changes > 0 and self.max_crashes > 0)
     def quiet_after_everything(self, s: C) -> bool:
-        """All that may happen has happened, all brokers run, and all is quiet."""
+        """Brokers and controllers have failed as often as they may, all brokers run, and all is quiet."""
         return (
             s.epoch == 1 + self.controller_changes
             and s.crashes == self.max_crashes
@@ -251,7 +251,7 @@ class ControlRequestsProperties(ControlRequestsActions):
 
     @sometimes(when=lambda self: self.controller_changes > 0, of="deliver")
     def obeys_former_controller(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
-        """A broker that has not heard of the controller yet obeys the former one."""
+        """A broker that has not yet heard of the new controller obeys the former one."""
         return connection is Connection.FormerController and self.known(before, broker) != self.known(after, broker)
 
     @sometimes(when=lambda self: self.lost_replies, of="deliver")
@@ -263,7 +263,7 @@ class ControlRequestsProperties(ControlRequestsActions):
 
     @sometimes(when=lambda self: self.brokers > 1 and not self.design.metadata_first, of="deliver")
     def refuses_unknown_leader(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
-        """A replica is told of a leader that its broker does not take to be alive, and stays as it was."""
+        """A replica stays unchanged, since its broker does not believe that the new leader is alive."""
         request = self.line(before, connection, broker)[0]
         for partition_state in request.partitionStates if isinstance(request, LeaderAndIsrRequest) else ():
             replica = PartitionAndReplica(
@@ -276,11 +276,11 @@ class ControlRequestsProperties(ControlRequestsActions):
 
     @sometimes(when=lambda self: self.brokers > 1 and self.shutdowns)
     def two_leaders(self, s: C, partition: TopicPartition) -> bool:
-        """Two brokers take themselves for leader, for one has not heard of the other."""
+        """Two brokers believe that they lead, since one has not heard of the other."""
         return sum(self.receivers.leads(s.receivers, broker, partition) is not None for broker in self.broker_ids) > 1
 
     @sometimes(when=isr_may_grow, of=("change_isr", "write_isr", "write_isr_lose_reply"))
     def a_follower_joins(self, before: C, after: C) -> bool:
-        """A follower is in the ISR that was not."""
+        """A follower joins the ISR."""
         states = [(before.state(partition), after.state(partition)) for partition in self.assignments]
         return any(old is not None and new is not None and len(old.isr) < len(new.isr) for old, new in states)

@@ -1,4 +1,4 @@
-"""A controller, the one before, and brokers that get their requests: the variables, and how large they are."""
+"""A controller, the former one, and the brokers that receive their requests: the variables and their sizes."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ Expiries = Annotated[int, "how often the session of a broker that runs has ended
 FIRST: Final = TopicPartition(TOPIC, 0)
 """The first partition."""
 PARTITIONS: Final = frozenset({"partitions"})
-"""What is below the node of a topic, once it has leaders."""
+"""The children of a topic's node, once it has leaders."""
 
 
 class Connection(Enum):
-    """Over which connection a broker gets a request."""
+    """The connection over which a broker receives a request."""
 
     Controller = "of the controller"
     FormerController = "of the former controller"
@@ -84,19 +84,19 @@ class Connection(Enum):
 
 
 class ControlledBrokers(PartitionStates):
-    """A controller and the one before, their channels, and the brokers that get their requests."""
+    """A controller and the former one, their channels, and the brokers that receive their requests."""
 
     context: Context
     channels: Channels
     former_channels: Channels
     receivers: ReceivingBrokers
     registered: frozenset[BrokerId] = variable(
-        "The brokers that run and are registered. Left out: that one is registered for a while after it has died, "
-        "which is as if it lived and were slow."
+        "The brokers that run and are registered. Left out: the registration that remains for a while after a "
+        "broker's death, since such a broker resembles a slow one."
     )
     expiries: Expiries = variable("How often a broker that runs lost its session.")
     shutting_down: frozenset[BrokerId] = variable(
-        "Those of them that have asked to be shut down, and will stop.",
+        "The registered brokers that have asked for a controlled shutdown, and will stop.",
         of=lambda self: subset_of(self.broker_ids if self.shutdowns else ()),
     )
     crashes: Crashes = variable("How often a broker died.")
@@ -105,16 +105,16 @@ class ControlledBrokers(PartitionStates):
     )
     reassignments: Reassignments = variable("How often the partition was reassigned.")
     isr_change_notification: frozenset[TopicPartition] = variable(
-        "The partitions whose leaders have written their ISRs, and notified the controller, which has not read them.",
+        "The partitions whose leaders have written their ISRs. The controller is notified and has not read them yet.",
         of=lambda self: subset_of(tuple(self.assignments) if leader_writes_isr(self) else ()),
     )
     late_requests: Total[BrokerId, ControlRequest | None] = variable(
-        "A request that a broker has got, and handles later than what its controller sends over the next connection."
+        "A request that a broker has received, and handles after requests that arrive over the next connection."
     )
 
     @property
     def broker_epochs(self) -> Mapping[BrokerId, BrokerEpoch]:
-        """How many lives each broker had before."""
+        """The number of earlier lives of each broker."""
         return self.receivers.broker_epochs
 
     @property
@@ -124,7 +124,7 @@ class ControlledBrokers(PartitionStates):
 
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
-        """Which brokers keep each partition, as ZooKeeper has it."""
+        """The assignment of each partition in ZooKeeper."""
         data: TopicAssignment = self.zk.nodes[TOPIC_PATH].data
         return data.decode(TOPIC)
 
@@ -138,23 +138,23 @@ def may_reassign(self: ControlRequestsVariables) -> bool:
 
 
 def replicas_may_stop(self: ControlRequestsVariables) -> bool:
-    """Whether replicas are told to stop."""
+    """Whether controllers stop replicas."""
     return self.brokers > 1 and (self.shutdowns or self.reassignments > 0)
 
 
 def isr_may_grow(self: ControlRequestsVariables) -> bool:
-    """Whether followers join the ISR; one that left it, or was never in it."""
+    """Whether followers join the ISR, after they left it or because they were never in it."""
     out_of_sync = not self.initially_in_sync or registrations_change(self)
     return self.isr_changes > 0 and self.brokers > 1 and out_of_sync
 
 
 def controller_writes_isr(self: ControlRequestsVariables) -> bool:
-    """Whether leaders ask the controller for that."""
+    """Whether leaders ask the controller for the larger ISR."""
     return isr_may_grow(self) and self.design.alter_partition
 
 
 def leader_writes_isr(self: ControlRequestsVariables) -> bool:
-    """Whether leaders write it themselves."""
+    """Whether leaders write the larger ISR themselves."""
     return isr_may_grow(self) and not self.design.alter_partition
 
 
@@ -168,41 +168,41 @@ KINDS: Final = {
     UpdateMetadataRequest: "UpdateMetadata",
     StopReplicaRequest: "StopReplica",
 }
-"""How requests are called."""
+"""The names of requests."""
 
 
 class ControlRequestsVariables(Specification[C]):
-    """What there is of controllers, channels and brokers."""
+    """The variables and parts of controllers, channels and brokers, and their sizes."""
 
-    brokers: int = constant(2, "Brokers, each of which keeps every partition.", at_least=1, at_most=3)
-    partitions: int = constant(1, "Partitions, all of which prefer the first broker.", at_least=1, at_most=2)
+    brokers: int = constant(2, "Brokers; each keeps every partition.", at_least=1, at_most=3)
+    partitions: int = constant(1, "Partitions; all prefer the first broker.", at_least=1, at_most=2)
     max_crashes: int = constant(1, "Bound: how often brokers die.", at_least=0, at_most=5)
     controller_changes: int = constant(1, "Bound: how often another controller is elected.", at_least=0, at_most=3)
     isr_changes: int = constant(0, "Bound: how often followers join the ISR of the partition.", at_least=0, at_most=3)
     initially_in_sync: bool = constant(True, "All replicas are in sync at first; else only the leader is.")
     max_queued_requests: int = constant(
-        10, "Bound: requests that wait for a broker in one queue.", at_least=1, at_most=20
+        10, "Bound: how many requests wait for a broker in one queue.", at_least=1, at_most=20
     )
     max_leader_epoch: int = constant(3, "Bound: the highest leader epoch; the first is 0.", at_least=0, at_most=9)
     shutdowns: bool = constant(False, "Brokers ask for a controlled shutdown.")
     lost_replies: bool = constant(True, "Replies are lost, so that requests are sent again.")
     late_copies: bool = constant(
-        False, "Of a request that is sent again, what arrived first may be handled later than what follows it."
+        False, "When a request is sent again, its first copy may be handled after later requests."
     )
     expiries: int = constant(
         0,
-        "Bound: how often a broker that runs loses its session, and registers anew.",
+        "Bound: how often a running broker loses its session and registers again.",
         at_least=0,
         at_most=3,
     )
     reassignments: int = constant(
         0,
-        "Bound: how often the last replica of the first partition is taken away, or given back.",
+        "Bound: how often the last replica of the first partition is removed, or added again.",
         at_least=0,
         at_most=3,
     )
     new_topic: bool = constant(
-        False, "The topic is new, brokers have no logs, and cannot always read how it is configured."
+        False, "The topic is new. Brokers have no logs, and cannot always read its configuration."
     )
 
     design: ControlDesign = switches(
@@ -231,12 +231,12 @@ class ControlRequestsVariables(Specification[C]):
 
     @assumption
     def one_partition_changes(self) -> bool:
-        """ISRs change and replicas move where there is one partition."""
+        """ISRs change and replicas move only if there is a single partition."""
         return self.partitions == 1 or not (self.isr_changes or self.reassignments)
 
     @assumption
     def some_replica_stays(self) -> bool:
-        """A reassignment leaves the partition some replica."""
+        """A reassignment leaves the partition a replica."""
         return not self.reassignments or self.brokers > 1
 
     partition_state_machine: ClassVar[type[PartitionStateMachine]] = PartitionStateMachine
@@ -245,7 +245,7 @@ class ControlRequestsVariables(Specification[C]):
     channel_manager: ClassVar[type[ControllerChannelManager]] = ControllerChannelManager
     replica_manager: ClassVar[type[ReplicaManager]] = ReplicaManager
 
-    # How large it is.
+    # Sizes.
 
     @cached_property
     def broker_ids(self) -> tuple[BrokerId, ...]:
@@ -254,13 +254,13 @@ class ControlRequestsVariables(Specification[C]):
 
     @cached_property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
-        """Every broker keeps every partition, and all prefer the first one."""
+        """Every broker keeps every partition, and all partitions prefer the first broker."""
         everywhere = ReplicaAssignment(self.broker_ids)
         return {TopicPartition(TOPIC, number): everywhere for number in range(self.partitions)}
 
     @cached_property
     def ways(self) -> Mapping[TopicPartition, tuple[ReplicaAssignment, ...]]:
-        """How each partition may be assigned: the first one by what reassignments lead to."""
+        """All assignments that each partition may have. Only the first partition is reassigned."""
         ways: dict[TopicPartition, tuple[ReplicaAssignment, ...]] = {
             partition: (assignment,) for partition, assignment in self.assignments.items()
         }
@@ -273,13 +273,13 @@ class ControlRequestsVariables(Specification[C]):
 
     @property
     def targets(self) -> tuple[tuple[BrokerId, ...], tuple[BrokerId, ...]]:
-        """Where the first partition is to be: on all brokers, and on all but the last."""
+        """The targets of reassignments: all brokers, and all but the last."""
         whole = self.assignments[FIRST].replicas
         return whole, whole[:-1]
 
     @cached_property
     def requests(self) -> WaitingRequests:
-        """Those that may wait."""
+        """The requests that may wait."""
         return WaitingRequests(
             CONTROLLER,
             self.broker_ids,
@@ -293,7 +293,7 @@ class ControlRequestsVariables(Specification[C]):
 
     @property
     def connections(self) -> tuple[Connection, ...]:
-        """Those that there may be."""
+        """The connections that can exist."""
         there = {
             Connection.Controller: True,
             Connection.FormerController: self.controller_changes > 0,
@@ -303,7 +303,7 @@ class ControlRequestsVariables(Specification[C]):
 
     @property
     def type_sizes(self) -> Mapping[Any, Size]:
-        """How large the types are that parts have as well."""
+        """The sizes of the types that the parts share."""
         return {
             BrokerId: self.broker_ids,
             TopicName: (TOPIC,),
@@ -320,7 +320,7 @@ class ControlRequestsVariables(Specification[C]):
         }
 
     def sizes(self) -> Mapping[Any, Size]:
-        """There is one session, of the controllers."""
+        """The sizes of variables. There is one session, the controllers'."""
         return {
             **self.type_sizes,
             SessionId: [Session("controller", 0)],
@@ -333,7 +333,7 @@ class ControlRequestsVariables(Specification[C]):
 
     @property
     def topic_data(self) -> Sequence[TopicAssignment]:
-        """What the topic's node may have."""
+        """The possible data of the topic's node."""
         return [TopicAssignment.encode({**self.assignments, FIRST: way}) for way in self.ways[FIRST]]
 
     @part
@@ -356,35 +356,35 @@ class ControlRequestsVariables(Specification[C]):
 
     @part
     def context(self) -> ContextPart:
-        """What the controller knows."""
+        """The controller's knowledge."""
         return ContextPart(self.type_sizes, self.ways)
 
     @part
     def channels(self) -> ChannelsPart:
-        """Those of the controller."""
+        """The channels of the controller."""
         return self.channels_to(self.broker_ids)
 
     @part
     def former_channels(self) -> ChannelsPart:
-        """Those of the one before; without another controller none."""
+        """The channels of the former controller; none if there is never another controller."""
         return self.channels_to(self.broker_ids if self.controller_changes else ())
 
     def channels_to(self, brokers: tuple[BrokerId, ...]) -> ChannelsPart:
-        """One to each of these brokers."""
+        """Channels to these brokers."""
         return ChannelsPart(
             one_of(*brokers), self.requests.domain, self.max_queued_requests, self.design, self.channel_manager
         )
 
     @part
     def receivers(self) -> ReceivingBrokersPart:
-        """What brokers know."""
+        """The receiving brokers."""
         return ReceivingBrokersPart(
             self.requests, self.design, controller_writes_isr(self), self.replica_manager, expires=self.expiries > 0
         )
 
     @initial
     def a_cluster_set_up(self, s: C) -> None:
-        """All brokers run, and have been told nothing; there is no controller yet."""
+        """All brokers run and have received no request; there is no controller yet."""
         for path in ("/brokers", "/brokers/topics"):
             s.zk.nodes[path] = Node()
         below = frozenset() if self.new_topic else PARTITIONS

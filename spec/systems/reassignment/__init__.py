@@ -1,7 +1,7 @@
-"""A partition moves from some brokers to others: what does the controller tell whom to delete, and what is left?
+"""A partition moves between brokers: which replicas does the controller delete, and which logs remain?
 
-`state` has the variables, their sizes and the client of the controller, `actions` what happens, and `reassignment`
-the theory, what has to hold, and how it is seen. Each is a class over the one before, the first over
+`state` has the variables, their sizes and the controller's client, `actions` the actions, and `reassignment` the
+theory, the properties, the views and the pictures. Each has a class that extends the one before, the first
 `spec.systems.cluster`.
 """
 

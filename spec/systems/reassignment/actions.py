@@ -1,4 +1,4 @@
-"""What administrators, the controller and brokers do about a partition that moves."""
+"""The actions of administrators, the controller and brokers on a partition that moves."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from statemachines.messages.zk_data import REASSIGN_PARTITIONS
 
 
 def log_deleted(broker: BrokerId) -> str:
-    """What is said of a step in which a broker deletes its log."""
+    """The sentence for a step in which a broker deletes its log."""
     return f"broker {broker} deletes its log"
 
 
 class ReassignmentActions(ReassignmentVariables[R]):
-    """What happens to a partition that moves."""
+    """The actions on a partition that moves."""
 
     # The controller, over a state.
 
     def controller(self, s: R) -> ControllerEventProcessor:
-        """With what it remembers of the node.
+        """The controller, with the targets that it remembers from the node.
 
-        The notification of an ISR stands for the watch of the partition's state, too, until 2.6: with both the
-        controller looks whether the reassignment has ended.
+        Until 2.6 the notification of an ISR also stands for the watch of the partition's state: on either one the
+        controller checks whether the reassignment is complete.
         """
         controller = super().controller(s)
         controller.reassignment_targets = s.reassignment_targets
@@ -47,7 +47,7 @@ class ReassignmentActions(ReassignmentVariables[R]):
         return controller
 
     def advance(self, s: R, step: EventWaiting | EventDone) -> None:
-        """An increment of the leader epoch is within bounds, too, and that it failed is logged."""
+        """An event waits for ZooKeeper, or is finished. An increment of the leader epoch stays within its bound."""
         step = self.answered_at_once(s, step)
         if isinstance(step, EventWaiting):
             following = step.awaits.then
@@ -55,15 +55,15 @@ class ReassignmentActions(ReassignmentVariables[R]):
             state = s.state(PARTITION)
             bound(not epoch_is_due or state is None or state.leader_epoch < self.max_leader_epoch)
         elif step.failure is EventFailure.NewerController:
-            step = step._replace(failure=None)  # it is logged
+            step = step._replace(failure=None)  # Kafka only logs it
         super().advance(s, step)
 
     def assigned(self, s: R, partition: TopicPartition) -> tuple[BrokerId, ...]:
-        """As the topic's node has it."""
+        """The assignment in the topic's node."""
         return s.assignment.replicas
 
     def receive(self, s: R, broker: BrokerId, request: ControlRequest) -> None:
-        """A replica that is to be deleted has no log any more, if its broker runs."""
+        """A broker obeys a request. If it runs, it deletes the log of a replica that stops with deletion."""
         role = s.roles[PartitionAndReplica(PARTITION, broker)]
         super().receive(s, broker, request)
         if isinstance(request, LeaderAndIsrRequest) and not self.design.shrink_with_unassigned:
@@ -80,7 +80,7 @@ class ReassignmentActions(ReassignmentVariables[R]):
     # Administrators.
 
     def count_request(self, s: R) -> None:
-        """An administrator asks for something."""
+        """Count an administrator's request, within its bound."""
         bound(s.reassignment_requests < self.reassignment_requests)
         s.reassignment_requests += 1
 
@@ -90,7 +90,7 @@ class ReassignmentActions(ReassignmentVariables[R]):
         receiver="controller",
     )
     def cancel(self, s: R) -> None:
-        """An administrator has the partition stay where it was. [AlterPartitionReassignments]"""
+        """An administrator cancels the reassignment. [AlterPartitionReassignments]"""
         require(s.active and s.idle and s.context.epoch == s.epoch)
         require(self.context.of(s.context).partition_full_replica_assignment(PARTITION).is_being_reassigned)
         self.count_request(s)
@@ -98,7 +98,7 @@ class ReassignmentActions(ReassignmentVariables[R]):
 
     @action(when=by_api, actor="administrator", receiver="controller")
     def reassign(self, s: R, target: Brokers) -> None:
-        """An administrator has the partition move to these brokers. [AlterPartitionReassignments]"""
+        """An administrator requests a move to these brokers. [AlterPartitionReassignments]"""
         require(s.active and s.idle and s.context.epoch == s.epoch)
         known = self.context.of(s.context).partition_full_replica_assignment(PARTITION)
         require(frozenset(target) != frozenset(known.target_replicas))
@@ -107,14 +107,14 @@ class ReassignmentActions(ReassignmentVariables[R]):
 
     @action(when=by_node, actor="administrator", receiver="ZooKeeper")
     def write_reassignment(self, s: R, target: Brokers) -> None:
-        """An administrator asks for it by /admin/reassign_partitions, if that is not there."""
+        """An administrator requests a move by creating /admin/reassign_partitions, if it does not exist."""
         require(REASSIGN_PARTITIONS not in s.zk.nodes and frozenset(target) != frozenset(s.assignment.replicas))
         self.count_request(s)
         self.zk.servers(s.zk).create(None, REASSIGN_PARTITIONS, ((PARTITION, target),))
 
     @action(when=by_node, actor="controller", receiver="ZooKeeper")
     def partition_reassignment(self, s: R) -> None:
-        """The controller reads what is asked for. [PartitionReassignment]"""
+        """The controller reads the requested reassignment. [PartitionReassignment]"""
         require(s.active and s.idle and s.requested_target is not None)
         require(s.requested_target != s.reassignment_targets.get(PARTITION))
         self.begin(s, ControllerEventProcessor.process_zk_partition_reassignment)
@@ -125,7 +125,7 @@ class ReassignmentActions(ReassignmentVariables[R]):
         receiver="ZooKeeper",
     )
     def abort_reassignment(self, s: R) -> None:
-        """An administrator deletes the node, and has another controller elected, as was done until 2.3."""
+        """An administrator deletes the node and has another controller elected, the way to give up until 2.3."""
         require(REASSIGN_PARTITIONS in s.zk.nodes and s.active and s.context.epoch == s.epoch)
         bound(s.epoch < 2 * self.controller_changes)
         self.count_request(s)
@@ -137,7 +137,7 @@ class ReassignmentActions(ReassignmentVariables[R]):
 
     @action(when=may_expand, actor="leader")
     def acknowledge(self, s: R) -> None:
-        """The leader acknowledges records, which its whole ISR has; other logs are behind from now on."""
+        """The leader acknowledges records that its whole ISR has; all other logs lag from now on."""
         role, state = self.leader_role(s, PARTITION), s.state(PARTITION)
         assert state is not None
         require(all(broker in s.registered for broker in state.isr))
@@ -148,24 +148,24 @@ class ReassignmentActions(ReassignmentVariables[R]):
 
     @action(when=may_expand, actor="leader", receiver="{self.isr_receiver}")
     def expand_isr(self, s: R, partition: TopicPartition, broker: BrokerId) -> None:
-        """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr]"""
+        """The leader adds a broker that follows it to the ISR. [Partition.maybeExpandIsr]"""
         super().expand_isr(s, partition, broker)
 
     @action(when=may_shrink, actor="leader", receiver="{self.isr_receiver}")
     def shrink_isr(self, s: R, partition: TopicPartition, broker: BrokerId) -> None:
-        """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr]"""
+        """The leader removes a broker, running or not, from the ISR. [Partition.maybeShrinkIsr]"""
         require(self.leader_can_shrink(s))
         super().shrink_isr(s, partition, broker)
 
     def leader_can_shrink(self, s: R) -> bool:
-        """Whether the leader can look for members that have fallen behind."""
+        """Whether the leader can check for lagging members."""
         state = s.state(PARTITION)
         if state is None or self.design.shrink_with_unassigned:
             return True
         return may_expire(state.isr, state.leader, s.replicas_known_to_leader, shrink_with_unassigned=False)
 
     def change_isr(self, s: R, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
-        """Who joins has as much as the leader."""
+        """The leader changes its ISR. A joining broker has as much as the leader."""
         node = s.written(partition)
         assert node is not None
         state = node.data.leader_and_isr

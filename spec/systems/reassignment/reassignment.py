@@ -1,4 +1,4 @@
-"""A partition moves from some brokers to others: what does the controller tell whom to delete, and what is left?"""
+"""A partition moves between brokers: which replicas does the controller delete, and which logs remain?"""
 
 from __future__ import annotations
 
@@ -33,32 +33,31 @@ from statemachines.tables.replica import (
 )
 
 ENDINGS: Final = (PartitionReassignment.ENDING, PartitionReassignment.ZK_ENDING)
-"""The calls with which a reassignment ends, by request and by the node."""
+"""The calls that end a reassignment, for requests (AlterPartitionReassignments) and for the node."""
 
 
 class Reassignment(ReassignmentActions[R]):
-    """A controller, and a partition that administrators move from broker to broker.
+    """A controller, and a partition that administrators move between brokers.
 
-    What the controller does is `ControllerEventProcessor`'s; how it is cut into steps, who is the controller and what
-    brokers do stands in `spec.systems.partitions`, with which this has its rules in common. Here an event of a
-    reassignment is cut where it writes, too: the topic's node, a leader epoch, the end of the node
-    /admin/reassign_partitions are written in a step each, between which anything may happen, a failover as well. What
-    is read for such a write, and what is looked at between two, is read in the same step as what follows; ZooKeeper
-    refuses none of these writes but by its fence.
+    The controller is `ControllerEventProcessor`. `spec.systems.partitions` says how its events are divided into
+    steps, which controller acts, and what brokers do; this system shares those rules. Here an event of a reassignment
+    is also divided at each write. The topic's node, a leader epoch, and the deletion of /admin/reassign_partitions
+    are each written in a step of their own. Anything may happen between these, even a failover. A step includes the
+    reads before its write. ZooKeeper refuses these writes only by its fence.
 
-    A broker obeys at once. A replica that stops with deletion loses its log. Of logs it is known which of them have
-    all that was acknowledged: whoever joins the ISR has as much as its leader, and `acknowledge` is any number of
-    records that a leader and its whole ISR take, so that all other logs are behind. A log on a dead broker stays.
+    A broker obeys at once. A replica that stops with deletion loses its log. The model knows which logs have all
+    acknowledged records. A broker that joins the ISR has as much as its leader. `acknowledge` stands for any number
+    of records that a leader and its whole ISR take, after which all other logs lag. The log of a dead broker stays.
 
-    Since 2.7 a leader asks the controller to change its ISR (AlterPartition), when the controller has nothing else to
-    do; that it asks, what is written and what is read again is one step. Until 2.6 it writes the ISR itself, and
-    tells the controller, which hears of it later. Until 2.3 reassignments are asked for by the node, one at a time;
-    an administrator gives one up by deleting that node and having another controller elected. Since 2.4 they are
-    asked for by AlterPartitionReassignments, which may come while another one is under way.
+    Since 2.7 a leader asks an idle controller to change its ISR (AlterPartition). The request, the write and the
+    reading back are one step. Until 2.6 the leader writes the ISR itself and notifies the controller, which hears of
+    it later. Until 2.3 an administrator requests a reassignment by the node, one at a time. The administrator gives
+    it up by deleting the node and having another controller elected. Since 2.4 administrators send
+    AlterPartitionReassignments, also while another reassignment is under way.
 
-    Left out: what `partitions` leaves out, but for these; more than one partition; controlled shutdown, elections
-    that are asked for, the creation of topics; reassignments by the node since 2.4; the watch of a partition's state
-    until 2.6, which tells the controller of an ISR a little sooner than the notification does.
+    Left out: all that `partitions` leaves out, except reassignment; more than one partition; controlled shutdown,
+    requested elections, the creation of topics; reassignments by the node since 2.4; the watch of a partition's state
+    until 2.6, which informs the controller of an ISR a little sooner than the notification.
     """
 
     name = "reassignment"
@@ -68,7 +67,7 @@ class Reassignment(ReassignmentActions[R]):
 
     @transition_invariant(of=(*ANSWERS, "next_change"))
     def fenced_writes(self, before: R, after: R) -> bool:
-        """C4: a controller that writes has the epoch that is in ZooKeeper at that moment."""
+        """C4: a controller that writes has the epoch in ZooKeeper at that moment."""
         if before.context.epoch == before.epoch:
             return True
         written = before.written(PARTITION) != after.written(PARTITION)
@@ -79,7 +78,7 @@ class Reassignment(ReassignmentActions[R]):
 
     @invariant
     def assignment_shape(self, s: R) -> bool:
-        """A1: what is added and what is removed is assigned, nothing is both, and the target stands first."""
+        """A1: added and removed replicas are assigned, no replica is both, and the target comes first."""
         replicas, adding, removing = s.assignment
         target = s.assignment.target_replicas
         if not {*adding, *removing} <= {*replicas} or {*adding} & {*removing} or not target:
@@ -88,16 +87,16 @@ class Reassignment(ReassignmentActions[R]):
 
     @invariant(where=ClusterSpec.quiet, when=lambda self: self.controller_changes == 0)
     def isr_within_assigned(self, s: R, partition: TopicPartition) -> bool:
-        """P3: when all is quiet, the ISR is of brokers that keep the partition; but see isr_outside_assignment."""
+        """P3: when all is quiet, every ISR member is assigned to the partition; but see isr_outside_assignment."""
         return super().isr_within_assigned(s, partition)
 
     def is_ending(self, s: R) -> bool:
-        """The event under way ends a reassignment. [B1 to B8]"""
+        """Whether the event under way is ending a reassignment. [B1 to B8]"""
         return any(isinstance(each, Call) and each.method in ENDINGS for each in s.thread.calls)
 
     @transition_invariant(when=lambda self: self.reassignment_requests > 0)
     def ends_once_in_sync(self, before: R, step: Step, after: R) -> bool:
-        """A2: a reassignment begins to end where ZooKeeper has its target in sync; a cancellation does not look."""
+        """A2: a reassignment begins to complete only when its target is in sync in ZooKeeper; a cancellation may."""
         if self.is_ending(before) or not self.is_ending(after):
             return True
         target: Collection[BrokerId] = after.reassignment_targets.get(PARTITION, ())
@@ -108,27 +107,27 @@ class Reassignment(ReassignmentActions[R]):
 
     @transition_invariant(of="next_change", when=lambda self: self.reassignment_requests > 0)
     def ends_in_sync(self, before: R, after: R) -> bool:
-        """A3: where a reassignment ends the ISR is of replicas that stay, and so is the leader, if there is one."""
+        """A3: when a reassignment completes, the ISR, and so any leader, is among the remaining replicas."""
         now = after.assignment
         if before.assignment == now or before.context.partition_assignments.get(PARTITION) != now:
-            return True  # it is not the end of one, by B6, but the beginning of another, by U1
+            return True  # not the end of one, by B6, but the beginning of another, by U1
         state = after.state(PARTITION)
         return state is not None and {*state.isr} <= {*now.replicas}
 
     @invariant(where=ClusterSpec.quiet)
     def assignment_known(self, s: R) -> bool:
-        """A4: when all is quiet, the controller knows of the assignment that is in ZooKeeper."""
+        """A4: when all is quiet, the controller knows the assignment in ZooKeeper."""
         return s.context.partition_assignments.get(PARTITION) == s.assignment
 
     @invariant(where=ClusterSpec.quiet)
     def reassigns_what_is_requested(self, s: R) -> bool:
-        """A4: when all is quiet, the controller moves the partition where ZooKeeper has that it is to move."""
+        """A4: when all is quiet, the controller reassigns the partition if, and only if, ZooKeeper says so."""
         moving = s.assignment.is_being_reassigned if self.design.kip_455 else s.requested_target is not None
         return moving == (PARTITION in s.context.partitions_being_reassigned)
 
     @transition_invariant(when=by_node)
     def only_administrators_request(self, before: R, step: Step, after: R) -> bool:
-        """A4: what has been given up, or has ended, is not asked for again but by an administrator."""
+        """A4: only an administrator requests a reassignment again that has ended or was given up."""
         return (
             before.requested_target is not None
             or after.requested_target is None
@@ -137,32 +136,32 @@ class Reassignment(ReassignmentActions[R]):
 
     @invariant
     def isr_has_acknowledged(self, s: R, broker: BrokerId) -> bool:
-        """R3: a member of the ISR has all that was acknowledged, so that it may lead."""
+        """R3: every member of the ISR has every acknowledged record, since any member may lead."""
         state = s.state(PARTITION)
         return state is None or broker not in state.isr or broker in s.complete_logs
 
     @invariant
     def acknowledged_not_lost(self, s: R) -> bool:
-        """R7: some broker has all that was acknowledged, running or not."""
+        """R7: some broker, running or not, has every acknowledged record."""
         return bool(s.complete_logs)
 
     def quiet(self, s: R) -> bool:
-        """And it has read what it is asked for."""
+        """Whether the cluster is quiet, and the controller has read the requested reassignment."""
         return super().quiet(s) and (s.requested_target is None or PARTITION in s.context.partitions_being_reassigned)
 
     @invariant(where=ClusterSpec.quiet, when=isr_may_change)
     def isr_can_shrink(self, s: R) -> bool:
-        """P17: when all is quiet, a leader that knows that it leads can take out whoever is dead or behind."""
+        """P17: when all is quiet, a leader that knows that it leads can remove dead or lagging ISR members."""
         state = s.state(PARTITION)
         if state is None or state.leader not in s.registered:
             return True
         role = s.roles[PartitionAndReplica(PARTITION, state.leader)]
         return role != Role(state.leader, state.leader_epoch) or self.leader_can_shrink(s)
 
-    # What must be able to happen: every row of the tables by which replicas come and are deleted.
+    # Witnesses: every row of the tables that adds or deletes a replica.
 
     def a_replica_becomes(self, before: R, after: R, source: object, target: object) -> bool:
-        """Whether some replica was in the one state before, and is in the other after it."""
+        """Whether some replica moves from one state to the other in this step."""
         replicas = (PartitionAndReplica(PARTITION, broker) for broker in range(self.brokers))
         return any(self.replica_changes(before, after, each, source, target) for each in replicas)
 
@@ -196,22 +195,22 @@ class Reassignment(ReassignmentActions[R]):
         """ReplicaDeletionSuccessful -> NonExistentReplica."""
         return self.a_replica_becomes(before, after, ReplicaDeletionSuccessful, None)
 
-    # What else must be able to happen.
+    # Other witnesses.
 
     @sometimes(where=ClusterSpec.quiet, when=may_add)
     def quiet_while_moving(self, s: R) -> bool:
-        """All is quiet, and the partition is still to arrive."""
+        """All is quiet, and the reassignment is not complete."""
         return PARTITION in s.context.partitions_being_reassigned
 
     @sometimes(where=ClusterSpec.quiet, when=may_arrive)
     def reassignment_arrived(self, s: R) -> bool:
-        """All is quiet, and the partition has arrived where it was not at first."""
+        """All is quiet, and the partition has arrived at other brokers than its first ones."""
         arrived = not s.context.partitions_being_reassigned
         return arrived and s.assignment.replicas != self.assignments[PARTITION].replicas
 
     @sometimes(when=may_arrive, of=ANSWERS)
     def leader_changes_by_reassignment(self, before: R, after: R) -> bool:
-        """A replica that was added leads, in place of one that runs."""
+        """An added replica leads, in place of a running one."""
         old, new = before.state(PARTITION), after.state(PARTITION)
         assert old is not None
         assert new is not None
@@ -219,12 +218,12 @@ class Reassignment(ReassignmentActions[R]):
 
     @sometimes(when=lambda self: leaders_write(self) and self.isr_changes > 1, of=ANSWERS)
     def a_conflict(self, before: R, after: R) -> bool:
-        """A state has been written by its leader since the controller read it, and is read again."""
+        """A leader has written a state since the controller read it, and the controller reads it again."""
         return super().a_conflict(before, after)
 
     @sometimes(when=lambda self: by_api(self) and self.reassignment_requests > 1, of="next_change")
     def cancelled(self, before: R, after: R) -> bool:
-        """A reassignment that is under way is given up."""
+        """A reassignment under way is given up."""
         under_way = before.assignment.is_being_reassigned and not after.assignment.is_being_reassigned
         return under_way and frozenset(after.assignment.replicas) == frozenset(before.assignment.origin_replicas)
 
@@ -232,31 +231,31 @@ class Reassignment(ReassignmentActions[R]):
         when=lambda self: by_api(self) and self.reassignment_requests > 1 and len(self.targets) > 2, of="next_change"
     )
     def replaced(self, before: R, after: R) -> bool:
-        """Another takes its place."""
+        """Another reassignment replaces the one under way."""
         under_way = before.assignment.is_being_reassigned and after.assignment.is_being_reassigned
         return under_way and before.assignment != after.assignment
 
     @sometimes(when=lambda self: may_add(self) and self.controller_changes > 0, of="become_controller")
     def taken_over(self, before: R, after: R) -> bool:
-        """A controller begins and finds a reassignment under way, of which it knew nothing."""
+        """A new controller finds a reassignment under way that it did not know of."""
         return PARTITION in after.context.partitions_being_reassigned
 
     @sometimes(where=ClusterSpec.quiet, when=may_have_isr_outside_assignment)
     def isr_outside_assignment(self, s: R) -> bool:
-        """A replica is in the ISR, or leads, that is assigned no more: a controller ended between U1 and U3. [3.9]
+        """An unassigned replica is in the ISR, or leads: a controller ended between U1 and U3. [3.9]
 
-        The next controller does not know of it: it neither stops it nor deletes its log, and does not take it out of
-        the ISR when its broker dies. So P3 is no rule there, and P13 only of replicas that are assigned. Its leader
-        takes it out after a while; from 2.4 to 2.8 it may not be able to, see isr_can_shrink.
+        The next controller does not know of it. It neither stops it nor deletes its log, and does not remove it from
+        the ISR when its broker dies. So P3 is no rule there, and P13 covers only assigned replicas. The leader
+        removes it after a while; from 2.4 to 2.8 it may be unable to, see isr_can_shrink.
         """
         state = s.state(PARTITION)
         return state is not None and not {*state.isr} <= {*s.assignment.replicas}
 
-    # What a state means, to the reader of a trace.
+    # Views: a state in sentences, for the reader of a trace.
 
     @view
     def assignment(self, s: R) -> str:
-        """Who keeps the partition, and where it moves to."""
+        """The brokers that keep the partition, and the brokers that it moves to."""
         now, state = s.assignment, s.state(PARTITION)
         keep = f"{PARTITION} is assigned to {_brokers_text(now.replicas)}"
         if now.is_being_reassigned:
@@ -269,18 +268,18 @@ class Reassignment(ReassignmentActions[R]):
         return (
             keep
             if s.requested_target is None
-            else f"{keep}; it is asked to move to {_brokers_text(s.requested_target)}"
+            else f"{keep}; a move to {_brokers_text(s.requested_target)} is requested"
         )
 
     @view
     def replica(self, s: R, broker: BrokerId) -> str:
-        """What the controller takes a replica for; of one that it does not know, nothing."""
+        """A replica's state in the controller; empty if the controller does not know the replica."""
         state = s.context.replica_states.get(PartitionAndReplica(PARTITION, broker))
         return "" if state is None else f"the controller has the replica on broker {broker} as {state.name}"
 
     @view
     def due(self, s: R) -> str:
-        """What the event under way does next, by itself or when ZooKeeper has answered."""
+        """The next step of the event under way, by itself or after an answer of ZooKeeper."""
         if s.thread.partition_change is not None:
             return "the controller waits for ZooKeeper, to elect a leader"
         if s.thread.replica_change is not None:
@@ -292,17 +291,17 @@ class Reassignment(ReassignmentActions[R]):
 
     @view
     def logs(self, s: R) -> str:
-        """Who has all that was acknowledged."""
+        """The brokers that have all acknowledged records."""
         if not s.complete_logs:
-            return "no broker has all records that were acknowledged"
+            return "no broker has all acknowledged records"
         have = "has" if len(s.complete_logs) == 1 else "have"
-        return f"{_brokers_text(sorted(s.complete_logs))} {have} all records that were acknowledged"
+        return f"{_brokers_text(sorted(s.complete_logs))} {have} all acknowledged records"
 
-    # As it is drawn.
+    # Pictures.
 
     @picture
     def move(self, s: R) -> Grid:
-        """From where the partition moves to where, and which brokers, dead ones struck out, have every record."""
+        """The partition's move, and the brokers that have every record; dead brokers are struck out."""
         now, asked = s.assignment, s.requested_target
         brokers = sorted(s.complete_logs)
         have = Tags(Tag(each, Look.plain if each in s.registered else Look.gone) for each in brokers)
@@ -316,14 +315,14 @@ class Reassignment(ReassignmentActions[R]):
                     Tags(now.adding_replicas),
                     Tags(now.removing_replicas),
                     "" if asked is None else Tags(asked),
-                    have if brokers else Tag("none", Look.wrong, "what was acknowledged is lost"),
+                    have if brokers else Tag("none", Look.wrong, "acknowledged records are lost"),
                 )
             ],
         )
 
 
 def _words(upcoming: Call) -> str:
-    """What a call does, in words, for those that a step begins with; else its name in Kafka."""
+    """A call in words, if a step begins with it; else its name in Kafka."""
     if upcoming.method == ControllerEventProcessor.replicas_become.__name__:
         replicas, target = upcoming.arguments[:2]
         whose = _brokers_text(each.replica for each in replicas)

@@ -1,4 +1,4 @@
-"""A cluster whose partition moves: its variables, how large they are, and the client of its controller."""
+"""A cluster whose partition moves: its variables, their sizes, and its controller's client."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ from statemachines.messages.zk_data import (
 )
 from statemachines.zookeeper.tree import Node, ZkPath
 
-Requests = Annotated[int, "how often administrators asked for something"]
+Requests = Annotated[int, "how often administrators requested something"]
 """A number of requests."""
-Brokers = Annotated[tuple[BrokerId, ...], "the brokers that are to keep a partition, in the order of their ids"]
-"""Where a partition is to move to."""
+Brokers = Annotated[tuple[BrokerId, ...], "the future brokers of a partition, in the order of their ids"]
+"""The target of a reassignment."""
 
 PARTITION: Final = TopicPartition(TOPIC, 0)
 """The partition that moves."""
@@ -63,47 +63,47 @@ PARTITION: Final = TopicPartition(TOPIC, 0)
 class ReassignedCluster(ClusterState):
     """A cluster whose partition moves, with the logs on its brokers."""
 
-    reassignment_requests: Requests = variable("How often an administrator asked for a reassignment, or gave it up.")
+    reassignment_requests: Requests = variable("How often an administrator requested a reassignment, or gave one up.")
     complete_logs: frozenset[BrokerId] = variable(
-        "The brokers that have all records in their logs which were acknowledged, running or not. Left out: the "
-        "records themselves, so that another log is no more than behind."
+        "The brokers, running or not, whose logs have all acknowledged records. Left out: the records themselves, so "
+        "that any other log just lags."
     )
     reassignment_targets: Partial[TopicPartition, tuple[BrokerId, ...]] = variable(
-        "Where partitions move to by the node, as the controller remembers it until 2.3.",
+        "The targets that the controller remembers from the node, until 2.3.",
         of=lambda self, partition: () if self.design.kip_455 else self.targets,
     )
     replicas_known_to_leader: frozenset[BrokerId] = variable(
-        "The replicas that the leader was told of with its leader epoch. Left out where it does not look at them.",
+        "The replicas that the leader learned of with its leader epoch. Left out where it does not read them.",
         when=lambda self: not self.design.shrink_with_unassigned,
     )
 
     @property
     def assignment(self) -> ReplicaAssignment:
-        """Which brokers keep the partition, as ZooKeeper has it."""
+        """The partition's assignment in ZooKeeper."""
         data: TopicAssignment = self.zk.nodes[TOPIC_PATH].data
         return data.partitions[0][1]
 
     @property
     def requested_target(self) -> tuple[BrokerId, ...] | None:
-        """Where /admin/reassign_partitions has the partition move to, if it is there."""
+        """The target in /admin/reassign_partitions; None if the node does not exist."""
         node = self.zk.nodes.get(REASSIGN_PARTITIONS)
         return None if node is None else node.data[0][1]
 
 
 class ReassigningZkClient(ZkClientReadingVariables):
-    """A client for which what a reassignment writes is a step of its own; see `Reassignment`."""
+    """A client that makes each write of a reassignment in a step of its own; see `Reassignment`."""
 
     cluster: ReassignedCluster
 
     def _in_a_step_of_its_own(self, following: Call) -> Calls:
         return (Await(ChangeDone(), following),)
 
-    # What it writes.
+    # Writes.
 
     def set_topic_assignment(
         self, topic: TopicName, assignments: Mapping[TopicPartition, ReplicaAssignment], following: Call
     ) -> Calls:
-        """The topic's node is written, in the next step."""
+        """Write the topic's node, in the next step."""
         due = then(self._assignment_is_due, topic, tuple(assignments.items()), following)
         return self._in_a_step_of_its_own(due)
 
@@ -112,7 +112,7 @@ class ReassigningZkClient(ZkClientReadingVariables):
         return super().set_topic_assignment(topic, dict(assignments), following)
 
     def update_leader_epoch(self, partition: TopicPartition, following: Call) -> Calls:
-        """The leader epoch is incremented, in the next step, which reads it as well: a conflict is read again."""
+        """Increment the leader epoch in the next step, which also reads it, since a conflict is read again."""
         return self._in_a_step_of_its_own(then(self._epoch_is_due, partition, following))
 
     def _epoch_is_due(self, _: object, partition: TopicPartition, following: Call) -> Calls:
@@ -120,7 +120,7 @@ class ReassigningZkClient(ZkClientReadingVariables):
         return super().update_leader_epoch(partition, following)
 
     def delete_recursive(self, path: ZkPath) -> Calls:
-        """/admin/reassign_partitions is deleted, in the next step."""
+        """Delete /admin/reassign_partitions, in the next step."""
         return self._in_a_step_of_its_own(then(self._deletion_is_due, path))
 
     def _deletion_is_due(self, _: object, path: ZkPath) -> Calls:
@@ -133,19 +133,19 @@ class ReassigningZkClient(ZkClientReadingVariables):
         EPOCH_IS_DUE: "increment the leader epoch",
         _deletion_is_due.__name__: f"delete {REASSIGN_PARTITIONS}",
     }
-    """What it does in a step of its own, by the call that is due."""
+    """The writes in steps of their own, in words, by the name of the pending call."""
 
-    # What it deletes as it reads it: other notifications may come before the event ends.
+    # Notifications are deleted when read, since others may arrive before the event ends.
 
     def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
-        """Notifications go, if the controller may delete them."""
+        """Read a node's children. Notifications are deleted, if the controller may delete them."""
         children = super().get_children(path, following, watch)
         if path == ISR_CHANGE_NOTIFICATION and self.may_delete:
             self.forget_notifications()
         return children
 
     def delete(self, paths: Iterable[ZkPath]) -> Calls:
-        """They are gone already, unless the controller may not delete them: then it finds out."""
+        """The notifications are already deleted. A controller that may not delete them learns so here."""
         return () if self.may_delete else super().delete(paths)
 
 
@@ -153,23 +153,23 @@ R = TypeVar("R", bound=ReassignedCluster, default=ReassignedCluster)
 
 
 def by_node(self: ReassignmentVariables[Any]) -> bool:
-    """Reassignments are asked for by /admin/reassign_partitions."""
+    """Whether administrators request reassignments by /admin/reassign_partitions."""
     return not self.design.kip_455 and self.reassignment_requests > 0
 
 
 def by_api(self: ReassignmentVariables[Any]) -> bool:
-    """They are asked for by AlterPartitionReassignments."""
+    """Whether administrators request reassignments by AlterPartitionReassignments."""
     return self.design.kip_455 and self.reassignment_requests > 0
 
 
 def may_add(self: ReassignmentVariables[Any]) -> bool:
-    """A broker may be asked to keep the partition that does not keep it yet."""
+    """Whether a reassignment may add a broker."""
     first = self.assignments[PARTITION].replicas
     return self.reassignment_requests > 0 and any(not {*target} <= {*first} for target in self.targets)
 
 
 def may_arrive(self: ReassignmentVariables[Any]) -> bool:
-    """Brokers may get in sync that are to keep the partition alone."""
+    """Whether a target without any of the first brokers may get in sync."""
     first = self.assignments[PARTITION].replicas
     new = [len(target) for target in self.targets if frozenset(target).isdisjoint(first)]
     return (
@@ -180,38 +180,38 @@ def may_arrive(self: ReassignmentVariables[Any]) -> bool:
 
 
 def may_expand(self: ReassignmentVariables[Any]) -> bool:
-    """A broker that keeps the partition may not be in sync."""
+    """Whether a broker that keeps the partition may be out of sync."""
     return isr_may_change(self) and (self.initial_replicas > 1 or may_add(self))
 
 
 def may_shrink(self: ReassignmentVariables[Any]) -> bool:
-    """An ISR may have several members, and is not that of a single replica as soon as it has them."""
+    """Whether an ISR may keep several members for a while."""
     several = self.initial_replicas > 1 or (self.isr_changes > 1 and (self.max_replicas > 1 or not self.asks_for_isr))
     return several and isr_may_change(self)
 
 
 def may_have_isr_outside_assignment(self: ReassignmentVariables[Any]) -> bool:
-    """A controller may fail as it takes away a replica that another reassignment has brought in sync."""
+    """Whether a controller may fail while it removes a replica that another reassignment has brought in sync."""
     several = self.reassignment_requests > 1 and self.max_replicas > 1 and self.brokers > 2
     return by_api(self) and several and isr_may_change(self) and self.controller_changes > 0
 
 
 class ReassignmentVariables(ClusterSpec[R]):
-    """Where a partition moves, in which variables, and what may be left of the events of that."""
+    """The variables of a partition that moves, their sizes, and the rests of its events."""
 
     brokers: int = constant(3, "Brokers that may keep the partition.", at_least=2, at_most=4)
     isr_changes: int = constant(2, "Bound: how often the ISR of the partition is changed.", at_least=0, at_most=9)
     max_crashes: int = constant(1, "Bound: how often brokers die.", at_least=0, at_most=9)
     controller_changes: int = constant(0, "Bound: how often another controller is elected.", at_least=0, at_most=3)
     max_leader_epoch: int = constant(9, "Bound: the highest leader epoch; the first is 0.", at_least=0, at_most=30)
-    initial_replicas: int = constant(1, "Replicas at first: on the first brokers.", at_least=1, at_most=3)
-    min_replicas: int = constant(1, "Replicas that an administrator asks for, at least.", at_least=1, at_most=3)
-    max_replicas: int = constant(2, "Replicas that an administrator asks for, at most.", at_least=1, at_most=3)
+    initial_replicas: int = constant(1, "Replicas at first, on the first brokers.", at_least=1, at_most=3)
+    min_replicas: int = constant(1, "The fewest replicas that an administrator requests.", at_least=1, at_most=3)
+    max_replicas: int = constant(2, "The most replicas that an administrator requests.", at_least=1, at_most=3)
     disjoint_targets: bool = constant(
-        False, "An administrator asks only for brokers that did not keep the partition at first."
+        False, "An administrator requests only brokers that did not keep the partition at first."
     )
     reassignment_requests: int = constant(
-        2, "Bound: how often a reassignment is asked for, or given up.", at_least=0, at_most=5
+        2, "Bound: how often a reassignment is requested, or given up.", at_least=0, at_most=5
     )
 
     design: ControlDesign = switches(
@@ -235,12 +235,12 @@ class ReassignmentVariables(ClusterSpec[R]):
 
     @property
     def asks_for_isr(self) -> bool:
-        """Since 2.7."""
+        """Whether leaders ask the controller for ISRs: since 2.7."""
         return self.design.alter_partition
 
     @assumption
     def enough_brokers(self) -> bool:
-        """There are brokers for what is asked for."""
+        """There are enough brokers for every request."""
         free = self.brokers - self.initial_replicas * self.disjoint_targets
         return self.initial_replicas <= self.brokers and self.min_replicas <= min(free, self.max_replicas)
 
@@ -248,7 +248,7 @@ class ReassignmentVariables(ClusterSpec[R]):
     immediate_awaits = (ZkRequests, AlteringPartitions)
     zk_client = ReassigningZkClient
 
-    # How large it is.
+    # Sizes.
 
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
@@ -257,7 +257,7 @@ class ReassignmentVariables(ClusterSpec[R]):
 
     @cached_property
     def targets(self) -> tuple[tuple[BrokerId, ...], ...]:
-        """Where a partition may be moved to."""
+        """The brokers to which an administrator may move the partition."""
         every = (1 + number for number in range(2**self.brokers - 1))
         sets = (tuple(each for each in range(self.brokers) if number & 1 << each) for number in every)
         first = frozenset(range(self.initial_replicas)) if self.disjoint_targets else frozenset()
@@ -266,12 +266,12 @@ class ReassignmentVariables(ClusterSpec[R]):
 
     @property
     def all_assignments(self) -> Mapping[TopicPartition, Collection[ReplicaAssignment]]:
-        """Every one that reassignments lead to."""
+        """Every assignment that reassignments lead to."""
         return {PARTITION: self.reachable}
 
     @cached_property
     def reachable(self) -> tuple[ReplicaAssignment, ...]:
-        """From the first one, by what the controller makes of targets."""
+        """The assignments that the controller can reach from the first one."""
         found = dict.fromkeys(self.assignments.values())
         for now in (left := list(found)):
             for each in self.next_assignments(now):
@@ -281,7 +281,7 @@ class ReassignmentVariables(ClusterSpec[R]):
         return tuple(found)
 
     def next_assignments(self, now: ReplicaAssignment) -> Iterator[ReplicaAssignment]:
-        """What an assignment may become."""
+        """The assignments that may follow this one."""
         if self.design.kip_455:
             yield ReplicaAssignment(now.target_replicas)
             yield from (now.reassign_to(target) for target in (now.origin_replicas, *self.targets))
@@ -292,18 +292,18 @@ class ReassignmentVariables(ClusterSpec[R]):
 
     @property
     def type_sizes(self) -> Mapping[Any, Size]:
-        """With the assignments. Only who is elected uncleanly has to recover."""
+        """With the assignments. Only an uncleanly elected leader must recover."""
         recovery = tuple(LeaderRecoveryState) if self.unclean else (LeaderRecoveryState.RECOVERED,)
         more = {ReplicaAssignment: self.reachable, Brokers: self.targets, LeaderRecoveryState: recovery}
         return {**super().type_sizes, **more}
 
     def sizes(self) -> Mapping[Any, Size]:
-        """With what administrators ask for."""
+        """With the number of administrators' requests."""
         return {**super().sizes(), Requests: integers(0, self.reassignment_requests)}
 
     @property
     def more_nodes(self) -> Collection[Znodes]:
-        """The topic's node, and that which asks for reassignments."""
+        """The topic's node, and the node that requests reassignments."""
         assignments = [TopicAssignment.encode({PARTITION: each}) for each in self.reachable]
         asked = [((PARTITION, target),) for target in self.targets]
         return (
@@ -312,11 +312,11 @@ class ReassignmentVariables(ClusterSpec[R]):
             *(() if self.design.kip_455 else (Znodes(REASSIGN_PARTITIONS, asked, version=left_out()),)),
         )
 
-    # What is left of an event.
+    # The rest of an event.
 
     @property
     def resume_frames(self) -> tuple[Frame | Call, ...]:
-        """What is written in a step of its own, beside what elections come to."""
+        """The writes in steps of their own, besides the results of elections."""
         due = [then_of(ReassigningZkClient._deletion_is_due, REASSIGN_PARTITIONS)]
         updated = ReassignmentSteps.assignment_updated()
         for assignment in self.reachable:
@@ -330,7 +330,7 @@ class ReassignmentVariables(ClusterSpec[R]):
     def recipients_of(
         self, assignment: ReplicaAssignment
     ) -> Iterable[tuple[tuple[BrokerId, ...], tuple[BrokerId, ...]]]:
-        """Who may be told of the leader epoch of this assignment, and who as new."""
+        """The possible recipients of this assignment's leader epoch, and those among them that are new replicas."""
         if self.design.kip_455:
             recipients = (assignment.origin_replicas, assignment.adding_replicas)
             return [recipients if self.design.send_added_as_new else (assignment.replicas, ())]
@@ -338,7 +338,7 @@ class ReassignmentVariables(ClusterSpec[R]):
 
     @property
     def stack_frames(self) -> StackFrames:
-        """Those of brokers that come and go, of a failover, and of a reassignment in whatever it is part of."""
+        """The stacks of brokers' starts and failures, of a failover, and of a reassignment within any of these."""
         groups = tuple(self.groups_of_brokers)
         kip_455, of = self.design.kip_455, PartitionReassignment
         triggered = of.triggered(PARTITION) if kip_455 else of.zk_triggered(PARTITION)
@@ -365,18 +365,18 @@ class ReassignmentVariables(ClusterSpec[R]):
 
     @property
     def groups_of_brokers(self) -> Iterator[tuple[BrokerId, ...]]:
-        """Every set of them."""
+        """Every set of brokers."""
         numbers = range(2**self.brokers)
         return (tuple(each for each in range(self.brokers) if number & 1 << each) for number in numbers)
 
     def moving(self) -> Iterator[tuple[Call, ...]]:
-        """What is left of a reassignment, since 2.4."""
+        """The possible rests of a reassignment, since 2.4."""
         for assignment in self.reachable:
             unneeded = (some for some in self.groups_of_brokers if {*some}.isdisjoint(assignment.replicas))
             yield from PartitionReassignment.reassigning(PARTITION, assignment, unneeded)
 
     def moving_by_node(self) -> Iterator[tuple[Call, ...]]:
-        """The same until 2.3."""
+        """The possible rests of a reassignment by the node, until 2.3."""
         for now in self.reachable:
             for target in self.targets:
                 yield from PartitionReassignment.zk_reassigning(PARTITION, now.replicas, target)
@@ -384,7 +384,7 @@ class ReassignmentVariables(ClusterSpec[R]):
 
     @initial
     def a_cluster_set_up(self, s: R) -> None:
-        """All brokers run, the first replica leads, all are in sync; there is no controller."""
+        """All brokers run, the first replica leads, and all replicas are in sync; there is no controller."""
         keep = self.assignments[PARTITION]
         for path in ("/brokers", "/brokers/topics", "/admin"):
             s.zk.nodes[path] = Node()

@@ -1,8 +1,8 @@
 """Leaders write, followers truncate and fetch: can a committed record be lost, or differ between replicas?
 
-`replicas` has the variables, `replication` what all versions of the protocol have in common. Each version is a file,
-by its difference from another one: `truncate_to_high_watermark` until 0.10, `kip_101`, `kip_279`, `kip_320`, and
-`truncate_on_fetch` since 2.8; `kip_320_first_try` was designed, and not released.
+`replicas` has the variables, `replication` the common part of all versions of the protocol. Each version is a file
+with its differences from another one: `truncate_to_high_watermark` until 0.10, `kip_101`, `kip_279`, `kip_320`, and
+`truncate_on_fetch` since 2.8. `kip_320_first_try` is a design that was never released.
 """
 
 from spec.systems.replication.kip_101 import Kip101

@@ -13,18 +13,18 @@ from statemachines.broker.log.leader_epochs import Offset
 class Kip101(TruncateToHighWatermark, truncation="kip-101"):
     """0.11 to 1.1: a follower asks where the epoch of its last record ends at the leader. [KIP-101]
 
-    If the leader never had that epoch, the answer is the start of a later one, and that may lie beyond the point
-    where the logs part. T3.
+    If the leader never had that epoch, the answer is the start of a later one, which may lie beyond the point where
+    the logs diverge. T3.
     """
 
     answers: str = switch(
         "published",
-        "To where a follower truncates: as the published models compute it, or as Kafka's leader answers.",
+        "The offset to which a follower truncates: as the published models compute it, or as Kafka's leader answers.",
         among=["published", "kafka"],
     )
 
     def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
-        """Where the follower's latest epoch ends at the leader."""
+        """The end of the follower's latest epoch at the leader."""
         log, its = s.log[follower], s.log[leader]
         if self.answers == "published":
             return truncation.published_kip_101(log, its)

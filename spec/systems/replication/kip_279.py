@@ -10,19 +10,19 @@ from statemachines.broker.log.leader_epochs import EpochEndOffset, Offset
 
 
 class Kip279(Kip101, truncation="kip-279"):
-    """2.0: the answer names the epoch that it is about, and a follower asks until both have that. [KIP-279]
+    """2.0: the answer names its epoch, and a follower asks until both logs have that epoch. [KIP-279]
 
-    A broker that is asked answers, even if leader and follower go by different leader epochs. T4, T5.
+    A leader answers even if the follower is in another leader epoch. T4, T5.
     """
 
     def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
-        """Where the latest epoch that both have ends, all rounds in one step."""
+        """The end of the latest common epoch, with all rounds in one step."""
         log, its = s.log[follower], s.log[leader]
         if self.answers == "published":
             return truncation.published_kip_279(log, its)
         return truncation.in_rounds(log, lambda epoch: self.end_offset_for(s, leader, epoch)).end_offset
 
     def end_offset_for(self, s: Replicas, leader: BrokerId, epoch: LeaderEpoch) -> EpochEndOffset:
-        """What a leader answers to the question where an epoch ends."""
+        """A leader's answer to the question where an epoch ends."""
         its = s.log[leader]
         return its.epochs.end_offset_for_kip_279(epoch, its.end_offset)

@@ -19,7 +19,7 @@ class Kip320(UnderOneEpoch, Kip279, truncation="kip-320"):
     truncate_every_epoch: bool = switch(TRUNCATE_EVERY_EPOCH.now, str(TRUNCATE_EVERY_EPOCH))
 
     def truncate(self, s: Replicas, follower: BrokerId, request: Leadership) -> None:
-        """Only when the leader has accepted the same request."""
+        """The follower truncates only when the leader has accepted the same request."""
         leader = request.leader
         if self.fence_truncation:
             assert leader is not None
@@ -28,5 +28,5 @@ class Kip320(UnderOneEpoch, Kip279, truncation="kip-320"):
             super().truncate(s, follower, request)
 
     def end_offset_for(self, s: Replicas, leader: BrokerId, epoch: LeaderEpoch) -> EpochEndOffset:
-        """The answer of a leader that knows where its own epoch began."""
+        """The answer of a leader that knows the start of its own epoch."""
         return self.epochs_of(s, leader).end_offset_for(epoch, s.log[leader].end_offset)

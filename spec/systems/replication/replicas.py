@@ -11,10 +11,10 @@ from statemachines.broker.log.replica_log import Record, RecordId, ReplicaLog
 
 
 class Leadership(NamedTuple):
-    """Which broker leads, under which leader epoch, and which are in sync: in ZooKeeper or as a broker was told.
+    """A leader, its leader epoch and its ISR: in ZooKeeper, or as a broker received them.
 
-    As published: the order of an ISR is left out, and the version of what ZooKeeper holds. Kafka's own record, with
-    both, is `statemachines.messages.leader_and_isr.LeaderAndIsr`.
+    As in the published models, the order of an ISR and the version of ZooKeeper's node are left out. Kafka's own
+    record has both: `statemachines.messages.leader_and_isr.LeaderAndIsr`.
     """
 
     leader_epoch: Literal[-1] | LeaderEpoch = -1
@@ -24,7 +24,7 @@ class Leadership(NamedTuple):
 
 
 class Committed(NamedTuple):
-    """A record that lay below the high watermark of a leader once, and where."""
+    """A record that was once below a leader's high watermark, and its offset."""
 
     offset: Offset
     record: Record
@@ -34,40 +34,40 @@ class Committed(NamedTuple):
 
 
 class Fetch(NamedTuple):
-    """Who fetches, and from whom."""
+    """The follower that fetches, and its leader."""
 
     follower: BrokerId
     leader: BrokerId
 
 
 class Diverging(NamedTuple):
-    """The answer that the logs part: to a fetch at this offset."""
+    """The answer to a fetch at this offset that the logs diverge."""
 
     fetch_offset: Offset
     answer: EpochEndOffset
 
 
 class Replicas(State):
-    """One partition: its replicas, ZooKeeper, the requests."""
+    """One partition: its replicas, its state in ZooKeeper, and the requests."""
 
     log: Total[BrokerId, ReplicaLog] = variable("The log of each replica, with its high watermark.")
     replica: Total[BrokerId, Leadership] = variable(
-        "What each broker goes by: the last LeaderAndIsr request that it accepted, and as leader its ISR since."
+        "The last LeaderAndIsr request that each broker accepted; a leader also keeps its later ISR here."
     )
     partition_state: Leadership = variable(
-        "The partition's state node in ZooKeeper. Left out: its version; a writer has read it in that step."
+        "The partition's state node in ZooKeeper. Left out: its version, since a writer reads it in the same step."
     )
     leader_and_isr: Partial[LeaderEpoch, Leadership] = variable(
-        "The LeaderAndIsr request of each epoch, from when it is sent on: each is delivered late, twice or never.",
+        "The LeaderAndIsr request of each epoch, once it is sent. It may be delivered late, twice or never.",
         of=lambda self, epoch: self.domain_of(Leadership, leader_epoch=[epoch]),
     )
-    next_record_id: RecordId = variable("What the next record is called, so that no two are the same.")
+    next_record_id: RecordId = variable("The id of the next record, so that no two records are the same.")
     committed: frozenset[Committed] = variable(
-        "What lay below the high watermark of a broker that presumed leadership: a history, which no broker has.",
+        "History, which no broker keeps: the records that were below the high watermark of a presumed leader.",
         when=lambda self: self.history,
     )
     late_answers: Partial[Fetch, Diverging] = variable(
-        "The last answer to a follower that the logs part, which arrives some time or never. Left out: that other "
-        "answers may be late as well.",
+        "The last answer to a follower that the logs diverge, which arrives at some time or never. Left out: other "
+        "late answers.",
         when=lambda self: self.answers_may_be_late,
     )

@@ -1,4 +1,4 @@
-"""What all versions of the protocol have in common, and their properties."""
+"""The common part of all versions of the protocol, and their properties."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from statemachines.changes.truncating import MATCH_FETCH_EPOCH, REFUSE_SAME_EPOC
 
 
 def of_release(release: str) -> Mapping[str, str | bool]:
-    """The version that a release has, and what changed while that stayed the same."""
+    """The version of a release, and the changes within that version."""
     constants = {"truncation": TRUNCATION.at(release)}
     if constants["truncation"] != TRUNCATION.now:
         return constants
@@ -58,35 +58,35 @@ def of_release(release: str) -> Mapping[str, str | bool]:
 
 
 def several_brokers(self: Replication) -> bool:
-    """Whether there is a leader to follow."""
+    """Whether there are several brokers."""
     return self.brokers > 1
 
 
 def several_epochs(self: Replication) -> bool:
-    """Whether there are several brokers, and leadership passes from one to another."""
+    """Whether leadership passes among several brokers."""
     return self.brokers > 1 and self.max_leader_epoch > 0
 
 
 class Replication(Specification[Replicas]):
     """The replicas of one partition, whose controller may elect any ISR member at any time.
 
-    At the abstraction of Jason Gustafson's TLA+ models of this protocol, and with `history` off in the very same
-    states: ZooKeeper is one value, a LeaderAndIsr request once sent may be delivered late, twice or never, and
-    a broker that asks another reads its log as it is at that moment. So there is more here than could happen in
-    a cluster (the controller elects without a reason, a fetch and what the leader learns from it are two steps
-    at any time), and what holds here is not owed to a schedule.
+    The abstraction is that of Jason Gustafson's TLA+ models of this protocol; with `history` off the states are
+    exactly theirs. ZooKeeper is one value. A LeaderAndIsr request, once sent, may be delivered late, twice or never.
+    A broker that asks another reads the other's log at that moment. So more can happen here than in a cluster: the
+    controller elects without a reason, and a fetch and the leader's knowledge of it are two steps at any times. A
+    property that holds here does not depend on a schedule.
 
-    Left out: crashes and what is lost in them, restarts, fetches and their answers on the way (but for one answer
-    until 3.9.0, see `TruncateOnFetch`), the high watermark's way to the followers (it comes with each record),
-    unclean elections, reassignment, retention. A log is never lost, so a finding is never the fault of a disk.
+    Left out: crashes and their losses, restarts, fetches and their answers on the way (but for one answer until
+    3.9.0, see `TruncateOnFetch`), the high watermark's way to the followers (it comes with each record), unclean
+    elections, reassignment, retention. A log is never lost, so a finding is never the fault of a disk.
 
     Three statements are called "no high-watermark regression". `no_hw_regression` is about a leader within its epoch,
-    and holds in every release. Two others hold in none: a consumer sees less at a new leader
+    and holds in every release. The two others hold in none: a consumer sees less at a new leader
     (`a_new_leader_exposes_less`), and the high watermark of a follower goes back (`a_high_watermark_goes_back`).
     docs/findings.md has a table by release.
 
-    Here stands what all versions have in common. A version is a class in a file beside this one, and `truncation`
-    names it.
+    This class is the common part of all versions. Each version is a class in another file of this folder, and
+    `truncation` names it.
     """
 
     name = "replication"
@@ -97,7 +97,7 @@ class Replication(Specification[Replicas]):
     log_size: int = constant(2, "Bound: records in a log.", at_least=1, at_most=9)
     max_records: int = constant(2, "Bound: records ever written.", at_least=1, at_most=9)
     max_leader_epoch: int = constant(1, "Bound: the highest leader epoch; the first is 0.", at_least=0, at_most=9)
-    history: bool = constant(False, "Every record that was ever committed is remembered, as no broker does.")
+    history: bool = constant(False, "The model remembers every record that was ever committed. No broker does.")
 
     truncation: str = switch(
         TRUNCATION.now,
@@ -112,22 +112,22 @@ class Replication(Specification[Replicas]):
         ],
     )
     adopt_leaderless: bool = switch(
-        False, "A broker acts on a request that names no leader, and follows none; real ones keep their old role."
+        False, "A broker obeys a request that names no leader, and follows none; real brokers keep their old role."
     )
     refuse_same_epoch: bool = switch(REFUSE_SAME_EPOCH.now, str(REFUSE_SAME_EPOCH))
 
     @property
     def answers_may_be_late(self) -> bool:
-        """Whether it makes a difference when the answer to a fetch arrives."""
+        """Whether the arrival time of a fetch's answer makes a difference."""
         return False
 
     @assumption
     def is_a_version(self) -> bool:
-        """Replication itself is only what the versions share: `Replication.of(truncation=...)` is one of them."""
+        """`Replication` is only the common part of the versions: `Replication.of(truncation=...)` is a version."""
         return type(self) is not Replication
 
     def sizes(self) -> Mapping[Any, Size]:
-        """Offsets and ids of records as far as there are records."""
+        """As many offsets and record ids as records."""
         return {
             BrokerId: interchangeable("broker", range(self.brokers)),
             LeaderEpoch: range(self.max_leader_epoch + 1),
@@ -140,7 +140,7 @@ class Replication(Specification[Replicas]):
 
     @initial
     def a_partition_without_leader(self, s: Replicas) -> None:
-        """Nothing is written, no broker leads, and all are in sync."""
+        """Nothing is written, no broker leads, and all brokers are in sync."""
         s.partition_state = Leadership(isr=frozenset(self.domain_of(BrokerId)))
 
     # The controller.
@@ -153,7 +153,7 @@ class Replication(Specification[Replicas]):
 
     @action(actor="controller", receiver="ZooKeeper")
     def controller_shrink_isr(self, s: Replicas, broker: BrokerId) -> None:
-        """The controller takes a broker out of the ISR, but for the last one, and its leadership from a leader.
+        """The controller removes a broker from the ISR, unless it is the last member. A leader loses its leadership.
 
         [ReplicaStateMachine.removeReplicasFromIsr, 3.9]
         """
@@ -168,9 +168,9 @@ class Replication(Specification[Replicas]):
     def controller_elect_leader(self, s: Replicas, broker: BrokerId) -> None:
         """The controller elects a member of the ISR.
 
-        Any member, at any time: a coarse rule, which covers every clean strategy of `election`. The broker is the
-        preferred one, since it is open here in which order replicas are assigned. What other strategies take out of
-        the ISR with it is a step of its own. [PartitionStateMachine, 3.9]
+        Any member, at any time: this coarse rule covers every clean strategy of `election`. The broker counts as the
+        preferred one, since the order of assigned replicas is left open here. Other strategies also remove brokers
+        from the ISR, which is a step of its own here. [PartitionStateMachine, 3.9]
         """
         state = s.partition_state
         require(broker != state.leader)
@@ -178,12 +178,12 @@ class Replication(Specification[Replicas]):
         require(elected.leader is not None)
         self.send(s, elected.leader, state.isr)
 
-    # A broker that is sent a request.
+    # A broker that receives a request.
 
     def later_request(
         self, s: Replicas, broker: BrokerId, epoch: LeaderEpoch, leaders: Collection[BrokerId | None]
     ) -> Leadership:
-        """The request of an epoch that names one of these leaders, and is later than what the broker goes by."""
+        """The request of an epoch. Requires one of these leaders, and a later epoch than the broker's own."""
         request = s.leader_and_isr.get(epoch)
         require(request is not None and request.leader in leaders)
         mine = s.replica[broker].leader_epoch
@@ -191,26 +191,26 @@ class Replication(Specification[Replicas]):
         assert request is not None
         return request
 
-    # A broker that presumes to lead.
+    # A broker that believes that it leads.
 
     def presumes_leadership(self, s: Replicas, broker: BrokerId) -> bool:
         """Whether a broker believes that it leads, rightly or not."""
         return s.replica[broker].leader == broker
 
     def is_true_leader(self, s: Replicas, broker: BrokerId) -> bool:
-        """Whether it believes so, and ZooKeeper has it under the same epoch."""
+        """Whether a broker believes that it leads, and ZooKeeper agrees under the same epoch."""
         mine, state = s.replica[broker], s.partition_state
         return mine.leader == broker == state.leader and mine.leader_epoch == state.leader_epoch
 
     @action
     def become_leader(self, s: Replicas, broker: BrokerId, epoch: LeaderEpoch) -> None:
-        """A broker accepts a request of a later epoch that makes it leader. Its log stays.
+        """A broker accepts a request of a later epoch that makes it leader. It keeps its log.
 
         [Partition.makeLeader, 3.9]
         """
         request = self.later_request(s, broker, epoch, {broker})
         if not self.refuse_same_epoch and epoch == s.replica[broker].leader_epoch:
-            # It begins as after a restart: from a checkpoint of its high watermark, at worst from 0. Source:
+            # It begins as after a restart, from a checkpoint of its high watermark, at worst from 0. Source:
             # Partition.getOrCreateReplica, 0.11.
             s.log[broker] = s.log[broker].with_high_watermark(0)
         s.replica[broker] = request
@@ -228,7 +228,7 @@ class Replication(Specification[Replicas]):
 
     @action
     def leader_increment_high_watermark(self, s: Replicas, leader: BrokerId) -> None:
-        """A leader commits its next record, which its whole ISR has. [Partition.maybeIncrementLeaderHW, 3.9]"""
+        """A leader commits the next record that its whole ISR has. [Partition.maybeIncrementLeaderHW, 3.9]"""
         require(self.presumes_leadership(s, leader))
         log = s.log[leader]
         offset = log.high_watermark + 1
@@ -241,7 +241,7 @@ class Replication(Specification[Replicas]):
 
     @action(when=several_brokers, receiver="ZooKeeper")
     def leader_shrink_isr(self, s: Replicas, leader: BrokerId, replica: BrokerId) -> None:
-        """The true leader takes a replica that is behind out of the ISR. [Partition.maybeShrinkIsr, 3.9]"""
+        """The true leader removes a lagging replica from the ISR. [Partition.maybeShrinkIsr, 3.9]"""
         require(self.is_true_leader(s, leader))
         mine = s.replica[leader]
         require(replica in mine.isr and replica != leader)
@@ -250,7 +250,7 @@ class Replication(Specification[Replicas]):
 
     @action(when=several_brokers, receiver="ZooKeeper")
     def leader_expand_isr(self, s: Replicas, leader: BrokerId, replica: BrokerId) -> None:
-        """The true leader takes a replica that has caught up into the ISR. [Partition.maybeExpandIsr, 3.9]"""
+        """The true leader adds a replica that has caught up to the ISR. [Partition.maybeExpandIsr, 3.9]"""
         require(self.is_true_leader(s, leader))
         mine = s.replica[leader]
         require(replica not in mine.isr)
@@ -263,7 +263,7 @@ class Replication(Specification[Replicas]):
         s.replica[leader] = s.replica[leader]._replace(isr=isr)
 
     def remember_committed(self, s: Replicas, leader: BrokerId) -> None:
-        """What is below the high watermark of a leader is committed."""
+        """The records below a leader's high watermark are committed."""
         if self.history:
             log = s.log[leader]
             s.committed |= {Committed(offset, log.records[offset]) for offset in range(log.high_watermark)}
@@ -271,7 +271,7 @@ class Replication(Specification[Replicas]):
     # A broker that follows.
 
     def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
-        """To where a follower truncates its log before it fetches from a leader."""
+        """The offset to which a follower truncates its log before it fetches from a leader."""
         raise NotImplementedError
 
     @action(when=several_brokers)
@@ -285,7 +285,7 @@ class Replication(Specification[Replicas]):
         s.replica[broker] = request
 
     def truncate(self, s: Replicas, follower: BrokerId, request: Leadership) -> None:
-        """A broker that is about to follow the leader of a request truncates its log."""
+        """A broker truncates its log before it follows a request's leader."""
         log, leader = s.log[follower], request.leader
         assert leader is not None
         offset = self.truncation_offset(s, follower, leader)
@@ -301,7 +301,7 @@ class Replication(Specification[Replicas]):
 
     @action(when=several_brokers, receiver="leader")
     def follower_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
-        """A follower fetches the next record, and the high watermark with it. [ReplicaFetcherThread, 3.9]"""
+        """A follower fetches the next record and the high watermark. [ReplicaFetcherThread, 3.9]"""
         require(follower != leader and self.presumes_leadership(s, leader))
         require(self.may_fetch(s, follower, leader))
         log, its = s.log[follower], s.log[leader]
@@ -309,14 +309,14 @@ class Replication(Specification[Replicas]):
         bound(log.end_offset < self.log_size)
         s.log[follower] = log.append(its.records[log.end_offset]).with_high_watermark(its.high_watermark)
 
-    # What one broker knows of another; here the versions differ.
+    # One broker's knowledge of another, in which the versions differ.
 
     def follows(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Whether a replica takes this broker for the leader."""
+        """Whether a replica believes that this broker leads."""
         return s.replica[follower].leader == leader
 
     def known_end_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> Offset:
-        """The follower's LEO as the leader learns it from a fetch, with regard to an offset.
+        """The follower's LEO as the leader learns it from a fetch, in regard to an offset.
 
         A fetch beyond the end of the leader's log is refused.
         """
@@ -327,7 +327,7 @@ class Replication(Specification[Replicas]):
         return self.follows(s, follower, leader)
 
     def acknowledged_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> Offset:
-        """The LEO of a member of the ISR that counts for the high watermark, with regard to an offset."""
+        """The LEO of an ISR member that counts for the high watermark, in regard to an offset."""
         return (
             self.known_end_offset(s, follower, leader, offset)
             if self.follows(s, follower, leader)
@@ -335,7 +335,7 @@ class Replication(Specification[Replicas]):
         )
 
     def must_leave(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Whether a member of the ISR may be taken out: there is no clock, so it may have lagged at any time."""
+        """Whether a member may be removed from the ISR. There is no clock, so it may have lagged at any time."""
         if not self.follows(s, follower, leader):
             return True
         end_offset = s.log[leader].end_offset
@@ -343,7 +343,7 @@ class Replication(Specification[Replicas]):
         return in_sync_replicas.must_leave(known, end_offset, lagged=True)
 
     def may_join(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Whether a replica that is not in the ISR has all that the leader has committed."""
+        """Whether a replica outside the ISR has all records that the leader has committed."""
         high_watermark = s.log[leader].high_watermark
         return self.follows(s, follower, leader) and in_sync_replicas.may_join(
             self.known_end_offset(s, follower, leader, high_watermark), high_watermark
@@ -352,13 +352,13 @@ class Replication(Specification[Replicas]):
     # Properties.
 
     def has_same_committed(self, s: Replicas, leader: BrokerId, replica: BrokerId) -> bool:
-        """Whether a replica has what the leader has at every offset below the leader's high watermark."""
+        """Whether a replica has the leader's record at every offset below the leader's high watermark."""
         mine, offset = s.log[leader], s.log[leader].high_watermark
         return offset <= mine.end_offset and mine.records[:offset] == s.log[replica].records[:offset]
 
     @invariant
     def weak_isr(self, s: Replicas, leader: BrokerId, member: BrokerId) -> bool:
-        """R4: each member of the ISR that a leader believes in has what this leader has committed."""
+        """R4: each member of the ISR in which a leader believes has every record that this leader committed."""
         mine = s.replica[leader]
         if mine.leader != leader or member not in mine.isr:
             return True
@@ -366,37 +366,37 @@ class Replication(Specification[Replicas]):
 
     @invariant
     def strong_isr(self, s: Replicas, leader: BrokerId, member: BrokerId) -> bool:
-        """R3: each member of the ISR in ZooKeeper, any of whom may be elected, has what any leader has committed."""
+        """R3: each member of the ISR in ZooKeeper may be elected, and has every record that any leader committed."""
         if member not in s.partition_state.isr or not self.presumes_leadership(s, leader):
             return True
         return self.has_same_committed(s, leader, member)
 
     @invariant
     def leader_in_isr(self, s: Replicas) -> bool:
-        """P1: in ZooKeeper there is no leader, or the leader is in the ISR."""
+        """P1: the leader in ZooKeeper is in the ISR, if there is a leader."""
         return s.partition_state.leader is None or s.partition_state.leader in s.partition_state.isr
 
     @invariant(when=lambda self: self.history)
     def leader_completeness(self, s: Replicas, leader: BrokerId) -> bool:
-        """R5: a true leader has every record that was ever committed, where it was."""
+        """R5: a true leader has every record that was ever committed, at its offset."""
         if not self.is_true_leader(s, leader):
             return True
         return all(s.log[leader].at(each.offset) == each.record for each in s.committed)
 
     @invariant(when=lambda self: self.history)
     def committed_once(self, s: Replicas) -> bool:
-        """R6: no two records were ever committed at one offset."""
+        """R6: no two records are ever committed at one offset."""
         return len({each.offset for each in s.committed}) == len(s.committed)
 
     @transition_invariant
     def no_hw_regression(self, before: Replicas, step: Step, after: Replicas, leader: BrokerId) -> bool:
-        """R9: the high watermark of a leader never goes back within its epoch."""
+        """R9: a leader's high watermark never goes back within its epoch."""
         then, now = before.replica[leader], after.replica[leader]
         if not (then.leader == now.leader == leader and then.leader_epoch == now.leader_epoch):
             return True
         return before.log[leader].high_watermark <= after.log[leader].high_watermark
 
-    # What must be able to happen.
+    # Witnesses: what must be possible.
 
     @sometimes
     def a_record_is_committed(self, s: Replicas) -> bool:
@@ -413,7 +413,7 @@ class Replication(Specification[Replicas]):
 
     @sometimes(when=several_epochs)
     def a_leader_changes_with_records_in_flight(self, before: Replicas, step: Step, after: Replicas) -> bool:
-        """Another leader is elected while the one before has records that are not committed."""
+        """Another leader is elected while the former one has uncommitted records."""
         old, new = before.partition_state, after.partition_state
         if old.leader is None or new.leader in (None, old.leader):
             return False
@@ -422,14 +422,14 @@ class Replication(Specification[Replicas]):
 
     @sometimes(when=lambda self: self.history and several_epochs(self))
     def a_new_leader_exposes_less(self, s: Replicas, leader: BrokerId) -> bool:
-        """The high watermark of a true leader is below what an older leader had exposed: consumers see it go back."""
+        """A true leader's high watermark is below an older leader's: consumers see it go back."""
         if not self.is_true_leader(s, leader):
             return False
         return any(each.offset >= s.log[leader].high_watermark for each in s.committed)
 
     @sometimes(when=lambda self: several_epochs(self) and min(self.log_size, self.max_records) > 1)
     def a_high_watermark_goes_back(self, before: Replicas, step: Step, after: Replicas, broker: BrokerId) -> bool:
-        """The high watermark of a replica goes back: a follower takes that of its leader, though it is lower."""
+        """A replica's high watermark goes back: a follower adopts its leader's lower one."""
         return after.log[broker].high_watermark < before.log[broker].high_watermark
 
     @sometimes(when=several_epochs)
@@ -439,11 +439,11 @@ class Replication(Specification[Replicas]):
             after.log[broker].end_offset < before.log[broker].end_offset for broker in self.domain_of(BrokerId)
         )
 
-    # What a state means, to the reader of a trace.
+    # Views: a state in sentences, for the reader of a trace.
 
     @view
     def leadership(self, s: Replicas) -> str:
-        """Which broker leads, and which are in sync, as ZooKeeper has it."""
+        """The leader and the ISR in ZooKeeper."""
         state = s.partition_state
         leads = "no broker leads" if state.leader is None else f"broker {state.leader} leads"
         under = f" under epoch {state.leader_epoch}" if state.leader_epoch >= 0 else ""
@@ -451,18 +451,18 @@ class Replication(Specification[Replicas]):
 
     @view
     def role(self, s: Replicas, broker: BrokerId) -> str:
-        """What a broker takes itself for, and whether that is so."""
+        """A broker's belief about its role, and whether it is true."""
         mine = s.replica[broker]
         where(mine.leader_epoch >= 0)
         now = mine.leader_epoch == s.partition_state.leader_epoch
         under = f"under epoch {mine.leader_epoch}{'' if now else ', which is over'}"
         if mine.leader == broker:
-            return f"broker {broker} {'leads' if now else 'still takes itself for leader'} {under}"
+            return f"broker {broker} {'leads' if now else 'still believes that it leads'} {under}"
         return f"broker {broker} follows {'none' if mine.leader is None else f'broker {mine.leader}'} {under}"
 
     @view
     def counted(self, s: Replicas, leader: BrokerId) -> str:
-        """A leader counts brokers as in sync that do not follow it, or not under its epoch."""
+        """The brokers that a leader counts as in sync although they do not follow it, or not under its epoch."""
         mine = s.replica[leader]
         where(mine.leader == leader)
         others = [each for each in sorted(mine.isr - {leader}) if s.replica[each][:2] != mine[:2]]
@@ -472,7 +472,7 @@ class Replication(Specification[Replicas]):
 
     @view
     def contents(self, s: Replicas, broker: BrokerId) -> str:
-        """What is in a log, each record with the epoch of its leader, and how much of that is committed."""
+        """A log's records, each with its leader epoch, and its high watermark."""
         where(any(log.records for log in s.log.values()))
         records, high_watermark = s.log[broker]
         holds = ", ".join(map(str, records)) or "empty"
@@ -480,7 +480,7 @@ class Replication(Specification[Replicas]):
 
     @view(when=lambda self: self.history)
     def held(self, s: Replicas, offset: Offset, record: RecordId) -> str:
-        """Which logs have a record that was committed."""
+        """The logs that have a committed record."""
         there = [each.record for each in s.committed if (each.offset, each.record.id) == (offset, record)]
         where(there)
         holders = [broker for broker, log in sorted(s.log.items()) if log.at(offset) in there]
@@ -488,13 +488,13 @@ class Replication(Specification[Replicas]):
         is_in = "in every log" if len(holders) == self.brokers else only
         return f"record {record}, committed at offset {offset}, is {is_in}"
 
-    # As it is drawn.
+    # Pictures.
 
     @picture
     def logs(self, s: Replicas) -> Grid:
         """Each log: its records (m1@2 is record 1, of epoch 2), its high watermark (HW) and its end (LEO)."""
         return Grid(
-            ("broker", "log", "takes itself for"),
+            ("broker", "log", "believes it is"),
             [(f"broker {broker}", self._log(s, broker), self._role(s, broker)) for broker in sorted(s.log)],
         )
 
@@ -504,7 +504,7 @@ class Replication(Specification[Replicas]):
         return Cells(records, {"HW": log.high_watermark, "LEO": log.end_offset}, room=self.log_size)
 
     def _standing(self, s: Replicas, broker: BrokerId, offset: Offset) -> Look:
-        """A record below the high watermark is committed; another than that which was committed must not be there."""
+        """A record below the high watermark is committed; a record that differs from the committed one is wrong."""
         log = s.log[broker]
         if self.history and any(each.offset == offset and each.record != log.at(offset) for each in s.committed):
             return Look.wrong
@@ -520,7 +520,7 @@ class Replication(Specification[Replicas]):
 
     @picture
     def leaderships(self, s: Replicas) -> Grid:
-        """Who leads and who is in sync: in ZooKeeper, to each broker, in the requests that were sent."""
+        """Leader and ISR in ZooKeeper, according to each broker, and in the sent requests."""
         shown = [("ZooKeeper", s.partition_state)]
         shown += [(f"broker {broker}", mine) for broker, mine in sorted(s.replica.items())]
         shown += [(f"LeaderAndIsr {epoch}", request) for epoch, request in sorted(s.leader_and_isr.items())]

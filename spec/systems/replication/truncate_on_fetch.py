@@ -1,4 +1,4 @@
-"""Since 2.8: the answer to a fetch says where the logs part."""
+"""Since 2.8: the answer to a fetch says where the logs diverge."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from statemachines.messages.errors import Errors
 
 
 class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"):
-    """2.8 and later: a follower asks nothing, since the answer to its fetch says where the logs part. [KAFKA-10554]
+    """2.8 and later: the answer to a follower's fetch says where the logs diverge. [KAFKA-10554]
 
-    It fetches at the end of its log, and names the epoch of its last record. If the leader's log does not go on from
-    there, it answers with an epoch and an offset in place of records. The follower truncates and fetches again, round
-    by round. Until the last round its log may be anything, so the leader must not count it (KAFKA-13141).
+    A follower fetches at the end of its log, and names the epoch of its last record. If the leader's log does not
+    continue from there, the leader answers with an epoch and an offset in place of records. The follower truncates
+    and fetches again, round by round. Until the last round its log may have any contents, so the leader must not
+    count it (KAFKA-13141).
 
-    An answer holds in the leader epoch of its fetch, whenever it arrives. Until 3.9.0 it is obeyed in a later one as
-    well, if that leader leads again and the follower's log ends where it did (KAFKA-18991).
+    An answer is valid in the leader epoch of its fetch, whenever it arrives. Until 3.9.0 a follower obeys it in a
+    later epoch, too, if the same broker leads again and the follower's log still ends at the same offset
+    (KAFKA-18991).
 
-    Left out: an epoch that a former leader noted and never wrote in, which costs one more round; and that until 3.4.0
-    a follower takes the leader's high watermark before it truncates, which only its own consumers see (KAFKA-14704).
+    Left out: an epoch that a former leader noted without a write, which costs one more round; and that until 3.4.0 a
+    follower adopts the leader's high watermark before it truncates, which only its own consumers see (KAFKA-14704).
 
-    `Replication` is a base once more so that `of` finds this version: it passes over classes that fix nothing.
+    `Replication` is named as a base again so that `of` finds this version, since `of` skips classes that fix nothing.
     """
 
     skip_diverging_fetch: bool = switch(SKIP_DIVERGING_FETCH.now, str(SKIP_DIVERGING_FETCH))
@@ -35,11 +37,11 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
 
     @property
     def answers_may_be_late(self) -> bool:
-        """Until 3.9.0."""
+        """Whether an answer is also obeyed in a later leader epoch: until 3.9.0."""
         return not self.match_fetch_epoch
 
     def answer(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> EpochEndOffset | Errors | None:
-        """What the leader says to a fetch at the end of the follower's log; None if the logs do not part before."""
+        """The leader's answer to a fetch at the end of the follower's log; None if the logs do not diverge there."""
         log = s.log[follower]
         if log.latest_epoch is None:
             return None
@@ -47,10 +49,10 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
         return truncation.diverging_epoch(epochs, end_offset, log.end_offset, log.latest_epoch)
 
     def truncate(self, s: Replicas, follower: BrokerId, request: Leadership) -> None:
-        """Not yet."""
+        """A new follower does not truncate its log yet."""
 
     def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
-        """One round. A leader that cannot tell refuses the fetch, and the follower asks for its log end instead.
+        """One round. A leader that does not know the epoch refuses the fetch, and the follower asks for its log end.
 
         [AbstractFetcherThread.truncateOnFetchResponse, fetchOffsetAndTruncate, 2.8 to 3.9]
         """
@@ -62,7 +64,7 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
         return truncation.kip_279(log, answer).offset
 
     def awaits_answer(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Whether a follower has fetched and not heard the answer. One thread makes its fetches, one by one."""
+        """Whether a follower has fetched and waits for the answer. One thread makes its fetches, one by one."""
         return self.answers_may_be_late and Fetch(follower, leader) in s.late_answers
 
     def may_fetch_again(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
@@ -70,11 +72,11 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
         return not self.awaits_answer(s, follower, leader) and super().may_fetch(s, follower, leader)
 
     def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Only from where the logs do not part."""
+        """Whether a follower may fetch, and the logs do not diverge before the end of its log."""
         return self.may_fetch_again(s, follower, leader) and self.answer(s, follower, leader) is None
 
     def known_end_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> Offset:
-        """Nothing from a fetch that is refused; nor, since KAFKA-13141, from one that finds that the logs part."""
+        """Unknown after a refused fetch and, since KAFKA-13141, after one that finds diverging logs."""
         answer = self.answer(s, follower, leader)
         if isinstance(answer, Errors) or (answer is not None and self.skip_diverging_fetch):
             return UNKNOWN_OFFSET
@@ -84,7 +86,7 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
 
     @action(when=several_epochs, receiver="leader")
     def follower_truncate(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
-        """A follower fetches, is told that the logs part before the end of its own, and truncates its log."""
+        """A follower fetches, learns that the logs diverge before the end of its own, and truncates its log."""
         require(follower != leader and self.may_fetch_again(s, follower, leader))
         offset = self.truncation_offset(s, follower, leader)
         require(offset < s.log[follower].end_offset)
@@ -92,7 +94,7 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
 
     @action(when=answers_late, receiver="follower")
     def leader_answer(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
-        """A leader answers a fetch of a follower that their logs part; the follower does not hear it yet."""
+        """A leader answers a follower's fetch that their logs diverge; the answer is on its way."""
         require(follower != leader and self.may_fetch_again(s, follower, leader))
         answer = self.answer(s, follower, leader)
         require(isinstance(answer, EpochEndOffset))
@@ -101,7 +103,7 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
 
     @action(when=answers_late)
     def follower_handle_answer(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
-        """The answer arrives. A follower truncates its log if it goes by that leader, in whichever leader epoch.
+        """The answer arrives. A follower truncates its log if it follows that leader, in whichever leader epoch.
 
         [AbstractFetcherThread.processFetchRequest, 2.8 to 3.9.0]
         """
@@ -110,15 +112,15 @@ class TruncateOnFetch(UnderOneEpoch, Replication, truncation="truncate-on-fetch"
         assert late is not None
         del s.late_answers[Fetch(follower, leader)]
         if not self.follows(s, follower, leader) or late.fetch_offset != log.end_offset:
-            say("it is passed over")
+            say("the follower ignores it")
             return
         s.log[follower] = log.truncate_to(truncation.kip_279(log, late.answer).offset)
 
     @view(when=answers_late)
     def answered(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> str:
-        """An answer that a follower has not heard yet."""
+        """An answer on its way to a follower."""
         late = s.late_answers.get(Fetch(follower, leader))
         where(late is not None)
         assert late is not None
         end, at = late.answer.end_offset, late.fetch_offset
-        return f"broker {follower} is yet to hear from broker {leader} that the logs part at {end}; it asked at {at}"
+        return f"broker {leader} has answered broker {follower}'s fetch at {at}: the logs diverge at {end}"

@@ -10,9 +10,10 @@ from statemachines.broker.log.leader_epochs import Offset
 
 
 class TruncateToHighWatermark(Replication, truncation="truncate-to-high-watermark"):
-    """Up to 0.10: a follower truncates to its own high watermark. [ReplicaManager.makeFollowers, 0.10.2]
+    """Until 0.10: a follower truncates to its own high watermark. [ReplicaManager.makeFollowers, 0.10.2]
 
-    It may be behind the leader's, so that committed records go, and come back only if the leader lives. T1, T2.
+    It may lag the leader's. Then the follower drops committed records, and regains them only if the leader lives. T1,
+    T2.
     """
 
     def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:

@@ -1,4 +1,4 @@
-"""What versions since 2.1 share: leader and follower go by the same leader epoch."""
+"""The common part of versions since 2.1: leader and follower must have the same leader epoch."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from statemachines.changes.truncating import (
 
 
 def answers_late(self: Replication) -> bool:
-    """Whether logs may part, and it makes a difference when a follower hears so."""
+    """Whether logs may diverge, and the time at which a follower hears of it makes a difference."""
     return several_epochs(self) and self.answers_may_be_late
 
 
 def has_committed_in_its_epoch(s: Replicas, leader: BrokerId) -> bool:
-    """Whether the leader's high watermark has come to the first record of its epoch, or to the end of its log."""
+    """Whether the leader's high watermark has reached the first record of its epoch, or the end of its log."""
     log = s.log[leader]
     here = log.at(log.high_watermark)
     return here is None or here.leader_epoch == s.replica[leader].leader_epoch
 
 
 class UnderOneEpoch(Replication):
-    """What versions since 2.1 share: leader and follower deal with each other only under the same leader epoch.
+    """The common part of versions since 2.1: leader and follower interact only under the same leader epoch.
 
-    In Kafka each fetch, and each question where an epoch ends, carries the asker's leader epoch, and the leader
-    refuses what is not its own [KIP-320; Partition.checkCurrentLeaderEpoch, 2.1]. Here what a leader makes of a
-    fetch, a high watermark or an ISR, is a step of its own later on, and so each has its fence.
+    In Kafka each fetch, and each question about the end of an epoch, carries the follower's leader epoch, and the
+    leader refuses any other than its own [KIP-320; Partition.checkCurrentLeaderEpoch, 2.1]. Here the results of a
+    fetch at the leader, a new high watermark or ISR, are later steps of their own, so each has its own fence.
     """
 
     name = Replication.name
 
     @assumption
     def is_a_version(self) -> bool:
-        """What versions share is none of them: `Replication.of(truncation=...)` is one."""
+        """`UnderOneEpoch` is only the common part of versions: `Replication.of(truncation=...)` is a version."""
         return type(self) is not UnderOneEpoch
 
     fence_fetch: bool = switch(FENCE_FETCH.now, str(FENCE_FETCH))
@@ -52,43 +52,43 @@ class UnderOneEpoch(Replication):
     persist_epoch_on_lead: bool = switch(PERSIST_EPOCH_ON_LEAD.now, str(PERSIST_EPOCH_ON_LEAD))
 
     def same_epoch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Whether both go by one leader epoch, of which this broker is the leader."""
+        """Whether both have the same leader epoch, and this broker leads in it."""
         return self.may_ask(s, s.replica[follower], leader)
 
     def may_ask(self, s: Replicas, mine: Leadership, leader: BrokerId) -> bool:
-        """Whether this broker leads, and under the very leader epoch that the asker goes by."""
+        """Whether this broker leads, under exactly the follower's leader epoch."""
         its = s.replica[leader]
         if its.leader != leader:
             return False
         return truncation.check_leader_epoch(mine.leader_epoch, its.leader_epoch) is None
 
     def epochs_of(self, s: Replicas, leader: BrokerId) -> LeaderEpochs:
-        """The leader-epoch cache of a leader, which may know where its own epoch began before it has written."""
+        """A leader's leader-epoch cache, which may know the start of its own epoch before its first write."""
         epochs = s.log[leader].epochs
         if self.persist_epoch_on_lead and self.presumes_leadership(s, leader):
             return epochs.assign(s.replica[leader].leader_epoch, s.log[leader].end_offset)
         return epochs
 
     def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Only under the leader's own epoch."""
+        """Whether a follower may fetch: only under the leader's own epoch."""
         fenced_off = self.fence_fetch and not self.same_epoch(s, follower, leader)
         return not fenced_off and super().may_fetch(s, follower, leader)
 
     def must_leave(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """A member that goes by another epoch than the leader's own counts as behind."""
+        """Whether a member must leave the ISR. One of another epoch than the leader's counts as lagging."""
         return not self.same_epoch(s, follower, leader) or super().must_leave(s, follower, leader)
 
     def acknowledged_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> Offset:
-        """Only under the leader's own epoch."""
+        """The LEO that counts for the high watermark: known only under the leader's own epoch."""
         if self.fence_high_watermark and not self.same_epoch(s, follower, leader):
             return UNKNOWN_OFFSET
         return super().acknowledged_offset(s, follower, leader, offset)
 
     def may_join(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Only under the leader's own epoch, and not before that epoch can be told from the records.
+        """Whether a replica may join: only under the leader's own epoch, and once records show that epoch.
 
-        As published: the leader's high watermark has come to the start of its epoch. Kafka asks that of the
-        follower's LEO, which is less, see `in_sync_replicas.may_join`.
+        As published, the leader's high watermark must have reached the start of its epoch. Kafka requires that only
+        of the follower's LEO, see `in_sync_replicas.may_join`.
         """
         if self.fence_join and not self.same_epoch(s, follower, leader):
             return False

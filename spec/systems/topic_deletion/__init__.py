@@ -1,7 +1,7 @@
-"""A topic is deleted while brokers die and controllers follow each other: is it ever gone, and is all of it gone?
+"""A topic is deleted while brokers die and controllers follow each other: does all of it disappear?
 
-`state` has the variables, their sizes and the client of the controller, `actions` what happens, and `topic_deletion`
-the theory, what has to hold, and how it is seen. Each is a class over the one before, the first over
+`state` has the variables, their sizes and the controller's client, `actions` the actions, and `topic_deletion` the
+theory, the properties, the views and the pictures. Each has a class that extends the one before, the first
 `spec.systems.cluster`.
 """
 

@@ -1,4 +1,4 @@
-"""What administrators, the controller and brokers do about a topic that is to be deleted."""
+"""The actions of administrators, the controller and brokers on a topic that is deleted."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from statemachines.messages.zk_data import TopicAssignment
 
 
 class TopicDeletionActions(TopicDeletionVariables):
-    """What happens to a topic that comes and goes."""
+    """The actions on a topic that is deleted and created again."""
 
     # The controller, over a state.
 
     def receive(self, s: ClusterWithDeletions, broker: BrokerId, request: ControlRequest) -> None:
-        """A broker that runs makes a log for a replica that it is told of; to delete one takes its time."""
+        """A broker obeys a request. If it runs, it creates a replica's log at once, and deletes one later."""
         super().receive(s, broker, request)
         if broker not in s.registered:
             return
@@ -46,12 +46,12 @@ class TopicDeletionActions(TopicDeletionVariables):
                         s.deletions[replica] = Deletion.Asked
 
     def resign(self, s: ClusterWithDeletions) -> None:
-        """What was on its way is lost."""
+        """The controller resigns, and the deletion requests on their way are lost."""
         super().resign(s)
         s.deletions.clear()
 
     def forget_roles(self, s: ClusterWithDeletions, broker: BrokerId) -> None:
-        """What a broker has not answered yet it never will; and its return resumes what it could not delete."""
+        """A broker forgets its roles and its unanswered deletions. Its return resumes failed deletions."""
         super().forget_roles(s, broker)
         for partition in self.assignments:
             replica = PartitionAndReplica(partition, broker)
@@ -60,7 +60,7 @@ class TopicDeletionActions(TopicDeletionVariables):
 
     @action(actor="controller", receiver="ZooKeeper")
     def become_controller(self, s: ClusterWithDeletions) -> None:
-        """The controller is elected, reads what there is, and starts its state machines. [onControllerFailover]"""
+        """The controller is elected, reads ZooKeeper, and starts its state machines. [onControllerFailover]"""
         super().become_controller(s)
         s.topic_modified = False
 
@@ -79,7 +79,7 @@ class TopicDeletionActions(TopicDeletionVariables):
 
     @action(actor="controller", receiver="ZooKeeper")
     def topic_deletion(self, s: ClusterWithDeletions) -> None:
-        """The controller hears that the topic is to be deleted. [TopicDeletion]"""
+        """The controller hears of the requested deletion. [TopicDeletion]"""
         require(
             s.active and s.idle and s.deletion_requested and not s.deletion_queued and TOPIC in s.context.all_topics
         )
@@ -87,7 +87,7 @@ class TopicDeletionActions(TopicDeletionVariables):
 
     @action(when=may_be_recreated, actor="administrator", receiver="ZooKeeper")
     def create_topic(self, s: ClusterWithDeletions) -> None:
-        """An administrator creates the topic again, when it is gone."""
+        """An administrator creates the topic again, after it is gone."""
         require(not s.exists and not s.deletion_requested)
         bound(s.creations < self.creations)
         s.creations += 1
@@ -95,14 +95,14 @@ class TopicDeletionActions(TopicDeletionVariables):
 
     @action(when=may_be_recreated, actor="controller", receiver="ZooKeeper")
     def topic_change(self, s: ClusterWithDeletions) -> None:
-        """The controller hears of the topic. [TopicChange, onNewPartitionCreation]"""
+        """The controller hears of the new topic. [TopicChange, onNewPartitionCreation]"""
         require(s.active and s.idle and s.exists and TOPIC not in s.context.all_topics)
         s.topic_modified = False
         self.begin(s, ControllerEventProcessor.process_topic_change)
 
     @action(when=lambda self: self.partition_additions, actor="administrator", receiver="ZooKeeper")
     def add_partition(self, s: ClusterWithDeletions) -> None:
-        """An administrator adds a partition to the topic, though it may be to be deleted."""
+        """An administrator adds a partition to the topic, even if the topic is marked for deletion."""
         require(s.exists and s.partitions_in_node == tuple(self.initial_partitions))
         self.zk.servers(s.zk).set(None, TOPIC_PATH, TopicAssignment.encode(self.assignments))
         s.topic_modified = True
@@ -118,7 +118,7 @@ class TopicDeletionActions(TopicDeletionVariables):
 
     @action(actor="broker")
     def delete_log(self, s: ClusterWithDeletions, partition: TopicPartition, broker: BrokerId) -> None:
-        """A broker deletes a replica, as it was told. [StopReplica]"""
+        """A broker deletes a replica, as requested. [StopReplica]"""
         replica = PartitionAndReplica(partition, broker)
         require(s.deletions.get(replica) is Deletion.Asked)
         s.deletions[replica] = Deletion.Done
@@ -153,7 +153,7 @@ class TopicDeletionActions(TopicDeletionVariables):
         self.begin(s, handler, broker, Errors.NONE, tuple(errors))
 
     def fail_deletion(self, s: ClusterWithDeletions, replica: PartitionAndReplica) -> None:
-        """The deletion waits for this broker, unless it has died since: then its return resumes it."""
+        """The deletion waits for this broker, unless the broker has died since: then its return resumes it."""
         if replica.replica in s.registered & frozenset(s.context.live_broker_epochs):
             s.deletions[replica] = Deletion.Refused
         else:
@@ -163,7 +163,7 @@ class TopicDeletionActions(TopicDeletionVariables):
     def broker_change(self, s: ClusterWithDeletions) -> None:
         """The controller reads which brokers are registered. [BrokerChange, onBrokerStartup]
 
-        What one has answered before it died, it hears before it hears that the broker is back.
+        It hears a broker's answers from before its death before it hears of its return.
         """
         new = s.registered - frozenset(s.context.live_broker_epochs)
         answered = (replica.replica for replica, deletion in s.deletions.items() if deletion is not Deletion.Refused)
@@ -174,5 +174,5 @@ class TopicDeletionActions(TopicDeletionVariables):
 
     @action(when=may_expand, actor="leader", receiver="ZooKeeper")
     def expand_isr(self, s: ClusterWithDeletions, partition: TopicPartition, broker: BrokerId) -> None:
-        """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr, 2.6]"""
+        """The leader adds a broker that follows it to the ISR. [Partition.maybeExpandIsr, 2.6]"""
         super().expand_isr(s, partition, broker)

@@ -1,4 +1,4 @@
-"""A cluster whose topic comes and goes: its variables, how large they are, and the client of its controller."""
+"""A cluster whose topic is deleted and created again: its variables, their sizes, and its controller's client."""
 
 from __future__ import annotations
 
@@ -55,79 +55,79 @@ DeletionFailures = Annotated[int, "how often a broker could not delete a replica
 """A number of errors."""
 
 MARK: Final = delete_topics_topic_path(TOPIC)
-"""The node that says that the topic is to be deleted."""
+"""The node that requests the topic's deletion."""
 
 
 def children_first(partitions: Iterable[TopicPartition]) -> tuple[ZkPath, ...]:
-    """The nodes of a topic with these partitions, in the order in which they are deleted."""
+    """The nodes of a topic with these partitions, in the order of their deletion."""
     of_partitions = ((topic_partition_state_path(each), topic_partition_path(each)) for each in partitions)
     return (*chain.from_iterable(of_partitions), topic_partitions_path(TOPIC), TOPIC_PATH)
 
 
 class Deletion(Enum):
-    """How far a broker is that was told to delete a replica."""
+    """The progress of a broker that must delete a replica."""
 
     Asked = "the request is on its way to the broker"
     Done = "the replica is deleted, and the answer is on its way to the controller"
     Failed = "it could not be deleted, and the answer is on its way to the controller"
-    Refused = "it could not be deleted, as the controller has heard"
+    Refused = "it could not be deleted, and the controller knows"
 
     def __str__(self) -> str:
         return self.name
 
 
 class ClusterWithDeletions(ClusterState):
-    """A cluster whose topic comes and goes, with the logs on its brokers."""
+    """A cluster whose topic is deleted and created again, with the logs on its brokers."""
 
     creations: Creations = variable("How often an administrator created the topic again.")
     deletion_failures: DeletionFailures = variable("How often a broker answered with an error.")
     deletions: Partial[PartitionAndReplica, Deletion] = variable(
-        "The replicas that brokers were told to delete, until the controller hears that it is done, or they are told "
-        "something else."
+        "The replicas that brokers must delete, until the controller hears of the deletion, or a later request "
+        "replaces it."
     )
     logs: frozenset[PartitionAndReplica] = variable(
-        "The replicas that have a log, on brokers that run or not. Left out: what is in it."
+        "The replicas that have a log, on running or dead brokers. Left out: the contents of logs."
     )
-    topic_modified: bool = variable("The topic's node was changed since the controller read it.")
+    topic_modified: bool = variable("The topic's node has changed since the controller read it.")
 
     @property
     def exists(self) -> bool:
-        """The topic's node is there."""
+        """Whether the topic's node exists."""
         return TOPIC_PATH in self.zk.nodes
 
     @property
     def deletion_requested(self) -> bool:
-        """An administrator has asked for the topic's deletion."""
+        """Whether an administrator has requested the topic's deletion."""
         return MARK in self.zk.nodes
 
     @property
     def deletion_queued(self) -> bool:
-        """The controller has heard so. [isTopicQueuedUpForDeletion]"""
+        """Whether the controller has heard of the requested deletion. [isTopicQueuedUpForDeletion]"""
         return TOPIC in self.context.topics_to_be_deleted
 
     def leader(self, partition: TopicPartition) -> int:
-        """The leader of a partition that is in ZooKeeper; -1 if there is none."""
+        """A partition's leader in ZooKeeper; -1 if there is none."""
         state = self.state(partition)
         return NO_LEADER if state is None else state.leader
 
     @property
     def partitions_in_node(self) -> tuple[TopicPartition, ...]:
-        """The partitions that stand in the topic's node."""
+        """The partitions in the topic's node."""
         node = self.zk.nodes.get(TOPIC_PATH)
         return () if node is None else tuple(node.data.decode(TOPIC))
 
 
 class DeletingZkClient(ZkClientReadingVariables):
-    """A client for which each node of the topic that it deletes is a step of its own; see `TopicDeletion`."""
+    """A client that deletes each node of the topic in a step of its own; see `TopicDeletion`."""
 
     cluster: ClusterWithDeletions
 
     def delete_topic_znode(self, topic: TopicName) -> Calls:
-        """The nodes below it go first, in Kafka's order. No node comes meanwhile: only controllers make them."""
+        """Delete the topic's nodes, children first, in Kafka's order. Only controllers create more of them."""
         return tuple(call(self.delete_node, path) for path in children_first(self.assignments))
 
     def delete_node(self, path: ZkPath) -> Calls:
-        """A node goes, if it is there, and with that a step ends."""
+        """Delete a node, if it exists, and end the step."""
         if path not in self.cluster.zk.nodes:
             return ()
         say(f"it deletes {path}")
@@ -136,11 +136,11 @@ class DeletingZkClient(ZkClientReadingVariables):
         return (*ControllerZkClient.delete(self, (path,)), Await(ChangeDone()))
 
     def delete_topic_configs(self, topics: Sequence[TopicName]) -> Calls:
-        """Nothing is configured."""
+        """There is no configuration to delete."""
         return ()
 
     def delete_topic_deletions(self, topics: Sequence[TopicName]) -> Calls:
-        """The node that asked for it goes, in one step with what the controller makes of that."""
+        """Delete the node that requested the deletion, in one step with the controller's cleanup."""
         if not topics:
             return ()
         say(f"it deletes {MARK}")
@@ -148,37 +148,37 @@ class DeletingZkClient(ZkClientReadingVariables):
 
 
 def may_be_recreated(self: TopicDeletionVariables) -> bool:
-    """The topic is created again."""
+    """Whether the topic is created again."""
     return self.creations > 0
 
 
 def may_be_leaderless(self: TopicDeletionVariables) -> bool:
-    """It may be created when no broker runs."""
+    """Whether the topic may be created while no broker runs."""
     return self.creations > 0 and self.max_crashes >= self.brokers
 
 
 def may_elect(self: TopicDeletionVariables) -> bool:
-    """Partitions are new, or lose their leaders."""
+    """Whether partitions are new, or lose their leaders."""
     return self.creations > 0 or self.partition_additions or self.max_crashes > 0
 
 
 def may_expand(self: TopicDeletionVariables) -> bool:
-    """A broker that keeps the topic may be out of sync."""
+    """Whether a broker that keeps the topic may be out of sync."""
     return isr_may_change(self) and (self.isr_changes > 1 or self.max_crashes > 0)
 
 
 def may_be_fenced(self: TopicDeletionVariables) -> bool:
-    """A controller may find that another has been elected while it deletes nodes."""
+    """Whether a controller may find, while it deletes nodes, that another has been elected."""
     return self.controller_changes > 0 and self.design.fence_zk
 
 
 def deletion_may_wait(self: TopicDeletionVariables) -> bool:
-    """A deletion may have to wait."""
+    """Whether a deletion may have to wait."""
     return self.max_crashes > 0 or self.deletion_failures > 0
 
 
 class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
-    """Which topic there is, in which variables, and what may be left of the events of its deletion."""
+    """The variables of a topic that is deleted, their sizes, and the rests of its events."""
 
     max_crashes: int = constant(1, "Bound: how often brokers die.", at_least=0, at_most=9)
     isr_changes: int = constant(0, "Bound: how often the ISR of a partition is changed.", at_least=0, at_most=9)
@@ -205,11 +205,11 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
     deletable = (TOPIC,)
     zk_client = DeletingZkClient
 
-    # How large it is.
+    # Sizes.
 
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
-        """Every broker keeps every partition, that which is added as well; they differ in which one they prefer."""
+        """Every broker keeps every partition, even the added one; each partition prefers another broker."""
         ids = tuple(self.broker_ids)
         return {
             TopicPartition(TOPIC, number): ReplicaAssignment((*ids[number:], *ids[:number]))
@@ -218,32 +218,32 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
 
     @property
     def replicas(self) -> Sequence[PartitionAndReplica]:
-        """In the order in which the controller comes to them that goes through partitions."""
+        """The replicas, in the order of a controller that iterates over partitions."""
         return [
             PartitionAndReplica(each, broker) for each, keep in self.assignments.items() for broker in keep.replicas
         ]
 
     @property
     def replicas_by_broker(self) -> Domain[tuple[PartitionAndReplica, ...]]:
-        """Some of them, in the order in which it comes to them that goes through brokers."""
+        """Some replicas, in the order of a controller that iterates over brokers."""
         return in_order(sorted(self.replicas, key=lambda each: (each.replica, each.topic_partition)))
 
     @property
     def initial_partitions(self) -> Mapping[TopicPartition, ReplicaAssignment]:
-        """Those that the topic has when it is created."""
+        """The partitions of the topic when it is created."""
         return dict(list(self.assignments.items())[: self.partitions])
 
     @property
     def all_assignments(self) -> Mapping[TopicPartition, Collection[ReplicaAssignment]]:
-        """When its replicas are deleted, no broker keeps a partition."""
+        """The assignment of each partition, and none, once its replicas are deleted."""
         return {partition: (assignment, UNASSIGNED) for partition, assignment in self.assignments.items()}
 
     def is_to_be_deleted(self, s: ClusterWithDeletions, partition: TopicPartition) -> bool:
-        """As an administrator has asked for."""
+        """Whether an administrator has requested the topic's deletion."""
         return s.deletion_requested
 
     def sizes(self) -> Mapping[Any, Size]:
-        """With what administrators and brokers do."""
+        """With the numbers of administrators' and brokers' actions."""
         return {
             **super().sizes(),
             Creations: integers(0, self.creations),
@@ -255,7 +255,7 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
 
     @property
     def more_nodes(self) -> Collection[Znodes]:
-        """The topic's node, and that which asks for its deletion."""
+        """The topic's node, and the node that requests its deletion."""
         some = in_order(self.assignments) if self.partition_additions else (tuple(self.assignments),)
         data = [TopicAssignment.encode({each: self.assignments[each] for each in partitions}) for partitions in some]
         return (
@@ -265,11 +265,11 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
             Znodes(MARK),
         )
 
-    # What is left of an event.
+    # The rest of an event.
 
     @property
     def narrowed_arguments(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
-        """Those that are gone may be of a topic that is to be deleted, which there is one of."""
+        """Dead replicas may belong to a topic marked for deletion. There is one such topic."""
         some: Size = self.replicas_by_broker
         the_topic: Mapping[str, Size] = {"topics": ((TOPIC,),)}
         return {
@@ -281,7 +281,7 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
 
     @property
     def stack_frames(self) -> StackFrames:
-        """Those of a failover, of what is created, of brokers that come and go; and a deletion in each of them."""
+        """The stacks of a failover, of topic changes, of brokers' starts and failures; and a deletion within each."""
         failing = Frame(BrokerChanges.fail_replica_deletion)
         within: StackFrames = (
             (),
@@ -300,7 +300,7 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
 
     @initial
     def a_cluster_set_up(self, s: ClusterWithDeletions) -> None:
-        """All brokers run, the topic is there, all its replicas are in sync; there is no controller."""
+        """All brokers run, the topic exists, and all its replicas are in sync; there is no controller."""
         for path in ("/brokers", "/brokers/topics", "/admin", DELETE_TOPICS):
             s.zk.nodes[path] = Node()
         s.zk.nodes[TOPIC_PATH] = Node(

@@ -15,18 +15,18 @@ from tests.statemachines.controllers import at
 @rows(
     "known, named, said",
     [
-        ({}, 1, "does not take itself for controller"),
+        ({}, 1, "does not believe it is controller"),
         (
             {"epoch": 1, "partition_state_version": 0},
             1,
-            "does not take itself for controller, but acts as one under epoch 1",
+            "does not believe it is controller, but acts as one under epoch 1",
         ),
-        ({"active": True}, 0, "takes itself for controller, without an epoch yet"),
+        ({"active": True}, 0, "believes it is controller, without an epoch yet"),
         ({"active": True, "epoch": 2}, 0, "is controller, under epoch 2"),
-        ({"active": True, "epoch": 1}, 0, "takes itself for controller, under epoch 1, which is over"),
-        ({"active": True, "epoch": 1}, 1, "still takes itself for controller, under epoch 1, which is over"),
-        ({"active": True, "epoch": 2}, 1, "still takes itself for controller beside broker 1, under epoch 2"),
-        ({"active": True, "epoch": 2}, None, "still takes itself for controller, under epoch 2"),
+        ({"active": True, "epoch": 1}, 0, "believes it is controller, under epoch 1, which is over"),
+        ({"active": True, "epoch": 1}, 1, "still believes it is controller, under epoch 1, which is over"),
+        ({"active": True, "epoch": 2}, 1, "still believes it is controller beside broker 1, under epoch 2"),
+        ({"active": True, "epoch": 2}, None, "still believes it is controller, under epoch 2"),
     ],
 )
 def test_a_brokers_belief_is_compared_with_zookeeper(known: dict[str, Any], named: int, said: str) -> None:
@@ -48,7 +48,7 @@ def test_a_broker_that_is_not_running_believes_nothing() -> None:
         (
             ControllerStep.IncrementEpoch,
             {"epoch": 1},
-            "increment the epoch from 1, not knowing that the epoch is 2 by now",
+            "increment the epoch from 1, unaware that the epoch is now 2",
         ),
         (
             ControllerStep.UpdateLeaderAndIsr,
@@ -58,7 +58,7 @@ def test_a_broker_that_is_not_running_believes_nothing() -> None:
         (
             ControllerStep.UpdateLeaderAndIsr,
             {"epoch": 2, "state_version": 1},
-            "write the partition's state under epoch 2, not knowing that it has been written since",
+            "write the partition's state under epoch 2, unaware that it has been written since",
         ),
         (ControllerStep.DeleteController, {}, "delete /controller, which names broker 1"),
     ],

@@ -46,7 +46,7 @@ def test_older_requests_are_refused() -> None:
     assert result.distinct_states == 4 * 4  # a known epoch, and none or one of three on its way
     assert result.counterexample is not None
     assert result.counterexample.steps[-1].sentences == ("accepted",)
-    assert result.counterexample.steps[-1].views == ("the broker that gets requests refuses those below epoch 3",)
+    assert result.counterexample.steps[-1].views == ("the receiving broker refuses requests below epoch 3",)
 
 
 def test_without_a_broker_nothing_is_sent() -> None:

@@ -215,14 +215,14 @@ FOUR = ["fill_large", "large_to_small", "empty_small", "large_to_small", "fill_l
 NEARLY = "".join(f"    {name}()\n" for name in FOUR)
 
 REFUSED: list[tuple[str, str, str]] = [
-    ("nothing at all", "", "t:0: nothing is done"),
-    ("only prose", "Once upon a time.\n", "t:1: nothing is done"),
-    ("no step", JUGS + "    holds not_four\n", "t:2: nothing is done"),
-    ("no claim", JUGS + "    fill_small()\n", "t:2: it does not say what breaks or holds"),
+    ("nothing at all", "", "t:0: it has no step"),
+    ("only prose", "Once upon a time.\n", "t:1: it has no step"),
+    ("no step", JUGS + "    holds not_four\n", "t:2: it has no step"),
+    ("no claim", JUGS + "    fill_small()\n", "t:2: it has no line `breaks` or `holds`"),
     (
         "no system",
         "    fill_small()\n",
-        "t:1: it begins with `system NAME CONSTANT=VALUE ...`, and not with: fill_small()",
+        "t:1: its first indented line must be `system NAME CONSTANT=VALUE ...`, not: fill_small()",
     ),
     (
         "an unknown constant",
@@ -255,7 +255,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         "a step that is not refused",
         COUNTERS + " top=1\n    refused: up(counter=0)\n",
-        "t:2: up(counter=0) is not refused",
+        "t:2: up(counter=0) is enabled, not refused",
     ),
     (
         "a step that is not one",
@@ -272,7 +272,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         "another value",
         COUNTERS + "\n    up(counter=1)\n    count: 1 | 0\n",
-        "t:3: count is 0 | 1, and not 1 | 0",
+        "t:3: count is 0 | 1, not 1 | 0",
     ),
     (
         "an unknown place",
@@ -282,17 +282,17 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         "a violation too late",
         JUGS + NEARLY + "    large_to_small()\n    fill_small()\n    breaks not_four\n",
-        "t:7: this breaks what is not named below: not_four: There are never four litres in the large jug.",
+        "t:7: no line below names a broken property: not_four: There are never four litres in the large jug.",
     ),
     (
         "a violation at the end not named",
         JUGS + NEARLY + "    holds not_four\n    large_to_small()\n\nThat is all.\n",
-        "t:8: this breaks what is not named below: not_four: There are never four litres in the large jug.",
+        "t:8: no line below names a broken property: not_four: There are never four litres in the large jug.",
     ),
     (
         "a violation in the initial state not named",
         COUNTERS + " at_most=-1\n\n    up(counter=0)\n    holds type_ok\n",
-        "t:1: this breaks what is not named below: not_too_many: The sum is within its limit.",
+        "t:1: no line below names a broken property: not_too_many: The sum is within its limit.",
     ),
     ("a violation that is none", JUGS + NEARLY + "    breaks not_four\n", "t:7: not_four holds"),
     (
@@ -313,7 +313,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         "words at a silent step",
         JUGS + "    fill_small()   it is full\n",
-        "t:2: the step says nothing, and not it is full",
+        "t:2: the step says nothing, not it is full",
     ),
 ]
 
