@@ -62,7 +62,7 @@ def test_the_controller_is_shown_after_a_resignation() -> None:
     shown = check(Partitions(brokers=2), show="controller_moved_during_change", engine="reference").shown
     assert shown is not None
     assert shown.initial_views[0] == "there is no controller yet"
-    assert shown.steps[-2].views == ("the controller acts under epoch 1, not knowing that the epoch is 2 by now",)
+    assert shown.steps[-2].views == ("the controller acts under epoch 1, unaware that the epoch is now 2",)
     assert shown.steps[-1].views == ("another is controller, under epoch 2",)
 
 
