@@ -1045,7 +1045,7 @@ def test_a_user_transcript_is_replayed(ask: Ask) -> None:
     assert ask("replay", "story.txt", *ON_OWN, "--json").json()["broken"] == {}
     Path("story.txt").write_text(OWN_STORY.format(count=3))
     answer = ask("replay", "story.txt", *ON_OWN)
-    assert (answer.code, answer.err) == (12, "Error: story.txt:6: count[here] is 2, and not 3\n")
+    assert (answer.code, answer.err) == (12, "Error: story.txt:6: count[here] is 2, not 3\n")
     assert "   3  press(by=1)\n" in answer.out
     assert ask("replay", "story.txt", *ON_OWN, "--json").json()["exit"] == 12
     Path("story.txt").write_text(OWN_STORY.format(count=3).replace("press", "push"))
