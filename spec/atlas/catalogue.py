@@ -1,4 +1,4 @@
-"""The catalogue: systems with their constants, switches, properties and releases, and the anomalies."""
+"""What there is to check: systems with their constants, switches, properties and releases, and anomalies."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from spec.systems import SYSTEMS
 
 
 def overview() -> Iterator[Line]:
-    """A listing of systems: name, number of anomalies, states of the smallest check, and its sentence."""
-    rows = [("system", "anomalies"The lines that describe one "smallest check", "what it is about")]
+    """Our systems, one on a line: name, number of anomalies, states of the smallest check, and its sentence."""
+    rows = [("system", "anomalies", "smallest check", "what it is about")]
     for name in SYSTEMS:
         smallest = _smallest_check(name)
         states = f"{smallest.distinct_states:,} states" if smallest else ""
@@ -36,11 +36,13 @@ def overview() -> Iterator[Line]:
 
 
 def describe(system: type[Specification]) -> Iterator[Line]:
-    """The first line of a system's docstring; for, then its has none."""
+    """One system: the command for its smallest check, its constants, properties, switches and releases."""
     yield Line(words=system.name)
     yield Line("  ", _sentence(system))
     if smallest := _smallest_check(system.name):
-        settings = "".join(f" --set {name}={show(value)}" for name, everything from `describe`, f"kafkaspec check {system.name}{settings} ({smallest.distinct_states:,} states)"
+        settings = "".join(f" --set {name}={show(value)}" for name, value in smallest.constants.items())
+        yield Line(
+            "  smallest check: ", f"kafkaspec check {system.name}{settings} ({smallest.distinct_states:,} states)"
         )
     if known := _anomalies_of(system.name):
         yield Line("  anomalies: ", f"{', '.join(row.id for row in known)} (kafkaspec anomalies ID)")
@@ -71,7 +73,7 @@ def _anomalies_of(system: str) -> list[Anomaly]:
 
 
 def _sentence(system: type[Specification]) -> str:
-    """What a system is about; empty if it does not say."""
+    """The first sentence of a system; empty if it has none."""
     return (system.__doc__ or "").strip().partition("\n")[0]
 
 
@@ -120,7 +122,7 @@ def described(system: type[Specification]) -> dict[str, Any]:
 
 
 def _own_constants(variant: type[Specification], system: type[Specification]) -> dict[str, Constant]:
-    """Those that a variant of a system does not have from another that it varies."""
+    """The constants that a variant adds to those of the variants it extends."""
     inherited: dict[str, Constant] = {}
     others = system.variants()
     for base in reversed(variant.__mro__[1:]):
@@ -129,9 +131,9 @@ def _own_constants(variant: type[Specification], system: type[Specification]) ->
 
 
 def _properties_that_are_off(system: type[Specification]) -> Iterator[tuple[Property, str, Any]]:
-    """Properties that a system gets by one other value of a constant, with the constant and that value.
+    """Properties that one changed constant adds to a system, with the constant and its value.
 
-    Each is named once. What takes two other values is not found.
+    Each is named once. A property that needs two changed constants is not found.
     """
     example = specification(system)
     known = {each.name for each in example.properties}
@@ -139,7 +141,7 @@ def _properties_that_are_off(system: type[Specification]) -> Iterator[tuple[Prop
         for value in _other_values(constant, example.valuation[name]):
             try:
                 found = under(system, constants={name: value}).properties
-            except (Exception, SystemExit):  # whatever is wrong under constants that no person asked for
+            except (Exception, SystemExit):  # the constants may be impossible together
                 continue
             for each in found:
                 if each.name not in known:
@@ -157,7 +159,7 @@ def _other_values(constant: Constant, value: Any) -> list[Any]:
 
 
 Row = tuple[str, str]
-"""A name, and what is said of it."""
+"""A name and its description."""
 
 
 def _section(title: str, rows: Iterable[Row]) -> Iterator[Line]:
@@ -173,7 +175,7 @@ def _section(title: str, rows: Iterable[Row]) -> Iterator[Line]:
 
 
 def _constants(title: str, constants: Mapping[str, Constant], *, switches: bool) -> Iterator[Line]:
-    """The constants of a variant that it = {name: inherit for name, variant.items() if each.switch is switches}
+    chosen = {name: each for name, each in constants.items() if each.switch is switches}
     yield from _section(
         title,
         (
@@ -184,7 +186,7 @@ def _constants(title: str, constants: Mapping[str, Constant], *, switches: bool)
 
 
 def _properties(system: type[Specification]) -> Iterator[Row]:
-    """Those of a system, then those that are off."""
+    """The properties of a system, then those that are off."""
     for each in specification(system).properties:
         yield each.name, f"[witness] {each.doc}" if each.kind == "sometimes" else each.doc
     for each, name, value in _properties_that_are_off(system):
@@ -193,7 +195,7 @@ def _properties(system: type[Specification]) -> Iterator[Row]:
 
 
 def _releases(releases: Mapping[str, Mapping[str, Any]]) -> Iterator[Row]:
-    """The switches by release, with one line for consecutive releases that have the same ones."""
+    """Consecutive releases with the same switches, each with the switches that differ from the row before."""
     runs: list[tuple[list[str], Mapping[str, Any]]] = []
     for release in distinct(releases):
         valuation = releases[release]
@@ -210,7 +212,7 @@ def _releases(releases: Mapping[str, Mapping[str, Any]]) -> Iterator[Row]:
 
 
 def atlas(rows: Iterable[Anomaly]) -> str:
-    """A listing of anomalies, each with its sentence and its switch."""
+    """Anomalies, one below the other: the effect, and the switch that decides."""
     rows = tuple(rows)
     names = max((len(row.id) for row in rows), default=0)
     tickets = max((len(row.ticket) for row in rows), default=0)

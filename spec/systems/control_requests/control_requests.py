@@ -19,7 +19,7 @@ from statemachines.messages.topic_partition import TopicPartition
 
 
 class ControlRequests(ControlRequestsProperties):
-    """A controller, event by event; the channels to its brokers; the brokers' obedience.
+    """A controller, event by event; the channels to its brokers; how brokers apply requests.
 
     An event of the controller is one step: it reads, writes to ZooKeeper, and puts requests into queues. From there
     each broker receives them at its own pace. A step is one request that a broker handles. Its reply arrives, or is
